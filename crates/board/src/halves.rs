@@ -101,7 +101,7 @@ impl HalvesPlan {
         }
         let half = n / 2;
         let beside = if n % 2 == 1 { splits::len_beside(half) } else { 0 };
-        Ok(HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(cuts(n)) })
+        Ok(HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) })
     }
 
     /// The size of the board.
@@ -138,7 +138,7 @@ impl HalvesPlan {
     }
 
     fn task(&self, ordinal: u64) -> (Prefix, u8) {
-        let cuts = u64::from(cuts(self.n));
+        let cuts = u64::from(tasks_of_split(self.n));
         let (split, weight) = self.split(ordinal / cuts);
         if cuts == 1 {
             return (split.pack(), weight);
@@ -173,7 +173,8 @@ impl HalvesPlan {
     }
 }
 
-/// The number of tasks into which a split is cut.
-const fn cuts(n: u32) -> u32 {
+/// The number of tasks into which a split of a board of size `n` is cut. They follow one another in a plan.
+#[must_use]
+pub const fn tasks_of_split(n: u32) -> u32 {
     if n < SLICED_MIN_N { 1 } else { UPPER_SLICES * LOWER_SLICES }
 }

@@ -46,6 +46,7 @@ mod draws;
 mod geometry;
 mod join;
 mod joiner;
+mod key_views;
 mod lists;
 mod marks;
 mod memory;
@@ -77,6 +78,7 @@ use self::avx2::Avx2;
 use self::avx512::Avx512;
 pub(crate) use self::draws::Draws;
 use self::joiner::Joiner;
+pub use self::key_views::{CodeBits, KeyViews, SampledKeys, key_views};
 use self::memory::Room;
 pub(crate) use self::memory::needs;
 #[cfg(target_arch = "aarch64")]

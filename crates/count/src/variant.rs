@@ -24,6 +24,10 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// The name in evidence of what devices count beside the processor: no variant, because no [`Kernel`](crate::Kernel) of this
+    /// crate counts so.
+    pub const DEVICE: &str = "gpu";
+
     /// All variants, on whatever processor.
     pub fn all() -> impl Iterator<Item = Variant> {
         let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
@@ -58,7 +62,7 @@ impl Variant {
     ///   first                  halves                           rows and ring
     ///   a backend              the fastest other one (1)        mirrored, on the fastest other one (2)
     ///   a backend mirrored     -                                straight, on the fastest other one (2)
-    ///   search                 the fastest one                  -
+    ///   search, or a device    the fastest one                  -
     ///   several, or unknown    the portable one                 mirrored, on the fastest one
     ///
     ///   (1) the search, if there is no other      (2) on the same, if there is no other
@@ -69,6 +73,7 @@ impl Variant {
     /// `by_search` is set for another method, which has no such search.
     #[must_use]
     pub fn to_check(first: &str, method: Method, by_search: bool) -> Option<Variant> {
+        let by_device = first == Variant::DEVICE;
         let first: Option<Variant> = first.parse().ok();
         let fast = || Backend::available().rev().filter(|backend| *backend != Backend::Reference);
         let other = |than| fast().find(|backend| *backend != than);
@@ -76,6 +81,7 @@ impl Variant {
             Method::Halves => match first {
                 Some(Variant::Search) => Variant::Straight(Backend::detect()),
                 _ if by_search => Variant::Search,
+                None if by_device => Variant::Straight(Backend::detect()),
                 None => Variant::Straight(Backend::Portable),
                 Some(Variant::Straight(backend) | Variant::Mirrored(backend)) => {
                     other(backend).map_or(Variant::Search, Variant::Straight)
@@ -198,8 +204,9 @@ mod tests {
             assert_eq!(check(other.into(), halves), Some(first));
         }
         assert_eq!(check(Variant::Search, halves), Some(fastest.into()));
-        assert_eq!(Variant::to_check("gpu", ring, false), Some(Variant::Mirrored(fastest)));
-        assert_eq!(Variant::to_check("gpu", halves, false), Some(Backend::Portable.into()));
+        assert_eq!(Variant::to_check("", ring, false), Some(Variant::Mirrored(fastest)));
+        assert_eq!(Variant::to_check("", halves, false), Some(Backend::Portable.into()));
+        assert_eq!(Variant::to_check(Variant::DEVICE, halves, false), Some(fastest.into()));
         assert_eq!(Variant::to_check("avx2", halves, true), Some(Variant::Search));
         assert_eq!(Variant::to_check("search", halves, true), Some(fastest.into()));
         assert_eq!(Variant::to_check("avx2", rows, true), None);

@@ -44,6 +44,18 @@ impl Slice {
         [1, 2, 4].into_iter().flat_map(Slice::modulo).nth(code as usize)
     }
 
+    /// The number of slices that the list is divided into: 1, 2 or 4.
+    #[must_use]
+    pub fn modulus(self) -> u32 {
+        self.modulus
+    }
+
+    /// Which of them this is, from 0.
+    #[must_use]
+    pub fn residue(self) -> u32 {
+        self.residue
+    }
+
     /// A number less than 7: the modulus less 1, plus the residue. It is 0 for the whole list.
     #[must_use]
     pub fn code(self) -> u32 {

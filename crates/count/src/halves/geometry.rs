@@ -97,13 +97,13 @@ impl Geometry {
             let tail = (0..tail).rev().map(|i| CODE + i);
             low_part.chain(high_part).chain(tail).chain(0..)
         };
-        let in_lower = move |bit: u32| {
-            if bit < 32 { bit + 32 - shift(n) } else { bit - 32 + shift(n) }
-        };
         let upper_low = tail + marks.columns;
         let upper = diagonals.clone().zip(places(upper_low, upper_low + low));
         let upper = upper.chain(upper_marks).chain(columns);
-        let lower = diagonals.map(in_lower).zip(places(tail + high, tail)).chain(lower_marks);
+        let lower = diagonals
+            .map(move |bit| in_other_half(n, bit))
+            .zip(places(tail + high, tail))
+            .chain(lower_marks);
         // A tail is above all bits of an item.
         let bits = if tail == 0 { item_diagonals } else { u32::BITS + tail };
         let chunks = Chunks::of_bits(bits);
@@ -111,12 +111,28 @@ impl Geometry {
     }
 }
 
+/// The smallest board whose tasks each have a code of their own, so that diagonals are left out on which no squares of
+/// both halves meet.
+const OWN_CODES: u32 = 24;
+
 /// The diagonals of a board of size `n` whose upper half's queens take the columns of `split`, each a bit of
 /// the upper half's keys, in the order of the number of pairs of squares that meet on them. `centre` is the
 /// square of the centre row's queen, as a bit, and 0 for even N.
+///
+/// From N = 24 on those are left out on which none of its pairs of squares meets. There are two at least: on an even
+/// board one of the two outermost diagonals at each side, because their column belongs to one half. With N = 26 looked
+/// up in six chunks instead of seven, the join takes 1.16 times less.
 pub(crate) fn diagonals(n: u32, centre: u32, split: u32) -> Vec<u32> {
     let meetings = meetings(n, split, full_mask(n) & !(split | centre));
-    in_order(meetings.filter(|(bit, _)| centre >> (bit % 32) & 1 == 0))
+    in_order(
+        meetings
+            .filter(|&(bit, pairs)| centre >> (bit % 32) & 1 == 0 && (pairs > 0 || n < OWN_CODES)),
+    )
+}
+
+/// The bit of a lower half-board's key for the diagonal that is this bit of an upper half-board's.
+pub(crate) fn in_other_half(n: u32, bit: u32) -> u32 {
+    if bit < 32 { bit + 32 - shift(n) } else { bit - 32 + shift(n) }
 }
 
 /// Brings the diagonals of a lower half-board's key to the bits of the upper half's keys.
@@ -282,8 +298,7 @@ mod tests {
                     let chunks = if geometry.chunks == Chunks::Six { 6 } else { 7 };
                     assert!(u32::BITS - item.leading_zeros() <= chunks * 5, "N = {n}");
                     // Looking six chunks up takes six sevenths of the time.
-                    let few = n <= 25 || n == 27 && centre & (1 | 1 << (n - 1)) == 0;
-                    assert_eq!(geometry.chunks == Chunks::Six, few, "N = {n}, {centre:b}");
+                    assert_eq!(geometry.chunks == Chunks::Six, n <= 27, "N = {n}, {centre:b}");
                 }
             }
         }

@@ -74,6 +74,11 @@ impl ByBytes {
         ByBytes(tables)
     }
 
+    /// The record for each byte of a key.
+    pub(crate) fn into_tables(self) -> Box<[[u64; 256]; 8]> {
+        self.0
+    }
+
     #[inline]
     pub(crate) fn read(&self, key: u64) -> u64 {
         let bytes = key.to_le_bytes();

@@ -1,0 +1,114 @@
+//! How a device reads the keys of half-boards.
+//!
+//! A device lists half-boards by itself, as keys of their diagonals, and sends some of them to the host. By these
+//! the host chooses a code, as for its own lists ([`codes`](super::codes)), and makes the tables by which the device
+//! turns keys into records.
+
+use board::halves::Split;
+
+use super::cover::Conflicts;
+use super::geometry::{as_upper, diagonals, in_other_half};
+use super::view::{ByBytes, CODE, View};
+
+/// The tables by which the keys of upper and of lower half-boards become records: for each byte of a key the bits of
+/// the record. A record has the number of a bucket in its upper 32 bits, and an item in the lower ones; a pair fits if
+/// neither its numbers' diagonals nor its items have a bit in common.
+pub type KeyViews = [Box<[[u64; 256]; 8]>; 2];
+
+/// The keys of some upper and of some lower half-boards of one split.
+pub type SampledKeys = [Vec<u64>; 2];
+
+/// The numbers of bits of a code, of which those of the low part are the most important diagonals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeBits {
+    /// The bits of the low part.
+    pub low: u32,
+    /// The bits of the high part.
+    pub high: u32,
+}
+
+/// Views for `splits` of a board of size `n` (4 to 29), with a code that suits the `samples`.
+///
+/// The buckets of the build list, that of the upper halves if `build` is 0 and of the lower ones if it is 1, are in the
+/// order of the high part and then of the low one. Those of the other list, which is looked up, are in the order of the
+/// low part and then of the high one. `pairs` is the number of pairs of each sample that the code is chosen by.
+///
+/// # Panics
+///
+/// Panics if the code is so short that an item would need more than 32 bits.
+#[must_use]
+pub fn key_views(
+    n: u32,
+    splits: &[Split],
+    CodeBits { low, high }: CodeBits,
+    build: usize,
+    samples: &[SampledKeys],
+    pairs: u64,
+) -> KeyViews {
+    // No half-board of these splits has a queen on another diagonal that crosses from half to half.
+    let mut order: Vec<u32> = Vec::new();
+    for split in splits {
+        for bit in diagonals(n, split.centre, split.columns) {
+            if !order.contains(&bit) {
+                order.push(bit);
+            }
+        }
+    }
+    let mut conflicts = Conflicts::default();
+    for [upper, lower] in samples {
+        conflicts.extend(Conflicts::sample(pairs, upper, lower, |key| as_upper(n, key)));
+    }
+    conflicts.order(&mut order, (low + high) as usize);
+    assert!(order.len() as u32 <= low + high + CODE, "an item has 32 bits at most");
+    [0, 1].map(|half| {
+        let (low_at, high_at) = if half == build { (0, low) } else { (high, 0) };
+        let low_part = (0..low).rev().map(|bit| CODE + low_at + bit);
+        let high_part = (0..high).rev().map(|bit| CODE + high_at + bit);
+        let places = low_part.chain(high_part).chain(0..CODE);
+        let bits = order.iter().map(|&bit| if half == 0 { bit } else { in_other_half(n, bit) });
+        ByBytes::new(&View::new(bits.zip(places))).into_tables()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use board::full_mask;
+
+    use super::*;
+
+    /// The record of a key.
+    fn read(tables: &[[u64; 256]; 8], key: u64) -> u64 {
+        tables.iter().zip(key.to_le_bytes()).map(|(table, byte)| table[usize::from(byte)]).sum()
+    }
+
+    #[test]
+    fn equal_diagonals_of_both_halves_are_equal_bits_of_items_and_parts() {
+        for (n, centre, low, high) in [(18, 0, 2, 6), (21, 1 << 3, 2, 8), (28, 0, 8, 12)] {
+            let columns = full_mask(n) & 0x0f0f_33aa & !centre;
+            let columns = (0..n).filter(|bit| columns >> bit & 1 == 1).take(n as usize / 2);
+            let split = Split {
+                centre,
+                columns: columns.fold(0, |columns, bit| columns | 1 << bit),
+                ..Split::default()
+            };
+            for build in [0, 1] {
+                let bits = CodeBits { low, high };
+                let views = key_views(n, &[split], bits, build, &[], 0);
+                let (low_part, high_part) = ((1 << low) - 1, (1 << high) - 1);
+                let mut seen = 0;
+                for bit in diagonals(n, centre, split.columns) {
+                    let records = [bit, in_other_half(n, bit)].map(|bit| 1_u64 << bit);
+                    let [upper, lower] = [0, 1].map(|half| read(&views[half], records[half]));
+                    let (first, second) = if build == 0 { (upper, lower) } else { (lower, upper) };
+                    let numbers = (first >> CODE, second >> CODE);
+                    assert_eq!(first as u32, second as u32, "N = {n}");
+                    assert_eq!(numbers.0 & low_part, numbers.1 >> high, "N = {n}");
+                    assert_eq!(numbers.0 >> low, numbers.1 & high_part, "N = {n}");
+                    assert_eq!(first.count_ones(), 1, "N = {n}");
+                    assert_eq!(seen & first, 0, "N = {n}");
+                    seen |= first;
+                }
+            }
+        }
+    }
+}
