@@ -7,6 +7,7 @@ mod checkout;
 mod fuzz;
 mod mutants;
 mod package;
+mod ptx;
 mod records;
 mod reproducible;
 
@@ -80,6 +81,8 @@ enum Task {
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
+    /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
+    Ptx,
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
     /// Writes docs/RECORDS.md from the bundles and plans in docs/records
@@ -145,6 +148,7 @@ fn run(task: Task) -> Result<(), u8> {
             Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
         }
         Task::Package { target } => package::run(target),
+        Task::Ptx => ptx::run(),
         Task::Reproducible => reproducible::run(),
         Task::Records { check } => records::run(check),
         Task::Emulate { arguments } => package::emulate(&arguments),

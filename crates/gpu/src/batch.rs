@@ -1,0 +1,621 @@
+//! Carries a batch of jobs out on a device: the only place that knows what the kernels of `kernels.c` take.
+//!
+//! ```text
+//!   list    place quarters, pair them, sample keys     the host reads how long the lists are, and the samples
+//!   join    sort by codes, sum up, join                the host reads how many pairs fit
+//! ```
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use board::halves::{Split, Window};
+use count::{KeyViews, SampledKeys, key_views};
+
+use crate::by_size::{self, BySize};
+use crate::device::Device;
+use crate::driver::{Argument, Buffer, DeviceError, Kernel, Queue};
+use crate::job::{Fits, Job, Listed};
+
+/// One half of a split, `Half` of the kernels.
+#[derive(Clone, Copy)]
+struct HalfWords {
+    columns: u32,
+    lowest: u32,
+    highest: u32,
+    tie_low: u32,
+    tie_high: u32,
+    first_choice: u32,
+    choices: u32,
+    modulus: u32,
+    residues: u32,
+    lists: u32,
+    view: u32,
+}
+
+/// `Split` of the kernels.
+#[derive(Clone, Copy)]
+struct SplitWords {
+    halves: [HalfWords; 2],
+    centre: u32,
+    looked_at: u32,
+}
+
+/// `List` of the kernels.
+#[derive(Clone, Copy)]
+struct ListWords {
+    starts: u32,
+    items: u32,
+}
+
+/// `Build` of the kernels.
+#[derive(Clone, Copy)]
+struct BuildWords {
+    list: u32,
+    probes: u32,
+    len: u32,
+    sums: u32,
+}
+
+/// The words of a split.
+const SPLIT_WORDS: usize = 2 * 11 + 2;
+
+/// What kernels count, in the order of `counters`; the lengths of lists follow.
+const QUARTERS: usize = 0;
+const KEYS: usize = 1;
+const SEGMENTS: usize = 3;
+const TOO_LONG: usize = 5;
+const COUNTERS: usize = 6;
+
+/// The number of items that may be read behind a list.
+const BEHIND: usize = 16;
+
+/// Groups of the join for each multiprocessor.
+const GROUPS_OF_UNIT: u32 = 4;
+
+/// What a batch has come to.
+pub(crate) enum Outcome {
+    /// The fits of each job, and how many segments of 16 half-boards were looked up.
+    Counted(Vec<Fits>, u64),
+    /// There was too little room. For the only job of a batch, the half that has more half-boards.
+    TooLong(usize),
+}
+
+/// What there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Room {
+    splits: usize,
+    quarters: usize,
+    keys: usize,
+}
+
+impl Room {
+    /// As much as is of use within `memory` bytes and `buffer` bytes of each array, for boards whose halves have so many
+    /// choices. It is more than `memory`, if that is too little for a split whose half-boards are paired a choice at a
+    /// time.
+    fn within(by_size: BySize, choices: usize, memory: u64, buffer: u64) -> Room {
+        // Keys have eight bytes, and quarters three times as many.
+        let most_keys = usize::try_from(buffer / 8).unwrap_or(usize::MAX);
+        let room = |splits, keys: usize| Room {
+            splits,
+            quarters: (by_size.room_for_quarters(splits, choices) as usize).min(most_keys / 3),
+            keys: keys.min(most_keys),
+        };
+        let bytes = |room| -> u64 {
+            Array::ALL.iter().map(|array| array.bytes(by_size, choices, room) as u64).sum()
+        };
+        let mut splits = by_size.splits;
+        loop {
+            let wanted = by_size.room_for_keys(splits) as usize;
+            let fixed = bytes(room(splits, 0));
+            let left = memory.saturating_sub(fixed) / (bytes(room(splits, 1)) - fixed);
+            let keys = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
+            // Fewer splits at a time, rather than a second try for most of them.
+            if keys == wanted || splits == 1 {
+                return room(splits, keys.max(LEAST_KEYS));
+            }
+            splits /= 2;
+        }
+    }
+}
+
+/// Room for the half-boards of one choice of columns of each half.
+const LEAST_KEYS: usize = 1 << 20;
+
+/// An array in a device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Array {
+    Splits,
+    Choices,
+    Orders,
+    Tables,
+    Quarters,
+    Segments,
+    Keys,
+    Ranks,
+    Counters,
+    Sampled,
+    Samples,
+    Lists,
+    Views,
+    Starts,
+    Items,
+    Builds,
+    Opened,
+    FirstBlock,
+    Sums,
+}
+
+impl Array {
+    const ALL: [Array; 19] = [
+        Array::Splits,
+        Array::Choices,
+        Array::Orders,
+        Array::Tables,
+        Array::Quarters,
+        Array::Segments,
+        Array::Keys,
+        Array::Ranks,
+        Array::Counters,
+        Array::Sampled,
+        Array::Samples,
+        Array::Lists,
+        Array::Views,
+        Array::Starts,
+        Array::Items,
+        Array::Builds,
+        Array::Opened,
+        Array::FirstBlock,
+        Array::Sums,
+    ];
+
+    /// The bytes that it takes for boards of a size, whose halves have so many choices.
+    fn bytes(self, by_size: BySize, choices: usize, room: Room) -> usize {
+        let Room { splits, quarters, keys } = room;
+        let BySize { code, .. } = by_size;
+        let groups = splits.div_ceil(by_size.sharing);
+        // Boards whose lists are sliced have up to eight lists of the upper half and four of the lower one.
+        let (upper, lower) = if by_size.n < by_size::SLICED { (2, 2) } else { (8, 4) };
+        let (lists, builds) = (splits * (upper + lower), splits * upper.max(lower));
+        match self {
+            Array::Splits => splits * 4 * SPLIT_WORDS,
+            Array::Choices => choices * 4,
+            Array::Orders => orders().len() * 4,
+            Array::Tables => splits * 4 * choices * 8,
+            Array::Quarters => quarters * 24,
+            Array::Segments => splits * 2 * choices * 12,
+            Array::Keys => keys * 8,
+            Array::Ranks => keys * 4,
+            Array::Counters => (COUNTERS + lists) * 4,
+            Array::Sampled => groups * by_size.sampled * 4,
+            Array::Samples => groups * by_size.sampled * 2 * by_size.keys * 8,
+            Array::Lists => lists * 8,
+            Array::Views => groups * 2 * size_of::<[[u64; 256]; 8]>(),
+            // One more, for all empty lists.
+            Array::Starts => (lists + 1) * (by_size.buckets() + 1) * 4,
+            Array::Items => (keys + lists * BEHIND) * 4,
+            Array::Builds => builds * 16,
+            Array::Opened => (builds << code.low) * ((1 << code.high) + 1) * 4,
+            Array::FirstBlock => ((builds << code.low) + 1) * 4,
+            Array::Sums => splits * upper * lower * 8,
+        }
+    }
+}
+
+/// All orders of no row, then those of one row, and so on to five, with three bits for each row, the first lowest.
+fn orders() -> Vec<u32> {
+    let mut orders = Vec::new();
+    let mut of_rows = vec![Vec::new()];
+    for rows in 0..=5_u32 {
+        let packed = |order: &Vec<u32>| order.iter().rev().fold(0, |bits, row| bits << 3 | row);
+        orders.extend(of_rows.iter().map(packed));
+        // The next row comes into each place.
+        let longer = |order: &Vec<u32>| -> Vec<Vec<u32>> {
+            let at = |place: usize| {
+                let mut longer = order.clone();
+                longer.insert(place, rows);
+                longer
+            };
+            (0..=order.len()).map(at).collect()
+        };
+        of_rows = of_rows.iter().flat_map(longer).collect();
+    }
+    orders
+}
+
+/// The buffers of a queue, and what they have room for.
+pub(crate) struct Batch {
+    by_size: BySize,
+    queue: Box<dyn Queue>,
+    /// In the order of [`Array::ALL`].
+    buffers: Vec<Buffer>,
+    room: Room,
+    /// The number of ways to choose the upper quarter's columns among those of a half.
+    choices: u32,
+    /// How many groups join.
+    groups: u32,
+    /// How long each kernel took, if that is measured.
+    times: Option<[Duration; Kernel::ALL.len()]>,
+}
+
+/// The lists of a batch as kernels know them, and how many half-boards each has.
+struct Listing {
+    splits: Vec<SplitWords>,
+    /// For each job its first list.
+    first: Vec<usize>,
+    lens: Vec<u32>,
+    samples: Vec<SampledKeys>,
+}
+
+impl Batch {
+    /// Allocates buffers of at most `memory` bytes on the device, as many as are of use.
+    pub(crate) fn new(
+        mut queue: Box<dyn Queue>,
+        device: &Device,
+        by_size: BySize,
+        memory: u64,
+    ) -> Result<Batch, DeviceError> {
+        let [upper_rows, lower_rows] = by_size.quarter_rows();
+        let rows = upper_rows + lower_rows;
+        let choices: Vec<u32> =
+            (0..1_u32 << rows).filter(|choice| choice.count_ones() == upper_rows).collect();
+        let room = Room::within(by_size, choices.len(), memory, device.buffer);
+        let mut buffers = Vec::new();
+        for array in Array::ALL {
+            buffers.push(queue.allocate(array.bytes(by_size, choices.len(), room))?);
+        }
+        let mut batch = Batch {
+            by_size,
+            queue,
+            buffers,
+            room,
+            choices: choices.len() as u32,
+            groups: device.units * GROUPS_OF_UNIT,
+            times: None,
+        };
+        batch.write(Array::Choices, choices)?;
+        batch.write(Array::Orders, orders())?;
+        Ok(batch)
+    }
+
+    /// The number of ways to choose the upper quarter's columns among those of a half.
+    pub(crate) fn choices(&self) -> u32 {
+        self.choices
+    }
+
+    /// The most jobs of a batch.
+    pub(crate) fn splits(&self) -> usize {
+        self.room.splits
+    }
+
+    /// Counts jobs, which are not none, and at most [`splits`](Batch::splits).
+    pub(crate) fn count(&mut self, jobs: &[Job]) -> Result<Outcome, DeviceError> {
+        match self.list(jobs)? {
+            Ok(listing) => self.join(jobs, listing),
+            Err(longer) => Ok(Outcome::TooLong(longer)),
+        }
+    }
+
+    /// Lists the half-boards of jobs; the longer half of the first one, if there is too little room.
+    fn list(&mut self, jobs: &[Job]) -> Result<Result<Listing, usize>, DeviceError> {
+        let BySize { n, sharing, sampled, keys, .. } = self.by_size;
+        let mut first = Vec::new();
+        let mut lists = 0;
+        let mut splits = Vec::new();
+        for job in jobs {
+            first.push(lists);
+            splits.push(SplitWords::new(n, job, lists));
+            lists += job.listed.iter().map(Listed::lists).sum::<usize>();
+        }
+        // Of each group of splits that share a code, some that are spread evenly.
+        let sampled: Vec<u32> = (0..jobs.len())
+            .step_by(sharing)
+            .flat_map(|start| {
+                let len = sharing.min(jobs.len() - start);
+                (0..sampled).map(move |i| (start + (2 * i + 1) * len / (2 * sampled)) as u32)
+            })
+            .collect();
+        self.write_splits(&splits)?;
+        self.write(Array::Sampled, sampled.iter().copied())?;
+        self.clear(Array::Counters, (COUNTERS + lists) * 4)?;
+        let halves = 2 * jobs.len() as u32 * self.choices;
+        let (choices, room) = (self.choices, self.room);
+        self.launch(
+            Kernel::PlaceQuarters,
+            2 * halves,
+            &[
+                Array::Splits,
+                Array::Choices,
+                Array::Orders,
+                Array::Tables,
+                Array::Quarters,
+                Array::Counters,
+            ],
+            &[n, choices, room.quarters as u32],
+        )?;
+        self.launch(
+            Kernel::PairQuarters,
+            halves,
+            &[
+                Array::Splits,
+                Array::Choices,
+                Array::Tables,
+                Array::Quarters,
+                Array::Segments,
+                Array::Keys,
+                Array::Counters,
+            ],
+            &[n, choices, room.keys as u32],
+        )?;
+        self.launch(
+            Kernel::SampleKeys,
+            2 * sampled.len() as u32,
+            &[Array::Sampled, Array::Segments, Array::Keys, Array::Samples],
+            &[choices, keys as u32],
+        )?;
+        let mut counters = vec![0_u32; COUNTERS + lists];
+        self.read(Array::Counters, &mut counters)?;
+        let lens = counters.split_off(COUNTERS);
+        if counters[QUARTERS] as usize > room.quarters || counters[KEYS] as usize > room.keys {
+            let upper = jobs[0].listed[0].lists();
+            let lower = upper + jobs[0].listed[1].lists();
+            let len =
+                |lists: Range<usize>| lens[lists].iter().map(|len| u64::from(*len)).sum::<u64>();
+            return Ok(Err(usize::from(len(0..upper) < len(upper..lower))));
+        }
+        let mut samples = vec![0_u32; 2 * 2 * sampled.len() * keys];
+        self.read(Array::Samples, &mut samples)?;
+        // A sample of a short list ends with zeros, and no half-board has no diagonal.
+        let sample = |words: &[u32]| -> Vec<u64> {
+            let keys =
+                words.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
+            keys.filter(|key| *key != 0).collect()
+        };
+        let samples = samples
+            .chunks_exact(4 * keys)
+            .map(|both| [sample(&both[..2 * keys]), sample(&both[2 * keys..])])
+            .collect();
+        Ok(Ok(Listing { splits, first, lens, samples }))
+    }
+
+    /// Joins the lists of jobs.
+    fn join(&mut self, jobs: &[Job], listing: Listing) -> Result<Outcome, DeviceError> {
+        let BySize { code, sharing, sampled, .. } = self.by_size;
+        let Listing { mut splits, first, lens, samples } = listing;
+        // All empty lists have the same starts, which are zeros.
+        let stride = self.by_size.buckets() + 1;
+        let (mut filled, mut items) = (0, 0);
+        let mut lists = Vec::new();
+        for &len in &lens {
+            filled += usize::from(len > 0);
+            let place = if len > 0 { filled } else { 0 };
+            lists.push(ListWords { starts: (place * stride) as u32, items: items as u32 });
+            items += len as usize + BEHIND;
+        }
+        let mut views: Vec<KeyViews> = Vec::new();
+        let mut builds = Vec::new();
+        // For each job the first sum, and which half is the build list.
+        let mut places = Vec::new();
+        let mut sums = 0;
+        for (group, jobs) in jobs.chunks(sharing).enumerate() {
+            let range = |job: usize, half: usize| {
+                let upper = jobs[job - group * sharing].listed[0].lists();
+                let lower = jobs[job - group * sharing].listed[1].lists();
+                if half == 0 {
+                    first[job]..first[job] + upper
+                } else {
+                    first[job] + upper..first[job] + upper + lower
+                }
+            };
+            let members = group * sharing..group * sharing + jobs.len();
+            let len = |half: usize| -> u64 {
+                let lists = members.clone().flat_map(|job| range(job, half));
+                lists.map(|list| u64::from(lens[list])).sum()
+            };
+            // A table is for the shorter list: that makes fewer of them.
+            let build = usize::from(len(1) < len(0));
+            let of_group: Vec<Split> = jobs.iter().map(|job| job.split).collect();
+            let samples = &samples[group * sampled..(group + 1) * sampled];
+            let BySize { n, pairs, .. } = self.by_size;
+            let pairs = pairs.div_ceil(sampled as u64);
+            views.push(key_views(n, &of_group, code, build, samples, pairs));
+            for job in members.clone() {
+                for half in [0, 1] {
+                    splits[job].halves[half].view = (2 * group + half) as u32;
+                }
+                let (built, probes) = (range(job, build), range(job, 1 - build));
+                // Mostly there are no ties, and then none are looked up.
+                let last = probes.clone().rfind(|list| lens[*list] > 0);
+                let len = last.map_or(0, |last| last + 1 - probes.start);
+                for (i, list) in built.clone().enumerate() {
+                    if lens[list] > 0 && len > 0 {
+                        builds.push(BuildWords {
+                            list: list as u32,
+                            probes: probes.start as u32,
+                            len: len as u32,
+                            sums: (sums + i * probes.len()) as u32,
+                        });
+                    }
+                }
+                places.push((sums, build));
+                sums += built.len() * probes.len();
+            }
+        }
+        let found = if builds.is_empty() {
+            Some((vec![0; sums], 0))
+        } else {
+            self.write_splits(&splits)?;
+            self.write(Array::Lists, lists.iter().flat_map(|list| [list.starts, list.items]))?;
+            let words = |build: &BuildWords| [build.list, build.probes, build.len, build.sums];
+            self.write(Array::Builds, builds.iter().flat_map(words))?;
+            let words = views.iter().flatten().flat_map(|tables| tables.iter().flatten());
+            self.write(Array::Views, words.flat_map(|word| [*word as u32, (word >> 32) as u32]))?;
+            self.clear(Array::Starts, (filled + 1) * stride * 4)?;
+            self.fits(jobs.len(), builds.len(), lens.len(), sums)?
+        };
+        let Some((found, segments)) = found else {
+            return Ok(Outcome::TooLong(1 - places[0].1));
+        };
+        let fits = jobs.iter().zip(places).map(|(job, (first, build))| {
+            let [upper, lower] = [0, 1].map(|half| job.listed[half].lists());
+            let place = |i: usize, j: usize| if build == 0 { i * lower + j } else { j * upper + i };
+            let all = (0..upper).flat_map(|i| (0..lower).map(move |j| (i, j)));
+            all.map(|(i, j)| found[first + place(i, j)]).collect()
+        });
+        Ok(Outcome::Counted(fits.collect(), segments))
+    }
+
+    /// The numbers of pairs that fit, by sums, and the segments of half-boards that were looked up; `None`, if a low part
+    /// of a list is too long. Lists and builds were written, and the starts are zeros.
+    fn fits(
+        &mut self,
+        jobs: usize,
+        builds: usize,
+        lists: usize,
+        sums: usize,
+    ) -> Result<Option<(Vec<u64>, u64)>, DeviceError> {
+        use Array::{
+            Builds, Choices, Counters, FirstBlock, Items, Keys, Lists, Opened, Ranks, Segments,
+            Splits, Starts, Sums, Views,
+        };
+        let BySize { code, .. } = self.by_size;
+        let (builds, rows) = (builds as u32, (builds << code.low) as u32);
+        let (halves, choices) = (2 * jobs as u32 * self.choices, self.choices);
+        self.clear(Sums, sums * 8)?;
+        self.launch(
+            Kernel::NumberBuckets,
+            halves,
+            &[Splits, Choices, Segments, Lists, Views, Keys, Ranks, Starts],
+            &[choices],
+        )?;
+        self.launch(Kernel::FindStarts, lists as u32, &[Lists, Starts], &[code.low + code.high])?;
+        self.launch(
+            Kernel::FillBuckets,
+            halves,
+            &[Splits, Choices, Segments, Lists, Keys, Ranks, Starts, Items],
+            &[choices],
+        )?;
+        let bits = [code.low, code.high];
+        let highs = (1_u32 << code.high).div_ceil(Kernel::CountOpen.threads());
+        self.launch(Kernel::CountOpen, builds * highs, &[Builds, Lists, Starts, Opened], &bits)?;
+        self.launch(
+            Kernel::SumRows,
+            rows,
+            &[Builds, Lists, Starts, Opened, FirstBlock, Counters],
+            &bits,
+        )?;
+        self.launch(Kernel::SumBlocks, 1, &[FirstBlock], &[rows])?;
+        self.launch(
+            Kernel::JoinLists,
+            self.groups,
+            &[Builds, Lists, Starts, Items, Opened, FirstBlock, Sums, Counters],
+            &[code.low, code.high, builds],
+        )?;
+        let mut words = vec![0_u32; 2 * sums];
+        self.read(Sums, &mut words)?;
+        let word = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
+        let found = words.chunks_exact(2).map(word).collect();
+        let mut counters = [0; COUNTERS];
+        self.read(Counters, &mut counters)?;
+        let is_too_long = counters[TOO_LONG] != 0;
+        Ok((!is_too_long).then(|| (found, word(&counters[SEGMENTS..]))))
+    }
+
+    fn write_splits(&mut self, splits: &[SplitWords]) -> Result<(), DeviceError> {
+        let words = |half: &HalfWords| {
+            let HalfWords { columns, lowest, highest, tie_low, tie_high, .. } = *half;
+            let HalfWords { first_choice, choices, modulus, residues, lists, view, .. } = *half;
+            let window = [columns, lowest, highest, tie_low, tie_high];
+            window.into_iter().chain([first_choice, choices, modulus, residues, lists, view])
+        };
+        let words = |split: &SplitWords| {
+            let halves: Vec<u32> = split.halves.iter().flat_map(words).collect();
+            halves.into_iter().chain([split.centre, split.looked_at])
+        };
+        self.write(Array::Splits, splits.iter().flat_map(words))
+    }
+
+    fn write(
+        &mut self,
+        to: Array,
+        words: impl IntoIterator<Item = u32>,
+    ) -> Result<(), DeviceError> {
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        self.queue.write(self.buffers[to as usize], &bytes)
+    }
+
+    fn clear(&mut self, array: Array, bytes: usize) -> Result<(), DeviceError> {
+        self.queue.clear(self.buffers[array as usize], bytes)
+    }
+
+    fn launch(
+        &mut self,
+        kernel: Kernel,
+        groups: u32,
+        arrays: &[Array],
+        numbers: &[u32],
+    ) -> Result<(), DeviceError> {
+        let arrays = arrays.iter().map(|array| Argument::Buffer(self.buffers[*array as usize]));
+        let numbers = numbers.iter().map(|number| Argument::Number(*number));
+        let arguments: Vec<Argument> = arrays.chain(numbers).collect();
+        self.queue.launch(kernel, groups, &arguments)?;
+        if let Some(times) = &mut self.times {
+            let begun = Instant::now();
+            self.queue.read(self.buffers[Array::Counters as usize], &mut [])?;
+            times[kernel as usize] += begun.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Starts to measure how long each kernel takes, by waiting for it, so that nothing is done meanwhile.
+    pub(crate) fn start_times(&mut self) {
+        self.times = Some([Duration::ZERO; Kernel::ALL.len()]);
+    }
+
+    /// How long each kernel took since then.
+    pub(crate) fn times(&self) -> Option<[(&'static str, Duration); Kernel::ALL.len()]> {
+        let times = self.times?;
+        Some(Kernel::ALL.map(|kernel| (kernel.name(), times[kernel as usize])))
+    }
+
+    fn read(&mut self, from: Array, words: &mut [u32]) -> Result<(), DeviceError> {
+        let mut bytes = vec![0; 4 * words.len()];
+        self.queue.read(self.buffers[from as usize], &mut bytes)?;
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        Ok(())
+    }
+}
+
+impl SplitWords {
+    /// A job whose lists begin with `lists`.
+    fn new(n: u32, job: &Job, lists: usize) -> SplitWords {
+        let Job { split, shares, listed } = job;
+        let lists = [lists, lists + listed[0].lists()];
+        let columns = [split.columns, split.others(n)];
+        let windows = [shares.upper, shares.lower];
+        let halves = [0, 1].map(|half| {
+            let Listed { modulus, residues, choices } = listed[half].clone();
+            let Window { below, above } = windows[half];
+            let last = (1 << (n / 2)) - 1;
+            // Numbers from 0 on are all that there are; a bound beyond them is no tie.
+            let (lowest, highest) = (below.max(0), above.min(last));
+            // No half-board counts where the lower bound is above the upper one.
+            let choices = if lowest <= highest { choices } else { 0..0 };
+            HalfWords {
+                columns: columns[half],
+                lowest: lowest as u32,
+                highest: highest as u32,
+                tie_low: below as u32,
+                tie_high: above as u32,
+                first_choice: choices.start,
+                choices: choices.end - choices.start,
+                modulus,
+                residues,
+                lists: lists[half] as u32,
+                view: 0,
+            }
+        });
+        SplitWords { halves, centre: split.centre, looked_at: shares.columns }
+    }
+}

@@ -1,0 +1,104 @@
+//! What depends on the size of a board: codes, batches, and how long lists are.
+
+use count::CodeBits;
+
+/// The smallest board whose tasks join slices of lists: see [`board::halves::Slice`].
+pub(crate) const SLICED: u32 = 28;
+
+/// How boards of one size are counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BySize {
+    pub(crate) n: u32,
+    pub(crate) code: CodeBits,
+    /// The most splits that are counted at a time, so that a batch takes a device some tenths of a millisecond at least.
+    pub(crate) splits: usize,
+    /// The number of splits that share a code. A sample and a code take the host a millisecond.
+    pub(crate) sharing: usize,
+    /// The number of splits of those that are sampled, and the half-boards of each of their lists.
+    pub(crate) sampled: usize,
+    pub(crate) keys: usize,
+    /// The pairs of a sample that the code is chosen by.
+    pub(crate) pairs: u64,
+    /// About how many half-boards both lists of a split have on average.
+    half_boards: u64,
+}
+
+impl BySize {
+    /// For boards of size `n` (4 to 29).
+    ///
+    /// A code has so many bits that an item has 32 at most: of 2(N-1) diagonals on an even board and 2(N-2) on an odd
+    /// one; at N = 28 two of them never meet. With more low bits a half-board is tabulated more often, and with more bits
+    /// fewer are looked up. Counted by `queens bench`, with the half-boards that fill segments: 90 pairs are looked up for a
+    /// solution at N = 20, 42 at 22, 25 at 24. What else is here follows from bounds: no device was measured yet.
+    pub(crate) fn new(n: u32) -> BySize {
+        let (low, high) = match n {
+            0..=15 => (0, 4),
+            16..=17 => (1, 4),
+            18 => (2, 5),
+            19 => (2, 4),
+            20 => (2, 7),
+            21 => (3, 6),
+            22..=23 => (4, 8),
+            24 => (6, 10),
+            25 => (4, 10),
+            26..=27 => (6, 12),
+            _ => (8, 12),
+        };
+        let (splits, sharing, sampled) = match n {
+            0..=17 => (1024, 1024, 8),
+            18..=19 => (512, 512, 8),
+            20..=21 => (256, 256, 8),
+            22..=23 => (32, 8, 1),
+            24..=25 => (4, 2, 1),
+            _ => (1, 1, 1),
+        };
+        let (keys, pairs) = if n < 26 { (1024, 5_000) } else { (4096, 30_000) };
+        let half_boards = match n / 2 {
+            0..=6 => 200,
+            7 => 900,
+            8 => 2_400,
+            9 => 14_000,
+            10 => 80_000,
+            11 => 540_000,
+            12 => 4_000_000,
+            13 => 32_000_000,
+            _ => 280_000_000,
+        };
+        let code = CodeBits { low, high };
+        BySize { n, code, splits, sharing, sampled, keys, pairs, half_boards }
+    }
+
+    /// The number of buckets of a list.
+    pub(crate) fn buckets(self) -> usize {
+        1 << (self.code.low + self.code.high)
+    }
+
+    /// The rows of an upper half-board's or a lower one's upper and lower quarter.
+    pub(crate) fn quarter_rows(self) -> [u32; 2] {
+        let rows = self.n / 2;
+        [rows / 2, rows - rows / 2]
+    }
+
+    /// The room for the half-boards of `splits` splits: half as much again as they have on average, and twice as much
+    /// for one, so that most lists need no second try.
+    pub(crate) fn room_for_keys(self, splits: usize) -> u64 {
+        let mean = self.half_boards * splits as u64;
+        if splits > 1 { mean / 2 * 3 } else { mean * 2 }
+    }
+
+    /// The room for the quarters of `splits` splits, whose halves are divided in so many ways each.
+    ///
+    /// Of all ways to place rooks in five rows and columns at most half are placements of queens, and of those in six
+    /// or seven about a quarter.
+    pub(crate) fn room_for_quarters(self, splits: usize, choices: usize) -> u64 {
+        let of_choice = self.quarter_rows().map(|rows| {
+            let rooks: u64 = (1..=u64::from(rows)).product();
+            match rows {
+                0..=4 => rooks,
+                5 => rooks / 2,
+                _ => rooks * 3 / 11,
+            }
+        });
+        2 * (splits * choices) as u64 * of_choice.iter().sum::<u64>()
+    }
+}

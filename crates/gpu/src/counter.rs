@@ -1,0 +1,307 @@
+//! Counts tasks, in batches that the device has room for.
+
+use std::time::Duration;
+
+use board::Method;
+use board::TaskSlice;
+use board::halves::{Split, tasks_of_split};
+use count::CountError;
+use thiserror::Error;
+
+use crate::batch::{Batch, Outcome};
+use crate::by_size::BySize;
+use crate::device::Device;
+use crate::driver::{ALLOCATING, DeviceError, Queue};
+use crate::job::{Fits, Job};
+
+/// Why tasks have no count.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Something is not a task, or a sum passes 64 bits.
+    #[error(transparent)]
+    Count(#[from] CountError),
+}
+
+/// Where a device does not give as much memory, less than this is not tried.
+const LEAST_MEMORY: u64 = 64 << 20;
+
+/// The pairs of half-boards of a segment: 16 that are looked up, among 256 others.
+const LANES_OF_SEGMENT: u64 = 16 * 256;
+
+/// Counts splits of one board on a device.
+pub struct Counter {
+    n: u32,
+    device: String,
+    batch: Batch,
+    /// Segments of half-boards that were looked up.
+    segments: u64,
+}
+
+impl std::fmt::Debug for Counter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counter")
+            .field("n", &self.n)
+            .field("device", &self.device)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Counter {
+    /// The sizes of boards whose splits can be counted.
+    pub const BOARDS: std::ops::RangeInclusive<u32> = 4..=29;
+
+    /// A counter of boards of size `n`, one of [`BOARDS`](Counter::BOARDS), that takes at most `memory` bytes on the
+    /// device, or what it needs at least if that is more.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`], if the device cannot be opened, does not take the kernels, or has less memory.
+    pub fn new(device: &Device, n: u32, memory: u64) -> Result<Counter, DeviceError> {
+        let mut memory = memory;
+        loop {
+            match Counter::with_queue(device.open()?, device, n, memory) {
+                // Somebody else has some of it.
+                Err(error) if error.call == ALLOCATING && memory >= LEAST_MEMORY => memory /= 2,
+                result => return result,
+            }
+        }
+    }
+
+    pub(crate) fn with_queue(
+        queue: Box<dyn Queue>,
+        device: &Device,
+        n: u32,
+        memory: u64,
+    ) -> Result<Counter, DeviceError> {
+        assert!(Counter::BOARDS.contains(&n), "boards of size {n} are not cut into splits");
+        let batch = Batch::new(queue, device, BySize::new(n), memory)?;
+        Ok(Counter { n, device: device.to_string(), batch, segments: 0 })
+    }
+
+    /// Calls `each` with the weight times the sum of every task, in order, as `count::Kernel` does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], of which [`CountError::BadTask`] comes before the first call.
+    pub fn count_each(
+        &mut self,
+        tasks: TaskSlice<'_>,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), Error> {
+        let splits = self.splits(tasks)?;
+        let (jobs, job_of) = Job::of_tasks(self.n, self.batch.choices(), &splits);
+        let mut next = 0;
+        let mut first = 0;
+        for jobs in jobs.chunks(self.batch.splits()) {
+            let fits = self.count(jobs)?;
+            while next < splits.len() && job_of[next] < first + jobs.len() {
+                let job = job_of[next] - first;
+                let sum = jobs[job].sum_of(&splits[next], &fits[job]);
+                let weight = u64::from(tasks.get(next).1);
+                each(sum.and_then(|sum| sum.checked_mul(weight)).ok_or(CountError::Overflow)?);
+                next += 1;
+            }
+            first += jobs.len();
+        }
+        Ok(())
+    }
+
+    /// Pairs of half-boards that were looked up since the counter was made, those that fill segments included.
+    #[must_use]
+    pub fn lanes(&self) -> u64 {
+        self.segments * LANES_OF_SEGMENT
+    }
+
+    /// The number of tasks that are counted at a time, if there are so many: whole splits.
+    #[must_use]
+    pub fn batch_tasks(&self) -> usize {
+        self.batch.splits() * tasks_of_split(self.n) as usize
+    }
+
+    /// Starts to measure how long each kernel takes. Meanwhile the device waits for the host after each of them.
+    pub fn start_times(&mut self) {
+        self.batch.start_times();
+    }
+
+    /// How long each kernel took since [`start_times`](Counter::start_times), by name.
+    #[must_use]
+    pub fn times(&self) -> Option<[(&'static str, Duration); 10]> {
+        self.batch.times()
+    }
+
+    fn splits(&self, tasks: TaskSlice<'_>) -> Result<Vec<Split>, CountError> {
+        let n = self.n;
+        let split = |index| {
+            let bad = CountError::BadTask { index, problem: "total", n, method: Method::Halves };
+            Split::unpack(n, tasks.get(index).0).ok_or(bad)
+        };
+        (0..tasks.len()).map(split).collect()
+    }
+
+    /// The fits of jobs. What has too little room is counted in two parts.
+    fn count(&mut self, jobs: &[Job]) -> Result<Vec<Fits>, Error> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let longer = match self.batch.count(jobs)? {
+            Outcome::Counted(fits, segments) => {
+                self.segments += segments;
+                return Ok(fits);
+            }
+            Outcome::TooLong(half) => half,
+        };
+        if let [job] = jobs {
+            let parts = job.parted(longer).or_else(|| job.parted(1 - longer));
+            let [one, other] = parts.ok_or_else(|| DeviceError {
+                device: self.device.clone(),
+                call: "listing half-boards",
+                reason: "it has too little memory for this board".into(),
+            })?;
+            let mut fits = self.count(&[one])?.remove(0);
+            for (sum, other) in fits.iter_mut().zip(&self.count(&[other])?[0]) {
+                *sum = sum.checked_add(*other).ok_or(CountError::Overflow)?;
+            }
+            return Ok(vec![fits]);
+        }
+        let (some, others) = jobs.split_at(jobs.len() / 2);
+        Ok([self.count(some)?, self.count(others)?].concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use board::Tasks;
+    use board::halves::HalvesPlan;
+    use count::{Backend, Kernel};
+
+    use super::*;
+    use crate::device::Driver;
+    use crate::driver::host::HostQueue;
+    use crate::driver::{Argument, Buffer};
+
+    fn host() -> Device {
+        Device {
+            driver: Driver::OpenCl,
+            index: 0,
+            name: "plain C".into(),
+            version: String::new(),
+            memory: 1 << 30,
+            buffer: 1 << 30,
+            units: 1,
+            is_processor: true,
+        }
+    }
+
+    fn tasks(n: u32, range: std::ops::Range<u64>) -> Tasks {
+        let plan = HalvesPlan::new(n).expect("the size is in range");
+        let mut tasks = Tasks::new();
+        plan.fill(range, &mut tasks).expect("the plan has the range");
+        tasks
+    }
+
+    fn counts(n: u32, queue: impl Queue + 'static, tasks: &Tasks) -> Result<Vec<u64>, Error> {
+        let mut counter = Counter::with_queue(Box::new(queue), &host(), n, 1 << 30)?;
+        let mut counts = Vec::new();
+        counter.count_each(tasks.as_slice(), |count| counts.push(count))?;
+        Ok(counts)
+    }
+
+    fn expected(n: u32, tasks: &Tasks) -> Vec<u64> {
+        let mut kernel = Kernel::new(Backend::Portable, n, Method::Halves).expect("it is there");
+        let mut counts = Vec::new();
+        kernel.count_each(tasks.as_slice(), |count| counts.push(count)).expect("they are tasks");
+        counts
+    }
+
+    #[test]
+    fn the_text_as_plain_c_counts_what_the_processor_counts() {
+        let whole = |n| (n, 0..HalvesPlan::new(n).expect("the size is in range").len());
+        let some = [(17, 9_000..9_003), (20, 30_000..30_001), (23, 20..21)];
+        for (n, range) in (4..=11).map(whole).chain(some) {
+            let tasks = tasks(n, range);
+            let found = counts(n, HostQueue::new(), &tasks).expect("it counts");
+            assert_eq!(found, expected(n, &tasks), "N = {n}");
+        }
+    }
+
+    /// A queue one of whose calls fails.
+    struct Failing {
+        queue: HostQueue,
+        /// The calls before that one.
+        left: u32,
+    }
+
+    impl Failing {
+        fn call(&mut self) -> Result<(), DeviceError> {
+            let left = self.left.checked_sub(1);
+            let lost = || DeviceError {
+                device: "plain C".into(),
+                call: "counting",
+                reason: "it was lost".into(),
+            };
+            self.left = left.ok_or_else(lost)?;
+            Ok(())
+        }
+    }
+
+    impl Queue for Failing {
+        fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
+            self.call()?;
+            self.queue.allocate(bytes)
+        }
+
+        fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
+            self.call()?;
+            self.queue.write(to, bytes)
+        }
+
+        fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError> {
+            self.call()?;
+            self.queue.clear(buffer, bytes)
+        }
+
+        fn launch(
+            &mut self,
+            kernel: crate::driver::Kernel,
+            groups: u32,
+            arguments: &[Argument],
+        ) -> Result<(), DeviceError> {
+            self.call()?;
+            self.queue.launch(kernel, groups, arguments)
+        }
+
+        fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
+            self.call()?;
+            self.queue.read(from, bytes)
+        }
+    }
+
+    #[test]
+    fn a_device_that_fails_at_any_call_counts_nothing() {
+        let (n, tasks) = (8, tasks(8, 0..10));
+        let expected = expected(n, &tasks);
+        for left in 0.. {
+            let queue = Failing { queue: HostQueue::new(), left };
+            match counts(n, queue, &tasks) {
+                Err(Error::Device(error)) => assert_eq!(error.reason, "it was lost"),
+                result => {
+                    assert_eq!(result, Ok(expected));
+                    assert!(left > 40, "there are that many calls");
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_task_is_named_before_anything_is_counted() {
+        let mut tasks = tasks(8, 0..3);
+        tasks.down[1] = 0b111;
+        let error = counts(8, HostQueue::new(), &tasks).expect_err("three columns are no split");
+        let bad = CountError::BadTask { index: 1, problem: "total", n: 8, method: Method::Halves };
+        assert_eq!(error, Error::Count(bad));
+    }
+}

@@ -1,0 +1,277 @@
+//! The devices of this machine, by number and by what drives them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use board::{Cut, Method, Problem, Tasks};
+use count::{Backend, Kernel};
+use thiserror::Error;
+
+use crate::counter::Counter;
+use crate::driver::{DeviceError, Queue, cuda, opencl};
+
+/// The size of the board of a self-test: large enough for every kernel.
+const SMALL_BOARD: u32 = 10;
+
+const MEMORY_OF_SELF_TEST: u64 = 64 << 20;
+
+/// Why a device must not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SelfTestError {
+    /// It does not count.
+    #[error(transparent)]
+    Failed(#[from] crate::Error),
+    /// It miscounts.
+    #[error(
+        "{0} miscounts boards of size {SMALL_BOARD}: use another device, or a processor's backend, and report this"
+    )]
+    Miscount(String),
+}
+
+impl From<DeviceError> for SelfTestError {
+    fn from(error: DeviceError) -> SelfTestError {
+        SelfTestError::Failed(error.into())
+    }
+}
+
+/// What drives a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Driver {
+    /// NVIDIA's own driver.
+    Cuda,
+    /// OpenCL.
+    OpenCl,
+}
+
+impl Driver {
+    /// The name that a person chooses it by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Driver::Cuda => "cuda",
+            Driver::OpenCl => "opencl",
+        }
+    }
+}
+
+/// A device that can join lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// What drives it.
+    pub driver: Driver,
+    /// Its number among the devices of its driver.
+    pub index: usize,
+    /// Its name, as the driver says it.
+    pub name: String,
+    /// The version of the driver.
+    pub version: String,
+    /// Its memory, in bytes.
+    pub memory: u64,
+    /// The most bytes of a single buffer.
+    pub buffer: u64,
+    /// The number of its multiprocessors, or of a processor's cores.
+    pub units: u32,
+    /// Whether it is the processor itself, as with PoCL. Such a device is used only if somebody asks for it.
+    pub is_processor: bool,
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{} {}", self.driver.name(), self.index, self.name)
+    }
+}
+
+impl Device {
+    /// All devices of this machine: those of CUDA, and those of OpenCL that are not among them. There are none where
+    /// no driver is installed, and in a program that is linked statically, which cannot load any.
+    ///
+    /// Loading drivers takes some tenths of a second.
+    #[must_use]
+    pub fn all() -> Vec<Device> {
+        let mut devices = Device::of(Driver::Cuda);
+        let by_cuda: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+        let others = Device::of(Driver::OpenCl).into_iter();
+        devices.extend(others.filter(|device| !by_cuda.contains(&device.name)));
+        devices
+    }
+
+    /// The devices of one driver.
+    #[must_use]
+    pub fn of(driver: Driver) -> Vec<Device> {
+        if cfg!(target_feature = "crt-static") {
+            return Vec::new();
+        }
+        match driver {
+            Driver::Cuda => cuda::devices(),
+            Driver::OpenCl => opencl::devices(),
+        }
+    }
+
+    /// Counts a small board on the device, by every kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`SelfTestError`], if the device fails, or counts another number than the reference.
+    pub fn self_test(&self) -> Result<(), SelfTestError> {
+        let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
+        let cut = Cut::new(problem, method).expect("the method cuts this board");
+        let mut tasks = Tasks::new();
+        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let mut counter = Counter::new(self, SMALL_BOARD, MEMORY_OF_SELF_TEST)?;
+        counter.count_each(tasks.as_slice(), |count| found.push(count))?;
+        let kernel = Kernel::new(Backend::Reference, SMALL_BOARD, method);
+        let mut kernel = kernel.expect("every processor has the reference");
+        kernel
+            .count_each(tasks.as_slice(), |count| expected.push(count))
+            .map_err(crate::Error::from)?;
+        if found == expected { Ok(()) } else { Err(SelfTestError::Miscount(self.to_string())) }
+    }
+
+    /// Opens a queue for it.
+    pub(crate) fn open(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        match self.driver {
+            Driver::Cuda => cuda::open(self),
+            Driver::OpenCl => opencl::open(self),
+        }
+    }
+}
+
+/// Which devices somebody asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceChoice {
+    /// Those of one driver; `None` for any.
+    pub driver: Option<Driver>,
+    /// The one with this [number](Device::index), or in this place among those of all drivers; `None` for all.
+    pub index: Option<usize>,
+}
+
+/// A text that names no devices.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("no device is named {name:?}: give gpu, cuda or opencl, or one of them as in gpu:1")]
+pub struct UnknownDevice {
+    /// The text.
+    pub name: String,
+}
+
+/// Devices that this machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("this machine has no device {choice}: {}", had(here))]
+pub struct MissingDevice {
+    /// What was asked for.
+    pub choice: DeviceChoice,
+    /// What there is.
+    pub here: Vec<Device>,
+}
+
+fn had(here: &[Device]) -> String {
+    if cfg!(target_feature = "crt-static") {
+        return "this program is linked statically and cannot load drivers, so take another build"
+            .into();
+    }
+    match here {
+        [] => "it has no driver of CUDA or OpenCL with a device".into(),
+        here => {
+            let names: Vec<String> = here.iter().map(Device::to_string).collect();
+            format!("it has {}", names.join(", "))
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.driver.map_or("gpu", Driver::name))?;
+        self.index.map_or(Ok(()), |index| write!(f, ":{index}"))
+    }
+}
+
+impl FromStr for DeviceChoice {
+    type Err = UnknownDevice;
+
+    /// Reads `gpu`, `cuda` or `opencl`, with a number as in `gpu:1` or without.
+    fn from_str(name: &str) -> Result<DeviceChoice, UnknownDevice> {
+        let unknown = || UnknownDevice { name: name.to_owned() };
+        let (driver, index) = match name.split_once(':') {
+            Some((driver, index)) => (driver, Some(index.parse().map_err(|_| unknown())?)),
+            None => (name, None),
+        };
+        let driver = match driver {
+            "gpu" => None,
+            "cuda" => Some(Driver::Cuda),
+            "opencl" => Some(Driver::OpenCl),
+            _ => return Err(unknown()),
+        };
+        Ok(DeviceChoice { driver, index })
+    }
+}
+
+impl DeviceChoice {
+    /// The graphics processors among all devices.
+    pub const ALL: DeviceChoice = DeviceChoice { driver: None, index: None };
+
+    /// The devices. Without a number, a device that is the processor itself is among them only if its driver was asked
+    /// for and has no other.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingDevice`], if there is none.
+    pub fn find(self) -> Result<Vec<Device>, MissingDevice> {
+        self.among(self.driver.map_or_else(Device::all, Device::of))
+    }
+
+    fn among(self, here: Vec<Device>) -> Result<Vec<Device>, MissingDevice> {
+        let found: Vec<Device> = match self.index {
+            Some(index) => match self.driver {
+                Some(_) => here.iter().filter(|device| device.index == index).cloned().collect(),
+                None => here.get(index).cloned().into_iter().collect(),
+            },
+            None => {
+                let others = here.iter().filter(|device| !device.is_processor);
+                let others: Vec<Device> = others.cloned().collect();
+                if others.is_empty() && self.driver.is_some() { here.clone() } else { others }
+            }
+        };
+        if found.is_empty() { Err(MissingDevice { choice: self, here }) } else { Ok(found) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(driver: Driver, index: usize, is_processor: bool) -> Device {
+        let (name, version) = (format!("device {index}"), String::new());
+        Device { driver, index, name, version, memory: 0, buffer: 0, units: 1, is_processor }
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for name in ["gpu", "gpu:1", "cuda", "cuda:0", "opencl", "opencl:12"] {
+            let choice: DeviceChoice = name.parse().expect("it is a name");
+            assert_eq!(choice.to_string(), name);
+        }
+        for name in ["", "gpu:", "gpu:x", "gpu:-1", "avx2", "GPU", "opencl:1:2"] {
+            assert!(name.parse::<DeviceChoice>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_processor_is_chosen_only_if_somebody_asks_for_it() {
+        let card = device(Driver::OpenCl, 0, false);
+        let processor = device(Driver::OpenCl, 1, true);
+        let both = vec![card.clone(), processor.clone()];
+        let among = |name: &str, here: &[Device]| {
+            let choice: DeviceChoice = name.parse().expect("it is a name");
+            choice.among(here.to_vec()).map_err(|missing| missing.to_string())
+        };
+        assert_eq!(among("gpu", &both), Ok(vec![card.clone()]));
+        assert_eq!(among("opencl", &both), Ok(vec![card]));
+        assert_eq!(among("opencl:1", &both), Ok(vec![processor.clone()]));
+        assert_eq!(among("opencl", &both[1..]), Ok(vec![processor]));
+        let missing = "this machine has no device gpu: it has opencl:1 device 1";
+        assert_eq!(among("gpu", &both[1..]), Err(missing.into()));
+        let missing =
+            "this machine has no device cuda:3: it has no driver of CUDA or OpenCL with a device";
+        assert_eq!(among("cuda:3", &[]), Err(missing.into()));
+    }
+}

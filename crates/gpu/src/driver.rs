@@ -1,0 +1,121 @@
+//! What is asked of a driver: memory, kernels and a queue. Both drivers are loaded at run time.
+//!
+//! A queue carries its commands out one after the other. All but [`read`](Queue::read) return at once.
+
+pub(crate) mod cuda;
+#[cfg(test)]
+pub(crate) mod host;
+pub(crate) mod opencl;
+
+use thiserror::Error;
+
+/// The call that fails where a device has less memory left than was asked for.
+pub(crate) const ALLOCATING: &str = "allocating memory";
+
+/// A call to a driver that failed. What was being counted has no count.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{device}: {call} failed: {reason}")]
+pub struct DeviceError {
+    /// The device, as it is listed.
+    pub device: String,
+    /// What was asked of the driver.
+    pub call: &'static str,
+    /// What the driver says.
+    pub reason: String,
+}
+
+/// The kernels of the text, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    PlaceQuarters,
+    PairQuarters,
+    SampleKeys,
+    NumberBuckets,
+    FindStarts,
+    FillBuckets,
+    CountOpen,
+    SumRows,
+    SumBlocks,
+    JoinLists,
+}
+
+impl Kernel {
+    pub(crate) const ALL: [Kernel; 10] = [
+        Kernel::PlaceQuarters,
+        Kernel::PairQuarters,
+        Kernel::SampleKeys,
+        Kernel::NumberBuckets,
+        Kernel::FindStarts,
+        Kernel::FillBuckets,
+        Kernel::CountOpen,
+        Kernel::SumRows,
+        Kernel::SumBlocks,
+        Kernel::JoinLists,
+    ];
+
+    /// Its name in the text.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kernel::PlaceQuarters => "place_quarters",
+            Kernel::PairQuarters => "pair_quarters",
+            Kernel::SampleKeys => "sample_keys",
+            Kernel::NumberBuckets => "number_buckets",
+            Kernel::FindStarts => "find_starts",
+            Kernel::FillBuckets => "fill_buckets",
+            Kernel::CountOpen => "count_open",
+            Kernel::SumRows => "sum_rows",
+            Kernel::SumBlocks => "sum_blocks",
+            Kernel::JoinLists => "join_lists",
+        }
+    }
+
+    /// The threads of one of its groups.
+    pub(crate) fn threads(self) -> u32 {
+        match self {
+            Kernel::PlaceQuarters
+            | Kernel::PairQuarters
+            | Kernel::NumberBuckets
+            | Kernel::FillBuckets => 64,
+            Kernel::SampleKeys
+            | Kernel::FindStarts
+            | Kernel::CountOpen
+            | Kernel::SumRows
+            | Kernel::SumBlocks
+            | Kernel::JoinLists => 256,
+        }
+    }
+}
+
+/// Memory of a device that a queue has allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Buffer(pub(crate) usize);
+
+/// What is passed to a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument {
+    Buffer(Buffer),
+    Number(u32),
+}
+
+/// A queue of commands for a device, with the kernels and the memory that they use.
+pub(crate) trait Queue: Send {
+    /// Allocates memory, whose contents are unspecified. It is freed with the queue.
+    fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError>;
+
+    /// Writes to the start of a buffer.
+    fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Fills the start of a buffer with zeros.
+    fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Starts this many groups of a kernel. The kernel's parameters must be these arguments.
+    fn launch(
+        &mut self,
+        kernel: Kernel,
+        groups: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError>;
+
+    /// Waits for all commands, and reads from the start of a buffer.
+    fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError>;
+}

@@ -1,0 +1,124 @@
+//! The kernels as plain C on this machine, for tests: see `emulate.c`.
+//!
+//! Each buffer ends at a page that cannot be touched, so that an index beyond it ends the test.
+
+use std::ffi::{c_int, c_void};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
+
+use super::{Argument, Buffer, DeviceError, Kernel, Queue};
+
+type Launch = unsafe extern "C" fn(c_int, u32, u32, *const HostArgument) -> c_int;
+
+#[repr(C)]
+union HostArgument {
+    buffer: *mut c_void,
+    number: u32,
+}
+
+/// The compiled text.
+fn launch() -> &'static libloading::Symbol<'static, Launch> {
+    static LIBRARY: OnceLock<libloading::Library> = OnceLock::new();
+    static LAUNCH: OnceLock<libloading::Symbol<'static, Launch>> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let library = folder.path().join("kernels.so");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/emulate.c");
+        let options =
+            ["-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-shared", "-fPIC", "-o"];
+        let status = Command::new("cc").args(options).arg(&library).arg(source).status();
+        assert!(status.expect("there is a C compiler").success(), "the text is plain C");
+        // SAFETY: the library has nothing that runs when it is loaded.
+        unsafe { libloading::Library::new(library) }.expect("it was just made")
+    });
+    // SAFETY: `emulate.c` declares it like this.
+    LAUNCH.get_or_init(|| unsafe { library.get(b"launch") }.expect("the text has it"))
+}
+
+/// Groups have static memory, so that one queue is in use at a time.
+static IN_USE: Mutex<()> = Mutex::new(());
+
+/// A queue that carries commands out at once.
+pub(crate) struct HostQueue {
+    buffers: Vec<(*mut u8, usize)>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+// SAFETY: the buffers are used through the queue alone, and tests do not send the queue to another thread.
+unsafe impl Send for HostQueue {}
+
+const PAGE: usize = 4096;
+
+impl HostQueue {
+    /// Waits until no other queue is in use.
+    pub(crate) fn new() -> HostQueue {
+        let alone = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        HostQueue { buffers: Vec::new(), _alone: alone }
+    }
+
+    /// The first bytes of a buffer.
+    fn bytes(&mut self, buffer: Buffer, len: usize) -> &mut [u8] {
+        let (start, size) = self.buffers[buffer.0];
+        assert!(len <= size, "{len} bytes of a buffer of {size}");
+        // SAFETY: the memory was mapped, and is never unmapped.
+        unsafe { std::slice::from_raw_parts_mut(start, len) }
+    }
+}
+
+impl Queue for HostQueue {
+    fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
+        let pages = bytes.div_ceil(PAGE) + 1;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the memory is new; its last page is not used.
+        let start = unsafe {
+            let start =
+                mmap_anonymous(std::ptr::null_mut(), pages * PAGE, protection, MapFlags::PRIVATE)
+                    .expect("there is memory");
+            let last = start.byte_add((pages - 1) * PAGE);
+            mprotect(last, PAGE, MprotectFlags::empty()).expect("it is ours");
+            last.byte_sub(bytes.next_multiple_of(16)).cast()
+        };
+        self.buffers.push((start, bytes));
+        Ok(Buffer(self.buffers.len() - 1))
+    }
+
+    fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.bytes(to, bytes.len()).copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError> {
+        self.bytes(buffer, bytes).fill(0);
+        Ok(())
+    }
+
+    fn launch(
+        &mut self,
+        kernel: Kernel,
+        groups: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        let arguments: Vec<HostArgument> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Buffer(buffer) => {
+                    HostArgument { buffer: self.buffers[buffer.0].0.cast() }
+                }
+                Argument::Number(number) => HostArgument { number: *number },
+            })
+            .collect();
+        // SAFETY: the kernel has these parameters. An index beyond a buffer ends the process.
+        let failed =
+            unsafe { launch()(kernel as c_int, groups, kernel.threads(), arguments.as_ptr()) };
+        assert_eq!(failed, 0, "all threads of {} come to the same barriers", kernel.name());
+        Ok(())
+    }
+
+    fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        let len = bytes.len();
+        bytes.copy_from_slice(self.bytes(from, len));
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+// Runs the kernels on the host, one thread of a group after the other from barrier to barrier, for tests of their
+// arithmetic without a driver: no compiler for devices is between the text and what is tested.
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#define KERNEL(threads) static void
+#define JOIN_KERNEL static void
+#define FUNCTION static
+#define GLOBAL
+#define SHARED static
+#define SHARED_POINTER
+#define THREAD fiber
+#define GROUP group
+// The next thread goes on. Unlike swapcontext, this makes no system call.
+#define BARRIER \
+    do { \
+        if (!_setjmp(places[fiber])) _longjmp(scheduler, 1); \
+    } while (0)
+#define ONES(x) (u32) __builtin_popcount(x)
+#define ATOMIC_ADD(to, value) __sync_fetch_and_add(to, value)
+#define ATOMIC_OR(to, value) __sync_fetch_and_or(to, value)
+#define ROTATE_RIGHT(x, bits) ((x) >> (bits) | (x) << (32u - (bits) & 31u))
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef struct {
+    u32 x, y, z, w;
+} u32x4;
+
+#define MOST_THREADS 256
+#define STACK (64 << 10)
+
+static ucontext_t fibers[MOST_THREADS];
+static jmp_buf scheduler, places[MOST_THREADS];
+static char stacks[MOST_THREADS][STACK];
+static u32 fiber, group, ended, begun, before;
+
+#include "kernels.c"
+
+typedef union {
+    void *buffer;
+    u32 number;
+} Argument;
+
+static int kernel;
+static const Argument *arguments;
+
+#define P(i) arguments[i].buffer
+#define N(i) arguments[i].number
+
+static void run(void) {
+    switch (kernel) {
+    case 0: place_quarters(P(0), P(1), P(2), P(3), P(4), P(5), N(6), N(7), N(8)); break;
+    case 1: pair_quarters(P(0), P(1), P(2), P(3), P(4), P(5), P(6), N(7), N(8), N(9)); break;
+    case 2: sample_keys(P(0), P(1), P(2), P(3), N(4), N(5)); break;
+    case 3: number_buckets(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8)); break;
+    case 4: find_starts(P(0), P(1), N(2)); break;
+    case 5: fill_buckets(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8)); break;
+    case 6: count_open(P(0), P(1), P(2), P(3), N(4), N(5)); break;
+    case 7: sum_rows(P(0), P(1), P(2), P(3), P(4), P(5), N(6), N(7)); break;
+    case 8: sum_blocks(P(0), N(1)); break;
+    case 9: join_lists(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8), N(9), N(10)); break;
+    default: abort();
+    }
+    ended++;
+    _longjmp(scheduler, 1);
+}
+
+// Runs `groups` groups of `size` threads of the kernel with this number. A group ends with an error if some threads
+// wait at a barrier that others do not come to.
+int launch(int number, u32 groups, u32 size, const Argument *given) {
+    kernel = number;
+    arguments = given;
+    for (group = 0; group < groups; group++) {
+        for (u32 i = 0; i < size; i++) {
+            getcontext(&fibers[i]);
+            fibers[i].uc_stack.ss_sp = stacks[i];
+            fibers[i].uc_stack.ss_size = STACK;
+            makecontext(&fibers[i], run, 0);
+        }
+        for (begun = 0, ended = 0; ended < size; begun = 1) {
+            before = ended;
+            for (fiber = 0; fiber < size; fiber++) {
+                if (_setjmp(scheduler)) continue;
+                if (begun) _longjmp(places[fiber], 1);
+                setcontext(&fibers[fiber]);
+            }
+            if (ended != before && ended != size) return 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,87 @@
+//! What devices count, held against the processor's kernels, task by task. The first device of OpenCL takes part, which
+//! is the processor itself by PoCL where there is no other; without any, the tests say that they were left out.
+
+use std::ops::Range;
+
+use board::halves::HalvesPlan;
+use board::{Method, Tasks};
+use count::{Backend, Kernel};
+use gpu::{Counter, Device, Driver};
+
+const MEMORY: u64 = 1 << 30;
+
+/// The first device of OpenCL.
+fn device() -> Option<Device> {
+    let device = Device::of(Driver::OpenCl).into_iter().next();
+    if device.is_none() {
+        eprintln!("left out: this machine has no OpenCL device, such as PoCL's");
+    }
+    device
+}
+
+fn tasks(n: u32, range: Range<u64>) -> Tasks {
+    let plan = HalvesPlan::new(n).expect("the size is in range");
+    let mut tasks = Tasks::new();
+    plan.fill(range, &mut tasks).expect("the plan has the range");
+    tasks
+}
+
+fn len(n: u32) -> u64 {
+    HalvesPlan::new(n).expect("the size is in range").len()
+}
+
+/// The counts of all tasks, by the device in so many bytes. They are those of the processor.
+fn check(device: &Device, n: u32, memory: u64, range: Range<u64>) -> u64 {
+    let tasks = tasks(n, range.clone());
+    let mut kernel = Kernel::new(Backend::detect(), n, Method::Halves).expect("it is available");
+    let mut expected = Vec::new();
+    kernel.count_each(tasks.as_slice(), |count| expected.push(count)).expect("they are tasks");
+    let mut counter = Counter::new(device, n, memory).expect("the device opens");
+    let mut counts = Vec::new();
+    counter.count_each(tasks.as_slice(), |count| counts.push(count)).expect("the device counts");
+    assert_eq!(counts, expected, "N = {n}, tasks {range:?}");
+    counts.iter().sum()
+}
+
+#[test]
+fn every_task_of_small_boards() {
+    let Some(device) = device() else { return };
+    for n in 4..=15 {
+        let total = check(&device, n, MEMORY, 0..len(n));
+        assert_eq!(u128::from(total), vectors::total(n), "N = {n}");
+    }
+}
+
+#[test]
+fn random_tasks_of_larger_boards() {
+    let Some(device) = device() else { return };
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    for (n, some) in [(16, 60), (17, 60), (18, 30), (19, 40), (20, 12), (21, 20), (22, 3), (23, 4)]
+    {
+        for _ in 0..2 {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let start = ((u128::from(seed) * u128::from(len(n) - some)) >> 64) as u64;
+            check(&device, n, MEMORY, start..start + some);
+        }
+    }
+}
+
+/// The first splits of a plan are the most uneven ones, with few half-boards. From N = 28 on they have eight tasks each.
+#[test]
+fn uneven_splits_of_the_largest_boards() {
+    let Some(device) = device() else { return };
+    for (n, range) in
+        [(24, 40..44), (25, 40..44), (26, 20..23), (27, 20..23), (28, 3..19), (29, 5..18)]
+    {
+        check(&device, n, MEMORY, range);
+    }
+}
+
+#[test]
+fn what_has_no_room_is_counted_in_parts() {
+    let Some(device) = device() else { return };
+    // The least room has a million half-boards of one split.
+    for (n, range) in [(18, 9_000..9_040), (21, 100_000..100_040), (24, 300_000..300_001)] {
+        check(&device, n, 0, range);
+    }
+}
