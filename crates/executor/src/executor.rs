@@ -5,10 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Tasks;
-use count::{Backend, CountError};
+use board::halves::tasks_of_split;
+use count::Backend;
 use farm::{KernelName, LeaseId, Loan, Part, Tally, TaskCounts};
 
-use crate::kernel::NamedKernel;
+use crate::devices::{Devices, Feeder};
+use crate::kernel::{DeviceKernel, NamedKernel};
 use crate::memory::{TooLittleMemory, fit};
 use crate::nodes::{self, Node};
 use crate::queue::{Chunk, KernelFor, Queue};
@@ -23,6 +25,7 @@ pub struct Executor {
     shared: Arc<Shared>,
     threads: NonZero<usize>,
     backend: Backend,
+    devices: Devices,
     /// Bytes that the threads may take together.
     memory: u64,
     /// Where the threads stay.
@@ -34,6 +37,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     threads: usize,
+    devices: Devices,
 }
 
 #[derive(Debug)]
@@ -61,23 +65,70 @@ impl Accepted {
 /// A thread's kernel and its share of the memory budget. The kernel never takes more than the share.
 #[derive(Debug, Default)]
 struct Desk {
-    kernel: Option<(KernelFor, NamedKernel)>,
+    /// The device that the thread feeds.
+    feeder: Option<Feeder>,
+    kernel: Option<(KernelFor, Kernel)>,
     /// Bytes of the budget that the thread holds.
     held: u64,
 }
 
+#[derive(Debug)]
+enum Kernel {
+    Processor(NamedKernel),
+    Device(DeviceKernel),
+}
+
 impl Desk {
+    /// Counts a chunk. If a device fails that is not required, the processor counts it, and all that follow.
     fn count(
         &mut self,
+        shared: &Shared,
         backend: Backend,
         chunk: &Chunk,
-    ) -> Result<(Tally, TaskCounts, KernelName), CountError> {
+    ) -> Result<(Tally, TaskCounts, KernelName), gpu::Error> {
+        match self.try_count(&shared.devices, backend, chunk) {
+            Err(gpu::Error::Device(error))
+                if self.feeder.as_ref().is_some_and(|feeder| !feeder.is_required) =>
+            {
+                tracing::error!(%error, "a device failed: counting goes on without it");
+                self.feeder.iter().for_each(Feeder::lose);
+                self.kernel = None;
+                // What was left to the device is every thread's now.
+                shared.changed.notify_all();
+                self.try_count(&shared.devices, backend, chunk)
+            }
+            result => result,
+        }
+    }
+
+    fn try_count(
+        &mut self,
+        devices: &Devices,
+        backend: Backend,
+        chunk: &Chunk,
+    ) -> Result<(Tally, TaskCounts, KernelName), gpu::Error> {
         let Loan { plan, fingerprint, recount, .. } = chunk.loan;
-        let make = || ((plan, recount), NamedKernel::new(self.held, backend, plan, recount));
-        let (_, kernel) = self.kernel.get_or_insert_with(make);
+        if self.kernel.is_none() {
+            let feeder = self.feeder.as_ref().filter(|feeder| feeder.counts(plan));
+            let kernel = match feeder.filter(|_| devices.take(&chunk.loan)) {
+                Some(feeder) => Kernel::Device(feeder.kernel(plan)?),
+                None => Kernel::Processor(NamedKernel::new(self.held, backend, plan, recount)),
+            };
+            self.kernel = Some(((plan, recount), kernel));
+        }
+        let (_, kernel) = self.kernel.as_mut().expect("it is there now");
         let tasks = chunk.tasks.slice(chunk.at.clone());
-        let (tally, task_counts) = kernel.count(fingerprint, chunk.range.start(), tasks)?;
-        Ok((tally, task_counts, kernel.name()))
+        let start = chunk.range.start();
+        match kernel {
+            Kernel::Processor(kernel) => {
+                let (tally, counts) = kernel.count(fingerprint, start, tasks)?;
+                Ok((tally, counts, kernel.name()))
+            }
+            Kernel::Device(kernel) => {
+                let (tally, counts) = kernel.count(fingerprint, start, tasks)?;
+                Ok((tally, counts, DeviceKernel::name()))
+            }
+        }
     }
 }
 
@@ -95,44 +146,53 @@ impl Chunk {
 impl Executor {
     /// Starts `threads` threads, which may take `memory` bytes together. Each passes its finished parts
     /// to `deliver`, in any order, and ends when `deliver` returns `false`. On a machine with several memory nodes
-    /// they stay on [`nodes`](Executor::nodes).
+    /// they stay on [`nodes`](Executor::nodes). The first ones feed the `devices`.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
+        devices: Devices,
         memory: u64,
-        deliver: impl Fn(Result<Part, CountError>) -> bool + Clone + Send + 'static,
+        deliver: impl Fn(Result<Part, gpu::Error>) -> bool + Clone + Send + 'static,
     ) -> Executor {
-        let shared = Shared::new(threads.get(), memory);
+        let devices = devices.within(threads.get());
+        let shared = Shared::new(threads.get(), devices.clone(), memory);
         let nodes = nodes::nodes_for(threads.get());
         let start = |index| {
             let (shared, deliver) = (shared.clone(), deliver.clone());
             let node = nodes::node_of(&nodes, index).cloned();
+            let feeder = devices.feeder(index);
             let count = move || {
                 if let Some(node) = node {
                     // If a processor was taken from this process meanwhile, the thread runs where it may.
                     let _ = nodes::bind(&node.processors);
                 }
-                count_until_closed(&shared, backend, deliver);
+                count_until_closed(&shared, feeder, backend, deliver);
             };
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
         };
         (0..threads.get()).for_each(start);
-        Executor { shared, threads, backend, memory, nodes }
+        Executor { shared, threads, backend, devices, memory, nodes }
     }
 
     /// Makes an executor without threads. It counts only when the caller steps it, which simulations
     /// need, because they decide themselves how long counting takes.
     pub fn stepped(backend: Backend, memory: u64) -> (Executor, Stepper) {
-        let shared = Shared::new(1, memory);
+        let devices = Devices::default();
+        let shared = Shared::new(1, devices.clone(), memory);
         let threads = NonZero::<usize>::MIN;
         let stepper = Stepper { shared: shared.clone(), backend, desk: Desk::default() };
-        (Executor { shared, threads, backend, memory, nodes: Vec::new() }, stepper)
+        (Executor { shared, threads, backend, devices, memory, nodes: Vec::new() }, stepper)
     }
 
     /// The backend of the threads.
     pub fn backend(&self) -> Backend {
         self.backend
+    }
+
+    /// The devices that count beside the processor.
+    pub fn devices(&self) -> &Devices {
+        &self.devices
     }
 
     /// The memory nodes on which threads stay; none if the machine has one, or threads cannot be bound here.
@@ -193,7 +253,7 @@ pub enum Step {
     /// It did nothing, because no task waits.
     Idle,
     /// It counted one task.
-    Counted(Result<Part, CountError>),
+    Counted(Result<Part, gpu::Error>),
     /// It did nothing, and there will be no more tasks: the executor was dropped.
     Closed,
 }
@@ -209,7 +269,7 @@ impl Stepper {
             return Step::Idle;
         }
         let Some(chunk) = self.shared.take(1, &mut self.desk) else { return Step::Closed };
-        let counted = self.desk.count(self.backend, &chunk);
+        let counted = self.desk.count(&self.shared, self.backend, &chunk);
         self.shared.give_back();
         Step::Counted(counted.map(|count| chunk.part(count, busy)))
     }
@@ -226,9 +286,9 @@ impl Drop for Executor {
 }
 
 impl Shared {
-    fn new(threads: usize, memory: u64) -> Arc<Shared> {
+    fn new(threads: usize, devices: Devices, memory: u64) -> Arc<Shared> {
         let state = State { queue: Queue::new(memory), busy: 0, closed: false };
-        Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), threads })
+        Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), threads, devices })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -252,8 +312,10 @@ impl Shared {
             if state.closed {
                 return None;
             }
-            let next = state.queue.next(desk.held);
-            let is_useless = |(of, _): &mut (KernelFor, NamedKernel)| match next {
+            // What a device counts is left to the threads that feed one.
+            let feeds = desk.feeder.as_ref().is_some_and(|feeder| !feeder.is_lost());
+            let next = state.queue.next(desk.held, |loan| feeds || !self.devices.take(loan));
+            let is_useless = |(of, _): &mut (KernelFor, Kernel)| match next {
                 Some((_, kernel, _)) => *of != kernel,
                 None => desk.held > 0 && state.queue.tasks() > 0,
             };
@@ -264,11 +326,17 @@ impl Shared {
                 state = self.lock();
                 continue;
             }
-            if let Some((place, _, bytes)) = next {
+            if let Some((place, (plan, _), bytes)) = next {
                 if desk.kernel.is_none() {
                     state.queue.exchange(&mut desk.held, bytes);
                 }
-                let chunk = state.queue.take(place, most, self.threads);
+                // A device joins the slices of a split's lists in one go.
+                let unit = if feeds && self.devices.count(plan) {
+                    tasks_of_split(plan.problem.n())
+                } else {
+                    1
+                };
+                let chunk = state.queue.take(place, most, self.threads, unit);
                 state.busy += 1;
                 // Memory may have become free, and a block that others waited behind may be gone.
                 self.changed.notify_all();
@@ -289,14 +357,15 @@ impl Shared {
 
 fn count_until_closed(
     shared: &Shared,
+    feeder: Option<Feeder>,
     backend: Backend,
-    deliver: impl Fn(Result<Part, CountError>) -> bool,
+    deliver: impl Fn(Result<Part, gpu::Error>) -> bool,
 ) {
-    let mut desk = Desk::default();
+    let mut desk = Desk { feeder, ..Desk::default() };
     let mut most = 1;
     while let Some(chunk) = shared.take(most, &mut desk) {
         let begun = Instant::now();
-        let counted = desk.count(backend, &chunk);
+        let counted = desk.count(shared, backend, &chunk);
         let busy = begun.elapsed();
         most = next_chunk(chunk.at.len(), busy);
         let part = counted.map(|count| chunk.part(count, busy));
@@ -328,13 +397,13 @@ mod tests {
 
     const MEMORY: u64 = 1 << 30;
 
-    type Parts = mpsc::Receiver<Result<Part, CountError>>;
+    type Parts = mpsc::Receiver<Result<Part, gpu::Error>>;
 
     fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
         let deliver = move |part| sender.send(part).is_ok();
-        (Executor::start(threads, backend, memory, deliver), parts)
+        (Executor::start(threads, backend, Devices::default(), memory, deliver), parts)
     }
 
     fn loan(lease: u64, plan: Plan) -> Loan {
@@ -399,6 +468,68 @@ mod tests {
                 assert!(part.task_counts.add_up_to(plan, part.range, part.tally), "{part:?}");
             }
         }
+    }
+
+    /// Devices that this machine does not have, so that they fail when they are opened.
+    fn missing_devices(are_required: bool) -> Devices {
+        let device = |index| gpu::Device {
+            driver: gpu::Driver::OpenCl,
+            index,
+            name: "missing".into(),
+            version: String::new(),
+            memory: 1 << 30,
+            buffer: 1 << 30,
+            units: 1,
+            is_processor: false,
+        };
+        Devices::new(vec![device(98), device(99)], None, are_required)
+    }
+
+    fn parts_without_devices(threads: usize, are_required: bool) -> (Executor, Parts) {
+        let threads = NonZero::new(threads).expect("it is not 0");
+        let (sender, parts) = mpsc::channel();
+        let deliver = move |part| sender.send(part).is_ok();
+        let devices = missing_devices(are_required);
+        (Executor::start(threads, Backend::detect(), devices, MEMORY, deliver), parts)
+    }
+
+    #[test]
+    fn what_a_lost_device_was_to_count_is_counted_by_the_processor() {
+        let cut = Cut::new(Problem::Total { n: 20 }, Method::Halves).expect("such a plan exists");
+        let mut tasks = Tasks::new();
+        cut.fill(100..112, &mut tasks).expect("the plan has the range");
+        let plan =
+            Plan { problem: Problem::Total { n: 20 }, method: Method::Halves, tasks: cut.len() };
+        let kernel = Kernel::new(Backend::detect(), 20, Method::Halves);
+        let sum = kernel.expect("there is such a kernel").count(tasks.as_slice());
+        // With one thread the second device has none, and nothing waits for it.
+        for threads in [1, 3, 6] {
+            let (executor, parts) = parts_without_devices(threads, false);
+            let accepted = executor.accepts(loan(1, plan)).expect("a thread fits");
+            executor.push(accepted, 100, tasks.clone());
+            let (mut counted, mut left) = (0, 12);
+            while left > 0 {
+                let part = parts.recv().expect("threads run").expect("the processor counts");
+                left -= part.range.len();
+                counted += part.tally.count;
+            }
+            assert_eq!(Ok(counted), sum, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_required_and_fails_counts_nothing() {
+        let (executor, parts) = parts_without_devices(2, true);
+        let (plan, tasks) = all_tasks(10, Method::Halves);
+        push(&executor, loan(1, plan), tasks);
+        let failure = parts.recv().expect("threads run").expect_err("there is no device");
+        assert!(matches!(failure, gpu::Error::Device(_)), "{failure}");
+        // What devices do not count is counted.
+        let (plan, tasks) = all_tasks(9, Method::Rows { rows: 2 });
+        push(&executor, loan(2, plan), tasks);
+        let is_counted =
+            |part: Result<Part, _>| part.is_ok_and(|part| part.loan.lease == LeaseId(2));
+        while !is_counted(parts.recv().expect("threads run")) {}
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use board::{Cut, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
 use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally, TaskCounts};
+use gpu::Counter;
 
 /// A kernel with its name.
 pub struct NamedKernel {
@@ -90,6 +91,36 @@ impl NamedKernel {
     }
 }
 
+/// A device's counter of tasks of one plan.
+#[derive(Debug)]
+pub(crate) struct DeviceKernel {
+    counter: Counter,
+    tells_tasks: bool,
+}
+
+impl DeviceKernel {
+    pub(crate) fn new(counter: Counter, plan: Plan) -> DeviceKernel {
+        DeviceKernel { counter, tells_tasks: plan.tells_tasks() }
+    }
+
+    /// The kernel's name in the evidence, the same for all devices.
+    pub(crate) fn name() -> KernelName {
+        KernelName::new(Variant::DEVICE).expect("devices have a name")
+    }
+
+    /// Counts tasks like [`NamedKernel::count`].
+    pub(crate) fn count(
+        &mut self,
+        plan: Fingerprint,
+        start: u64,
+        tasks: TaskSlice<'_>,
+    ) -> Result<(Tally, TaskCounts), gpu::Error> {
+        let mut tallying = Tallying::new(plan, start, self.tells_tasks);
+        self.counter.count_each(tasks, |count| tallying.add(count))?;
+        Ok(tallying.end()?)
+    }
+}
+
 /// Adds counts of consecutive tasks up. The tally is `None` once the sum has passed 64 bits.
 struct Tallying {
     plan: Fingerprint,
@@ -125,7 +156,9 @@ mod tests {
 
     #[test]
     fn the_farm_knows_the_names_of_all_variants_and_no_other() {
-        let ours: BTreeSet<String> = Variant::all().map(|variant| variant.to_string()).collect();
+        let mut ours: BTreeSet<String> =
+            Variant::all().map(|variant| variant.to_string()).collect();
+        ours.insert(Variant::DEVICE.into());
         let theirs: BTreeSet<String> =
             KernelName::ALL.into_iter().map(|name| name.to_string()).collect();
         assert_eq!(ours, theirs);

@@ -1,6 +1,7 @@
 //! Counts ranges of a plan on this machine.
 //!
-//! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]),
+//! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]), to those of
+//! [`Devices`] too,
 //! names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample ([`Effort`]), reads
 //! what this process may use ([`allowed_memory`]), divides a memory budget ([`fit`]) and keeps threads on the memory
 //! nodes of their tables ([`Node`]). It deliberately knows nothing about sessions, ledgers, the network or the command
@@ -9,6 +10,8 @@
 
 mod allowed;
 mod cgroup;
+mod device_sample;
+mod devices;
 mod estimate;
 mod executor;
 mod kernel;
@@ -20,8 +23,14 @@ mod sample;
 
 pub use allowed::{allowed_memory, allowed_processors, memory_kills};
 pub use cgroup::MemoryKills;
+pub use device_sample::DeviceSample;
+pub use devices::{Devices, LEAST_WORTHWHILE};
 pub use estimate::{Effort, Estimate, Estimated, Measured, Source, student};
 pub use executor::{Accepted, Executor, Step, Stepper};
+pub use gpu::{
+    Device, DeviceChoice, DeviceError, Error as CountingError, MissingDevice,
+    SelfTestError as DeviceSelfTestError,
+};
 pub use kernel::NamedKernel;
 pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
 pub use nodes::Node;

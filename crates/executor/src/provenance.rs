@@ -13,6 +13,8 @@ use std::path::Path;
 
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
+use crate::devices::Devices;
+
 /// How a program was made.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
@@ -25,8 +27,12 @@ pub struct Program {
 }
 
 /// A program of this version, and the machine on which it runs: at most 128 visible ASCII characters without spaces.
-pub fn provenance(Program { commit, compiler, target }: Program) -> String {
+/// Where devices count, the first one of them and its driver stand in the place of the processor.
+pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devices) -> String {
     let (processor, microcode) = processor(Path::new("/proc/cpuinfo"));
+    let device = devices.iter().next();
+    let processor =
+        device.map_or(processor, |device| format!("{} {}", device.name, device.version));
     // With the slashes between them they have 128 bytes at most.
     [
         part(crate::BUILD, 12),
@@ -88,7 +94,10 @@ mod tests {
     fn a_text_has_seven_parts_that_a_hello_may_have() {
         let long = "much longer than any/compiler, target or commit: naïve";
         for said in ["", "3f2a9c1d0b2e", long] {
-            let text = provenance(Program { commit: said, compiler: said, target: said });
+            let text = provenance(
+                Program { commit: said, compiler: said, target: said },
+                &Devices::default(),
+            );
             assert!(text.len() <= 128, "{text}");
             assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
             assert_eq!(text.split('/').count(), 7, "{text}");

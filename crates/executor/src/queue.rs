@@ -79,10 +79,17 @@ impl Queue {
     }
 
     /// The block that a thread which holds `held` bytes may count next: its place in the queue, its kind of
-    /// kernel and the bytes of that kernel.
-    pub(super) fn next(&self, held: u64) -> Option<(usize, KernelFor, u64)> {
+    /// kernel and the bytes of that kernel. The thread passes over loans for which `is_for` is false.
+    pub(super) fn next(
+        &self,
+        held: u64,
+        is_for: impl Fn(&Loan) -> bool,
+    ) -> Option<(usize, KernelFor, u64)> {
         let mut left = self.free + held;
         let place = self.blocks.iter().position(|block| {
+            if !is_for(&block.loan) {
+                return false;
+            }
             let fits = block.bytes <= left;
             if !fits {
                 left = 0;
@@ -102,12 +109,14 @@ impl Queue {
 
     /// Takes up to `most` tasks of the block at `place`, no more than can be told one by one. Near the end of the queue it
     /// takes fewer, so that each of `threads` threads gets some, but not so few that taking them costs more than waiting
-    /// for another thread.
-    pub(super) fn take(&mut self, place: usize, most: usize, threads: usize) -> Chunk {
+    /// for another thread. It takes whole `unit`s of ordinals, as far as the block has them.
+    pub(super) fn take(&mut self, place: usize, most: usize, threads: usize, unit: u32) -> Chunk {
         let fair = self.tasks.div_ceil(2 * threads).max(most / LEAST_SHARE).max(1);
         let block = &mut self.blocks[place];
         let most = most.min(fair).min(TaskCounts::MOST);
-        let at = block.next..block.next + most.min(block.len());
+        let next = block.start + block.next as u64;
+        let end = (next + most as u64).next_multiple_of(u64::from(unit));
+        let at = block.next..block.next + block.len().min((end - next) as usize);
         let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
         let range = Range::new(start, end).expect("blocks in the queue are not empty");
         let (loan, tasks) = (block.loan, block.tasks.clone());
@@ -146,12 +155,12 @@ mod tests {
 
     /// Lets a thread take one task. Returns its lease, and updates the bytes that the thread holds.
     fn step(queue: &mut Queue, held: &mut u64) -> Option<LeaseId> {
-        let Some((place, _, bytes)) = queue.next(*held) else {
+        let Some((place, _, bytes)) = queue.next(*held, |_| true) else {
             queue.exchange(held, 0);
             return None;
         };
         queue.exchange(held, bytes);
-        Some(queue.take(place, 1, 1).loan.lease)
+        Some(queue.take(place, 1, 1, 1).loan.lease)
     }
 
     /// Four threads take tasks of four jobs in random order; one job needs the whole budget.
@@ -194,13 +203,25 @@ mod tests {
         queue.push(loan(1), 0, tasks(1_000), 0);
         let mut taken = Vec::new();
         while queue.tasks() > 0 {
-            taken.push(queue.take(0, 640, 2).at.len());
+            taken.push(queue.take(0, 640, 2, 1).at.len());
         }
         assert!(taken[0] <= 500, "another thread gets as much: {taken:?}");
         assert!(taken[..taken.len() - 1].iter().all(|&tasks| tasks >= 10), "{taken:?}");
 
         queue.push(loan(1), 0, tasks(3), 0);
-        assert_eq!(queue.take(0, 1, 2).at.len(), 1, "tasks that take long are taken one by one");
+        assert_eq!(queue.take(0, 1, 2, 1).at.len(), 1, "tasks that take long are taken one by one");
+    }
+
+    #[test]
+    fn whole_units_are_taken_where_the_block_has_them() {
+        let mut queue = Queue::new(0);
+        queue.push(loan(1), 4, tasks(30), 0);
+        let mut taken = Vec::new();
+        while queue.tasks() > 0 {
+            let range = queue.take(0, 1, 1, 8).range;
+            taken.push((range.start(), range.end()));
+        }
+        assert_eq!(taken, [(4, 8), (8, 16), (16, 24), (24, 32), (32, 34)]);
     }
 
     #[test]

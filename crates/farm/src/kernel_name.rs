@@ -10,7 +10,7 @@ pub struct KernelName(&'static str);
 
 impl KernelName {
     /// All kernels.
-    pub const ALL: [KernelName; 11] = [
+    pub const ALL: [KernelName; 12] = [
         KernelName("reference"),
         KernelName("portable"),
         KernelName("neon"),
@@ -22,6 +22,7 @@ impl KernelName {
         KernelName("avx2 mirrored"),
         KernelName("avx512 mirrored"),
         KernelName("search"),
+        KernelName("gpu"),
     ];
 
     /// The kernel of this name; `None` if this version of the program has no such kernel.

@@ -319,6 +319,17 @@ pub enum Failure {
     /// The counting loop failed its self-test.
     #[error(transparent)]
     SelfTest(#[from] count::SelfTestError),
+    /// A graphics processor failed its self-test.
+    #[error(transparent)]
+    DeviceSelfTest(#[from] executor::DeviceSelfTestError),
+    /// This machine lacks a graphics processor that was asked for.
+    #[error("{0}; `queens bench --list` shows what can count here")]
+    NoDevice(#[from] executor::MissingDevice),
+    /// A graphics processor failed that was asked for.
+    #[error(
+        "{0}; what it was counting was not counted: run the same command again, or with another --backend"
+    )]
+    Device(#[from] executor::DeviceError),
     /// The coordinator answered with an unexpected error.
     #[error("the coordinator at {url} failed: {reason}")]
     Coordinator {
@@ -396,10 +407,12 @@ impl Failure {
             | Failure::Disagreement { .. }
             | Failure::NotReproduced { .. }
             | Failure::Census(_)
-            | Failure::SelfTest(_) => 14,
+            | Failure::SelfTest(_)
+            | Failure::DeviceSelfTest(executor::DeviceSelfTestError::Miscount(_)) => 14,
             Failure::Undecided { .. } => 15,
             Failure::Bundle { .. } => 16,
             Failure::JobHeld { .. } | Failure::TotalHeld { .. } => 17,
+            Failure::NoDevice(_) | Failure::Device(_) | Failure::DeviceSelfTest(_) => 18,
             Failure::Coordinator { .. } | Failure::Internal(_) => 70,
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(_) => 75,

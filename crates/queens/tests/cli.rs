@@ -19,6 +19,8 @@ mod beacons;
 mod bundles;
 #[path = "cli/compare.rs"]
 mod compare;
+#[path = "cli/devices.rs"]
+mod devices;
 #[path = "cli/disk.rs"]
 mod disk;
 #[path = "cli/documentation.rs"]

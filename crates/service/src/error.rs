@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use board::CutError;
 use count::CountError;
+use gpu::DeviceError;
 use ledger::LedgerError;
 
 /// The hub has ended, because the process is about to end.
@@ -104,6 +105,9 @@ pub enum ServiceError {
     /// The coordinator sent tasks that cannot be counted.
     #[error("the coordinator sent tasks that its plan does not have: {0}")]
     Tasks(#[from] CountError),
+    /// A device failed that was asked for.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The coordinator does not trust this worker any more.
     #[error("the coordinator at {url} does not trust this worker any more: {reason}")]
     Distrusted {

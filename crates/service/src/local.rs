@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use board::MethodChoice;
 use count::Backend;
-use executor::{TooLittleMemory, fit};
+use executor::{Devices, TooLittleMemory, fit};
 use farm::{
     Config, Held, JobId, JobState, JobView, LoanKey, Origin, Plan, Problem, Refusal, RestoredJob,
     Slice,
@@ -39,6 +39,8 @@ pub struct LocalCount {
     pub threads: NonZero<usize>,
     /// The backend of the threads.
     pub backend: Backend,
+    /// The devices that count beside them.
+    pub devices: Devices,
     /// Bytes of memory that all threads together may take.
     pub memory: u64,
     /// What the evidence says of program and machine; `executor::provenance` tells it.
@@ -224,7 +226,8 @@ impl LocalCount {
         plans: Arc<Plans>,
         stop: watch::Receiver<bool>,
     ) -> Result<(), ServiceError> {
-        let (executor, parts) = start_executor(self.threads, self.backend, self.memory);
+        let (executor, parts) =
+            start_executor(self.threads, self.backend, self.devices, self.memory);
         let config = WorkConfig {
             worker: host_name(),
             machine: host_name(),

@@ -130,6 +130,7 @@ async fn alone(n: u32, args: &EtaArgs) -> Result<Vec<Said>> {
         method: None,
         threads: args.counting.threads(),
         backend: args.counting.backend(),
+        devices: executor::Devices::default(),
         memory: args.counting.memory(),
         build: executor::BUILD.into(),
         slice: Slice::ALL,

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 
 use anyhow::Result;
+use executor::Devices;
 use farm::Part;
 use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
 use tokio::sync::{mpsc, watch};
@@ -27,7 +28,8 @@ impl Worker {
         see: impl Fn(&Part) + Send + 'static,
     ) -> Worker {
         let (backend, memory) = (counting.backend(), counting.memory() / all as u64);
-        let (executor, mut counted) = start_executor(NonZero::<usize>::MIN, backend, memory);
+        let (executor, mut counted) =
+            start_executor(NonZero::<usize>::MIN, backend, Devices::default(), memory);
         let config = WorkConfig {
             worker: format!("worker-{place}"),
             machine: format!("machine-{place}"),

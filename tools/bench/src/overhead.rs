@@ -41,6 +41,7 @@ pub(crate) async fn run(args: &OverheadArgs) -> Result<()> {
             method: Some(MethodChoice::Rows { rows: Some(rows) }),
             threads,
             backend,
+            devices: executor::Devices::default(),
             memory: args.counting.memory(),
             build: executor::BUILD.into(),
             slice: Slice::ALL,

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use board::{Cut, Method, Problem, Tasks};
 use clap::Args;
 use count::{Backend, Kernel};
+use executor::Devices;
 use farm::JobState;
 use service::Endpoint;
 use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
@@ -238,7 +239,7 @@ impl Drop for Workers {
 /// Works until the process is killed.
 pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
     let one = std::num::NonZero::<usize>::MIN;
-    let (executor, parts) = start_executor(one, args.backend, u64::MAX);
+    let (executor, parts) = start_executor(one, args.backend, Devices::default(), u64::MAX);
     let config = WorkConfig {
         worker: args.name.clone(),
         machine: args.name,

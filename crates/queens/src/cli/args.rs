@@ -2,11 +2,13 @@
 
 use std::num::NonZero;
 
+use anyhow::anyhow;
 use board::MethodChoice;
+use bytesize::ByteSize;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
-use count::Backend;
-use executor::allowed_processors;
+use count::{Backend, UnknownBackend};
+use executor::{DeviceChoice, DeviceSelfTestError, Devices, allowed_processors};
 use farm::AuditPolicy;
 
 use super::local_methods::LocalMethod;
@@ -135,10 +137,14 @@ pub(super) struct CountingArgs {
     /// Slurm's variables count]
     #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
-    /// Counting loop: reference, portable, neon, avx2 or avx512 [default: the fastest that this processor
-    /// has, the last that `queens bench --list` shows]
-    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = available_backend)]
-    backend: Option<Backend>,
+    /// What counts: a loop of the processor (reference, portable, neon, avx2 or avx512), or graphics processors (gpu,
+    /// cuda or opencl; gpu:1 is the second one) [default: the fastest that `queens bench --list` shows, graphics
+    /// processors from N = 20 on]
+    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
+    backend: Option<BackendChoice>,
+    /// The most memory that counting may take of each graphics processor, as in 4GiB [default: nine tenths of it]
+    #[arg(long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
+    device_memory: Option<ByteSize>,
     /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB; or as in
     /// 25% of what this process may use: the machine's memory, or less if control groups or Slurm's variables
     /// allow less
@@ -158,13 +164,31 @@ impl CountingArgs {
             && matches.value_source("threads") == Some(ValueSource::CommandLine)
     }
 
-    pub(super) fn backend(&self) -> Backend {
-        self.backend.unwrap_or_else(Backend::detect)
+    /// Leaves graphics processors out that only the environment asks for, where the processor counts in any case.
+    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+        let is_typed = matches.value_source("backend") == Some(ValueSource::CommandLine);
+        self.backend.take_if(|it| !is_typed && matches!(it, BackendChoice::Devices(_)));
     }
 
-    /// The backend that was asked for, if one was.
+    /// The loop of the processor.
+    pub(super) fn backend(&self) -> Backend {
+        self.wanted_backend().unwrap_or_else(Backend::detect)
+    }
+
+    /// The loop of the processor that was asked for, if one was.
     pub(super) fn wanted_backend(&self) -> Option<Backend> {
-        self.backend
+        match self.backend? {
+            BackendChoice::Processor(backend) => Some(backend),
+            BackendChoice::Devices(_) => None,
+        }
+    }
+
+    /// The graphics processors that were asked for, if some were.
+    pub(super) fn wanted_devices(&self) -> Option<DeviceChoice> {
+        match self.backend? {
+            BackendChoice::Processor(_) => None,
+            BackendChoice::Devices(choice) => Some(choice),
+        }
     }
 
     /// The backend, after it has passed its self-test with these methods.
@@ -181,15 +205,61 @@ impl CountingArgs {
         Ok(backend)
     }
 
+    /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all if
+    /// nothing was and the largest board, `most`, is worth it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::DeviceSelfTest`], if one miscounts, and if one was asked for that fails; [`Failure::NoDevice`], if there
+    /// is none of those that were asked for.
+    pub(super) fn tested_devices(&self, most: u32) -> Result<Devices, Failure> {
+        let (choice, are_required) = match self.backend {
+            Some(BackendChoice::Processor(_)) => return Ok(Devices::default()),
+            Some(BackendChoice::Devices(choice)) => (choice, true),
+            None if most < executor::LEAST_WORTHWHILE => return Ok(Devices::default()),
+            None => (DeviceChoice::ALL, false),
+        };
+        let found = match choice.find() {
+            Ok(found) => found,
+            Err(missing) if are_required => return Err(missing.into()),
+            Err(_) => return Ok(Devices::default()),
+        };
+        let mut tested = Vec::new();
+        for device in found {
+            match device.self_test() {
+                Ok(()) => tested.push(device),
+                Err(DeviceSelfTestError::Failed(error)) if !are_required => {
+                    tracing::warn!(%device, %error, "this device does not count");
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let memory = self.device_memory.map(|size| size.as_u64());
+        Ok(Devices::new(tested, memory, are_required))
+    }
+
     /// Bytes of memory that counting may take.
     pub(super) fn memory(&self) -> u64 {
         self.memory.bytes()
     }
 }
 
-/// Reads the name of a backend that this processor has.
-pub(super) fn available_backend(name: &str) -> anyhow::Result<Backend> {
-    Ok(name.parse::<Backend>()?.require()?)
+/// What somebody wants to count with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BackendChoice {
+    /// A loop of the processor.
+    Processor(Backend),
+    /// Graphics processors.
+    Devices(DeviceChoice),
+}
+
+/// Reads the name of a backend: one that this processor has, or that of graphics processors.
+pub(super) fn backend_choice(name: &str) -> anyhow::Result<BackendChoice> {
+    if let Ok(choice) = name.parse() {
+        return Ok(BackendChoice::Devices(choice));
+    }
+    let unknown = |error: UnknownBackend| anyhow!("{error}, or gpu, cuda or opencl");
+    Ok(BackendChoice::Processor(name.parse::<Backend>().map_err(unknown)?.require()?))
 }
 
 /// Reads a share between 0 and 1, and returns it in millionths.

@@ -1,4 +1,4 @@
-//! `queens bench`: which counting loops this processor has, and how fast they are.
+//! `queens bench`: which counting loops and devices this machine has, and how fast they are.
 
 use std::num::NonZero;
 use std::time::Duration;
@@ -6,13 +6,14 @@ use std::time::Duration;
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
 use board::{Method, Problem};
+use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
-use executor::{Sample, fit};
+use executor::{Device, DeviceSample, Sample, fit};
 use farm::Plan;
 use serde_json::json;
 
-use super::args::available_backend;
+use super::args::{BackendChoice, backend_choice};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
@@ -20,13 +21,13 @@ use crate::progress::{clock, si};
 
 #[derive(Debug, Args)]
 pub(super) struct BenchArgs {
-    /// Board size, 8 to 20
+    /// Board size, 8 to 27
     #[arg(long, value_name = "N", default_value_t = 16,
-          value_parser = clap::value_parser!(u32).range(8..=20))]
+          value_parser = clap::value_parser!(u32).range(8..=27))]
     n: u32,
-    /// Counting loops to measure [default: all that this processor has]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = available_backend)]
-    backend: Vec<Backend>,
+    /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
+    backend: Vec<BackendChoice>,
     /// How long each of them counts, at least, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 300,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
@@ -35,7 +36,10 @@ pub(super) struct BenchArgs {
     /// use
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
     memory: MemoryBound,
-    /// Only show the names of the counting loops that this processor has, slowest first
+    /// The most memory to take of each graphics processor, as in 4GiB [default: nine tenths of it]
+    #[arg(long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
+    device_memory: Option<ByteSize>,
+    /// Only show the names of the counting loops that this processor has, slowest first, and of graphics processors
     #[arg(long)]
     list: bool,
     /// Print one JSON object a line
@@ -44,10 +48,22 @@ pub(super) struct BenchArgs {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
-    let is_wanted = |b: &Backend| args.backend.is_empty() || args.backend.contains(b);
-    let backends = || Backend::available().filter(is_wanted);
+    let (mut backends, mut devices) = (Vec::new(), Vec::new());
+    for choice in &args.backend {
+        match choice {
+            BackendChoice::Processor(backend) => backends.push(*backend),
+            BackendChoice::Devices(choice) => devices.extend(choice.find()?),
+        }
+    }
+    if args.backend.is_empty() {
+        backends = Backend::available().collect();
+        // The processor itself is measured by its own loops.
+        devices = Device::all();
+        devices.retain(|device| args.list || !device.is_processor);
+    }
     if args.list {
-        return backends().try_for_each(output::print);
+        backends.iter().try_for_each(output::print)?;
+        return devices.iter().try_for_each(|device| output::print(described(device)));
     }
     let n = args.n;
     let methods = [
@@ -56,15 +72,61 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
         Method::Halves,
     ];
     if !args.json {
-        output::print(format!("N = {n}, one thread; the whole board is estimated from a sample"))?;
+        output::print(format!(
+            "N = {n}, one thread, or one device; the whole board is estimated from a sample"
+        ))?;
         output::print("backend    method           solutions/s  whole board")?;
     }
-    for backend in backends() {
+    for backend in backends {
         for method in methods {
             output::print(line(args, backend, method)?)?;
         }
     }
-    Ok(())
+    devices.iter().try_for_each(|device| output::print(line_of_device(args, device)?))
+}
+
+/// A device's name for `--backend`, and what it is.
+fn described(device: &Device) -> String {
+    let Device { version, memory, .. } = device;
+    format!("{device}, {version}, {}", ByteSize(*memory).display().iec())
+}
+
+/// Measures one device on a sample. Returns a line of the table.
+fn line_of_device(args: &BenchArgs, device: &Device) -> Result<String, Failure> {
+    device.self_test()?;
+    let memory = args.device_memory.map_or(device.memory / 10 * 9, |size| size.as_u64());
+    let time = Duration::from_millis(args.sample_ms);
+    let sample = DeviceSample::new(device, args.n, memory, time)?;
+    let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
+        sample;
+    let rate = solutions as f64 / seconds;
+    let name = format!("{}:{}", device.driver.name(), device.index);
+    if args.json {
+        let kernels: serde_json::Map<String, serde_json::Value> =
+            kernels.iter().map(|(name, seconds)| ((*name).into(), (*seconds).into())).collect();
+        let object = json!({
+            "n": args.n,
+            "backend": name,
+            "method": Method::Halves.name(),
+            "device": device.name,
+            "driver": device.version,
+            "multiprocessors": device.units,
+            "solutions_per_second": rate,
+            "board_seconds": seconds / share,
+            "tasks_counted": tasks,
+            "lanes_per_solution": lanes as f64 / solutions as f64,
+            "kernel_seconds": kernels,
+            "kernel_lanes": lanes_of_kernels.to_string(),
+        });
+        return Ok(object.to_string());
+    }
+    Ok(row(&name, &Method::Halves.to_string(), rate, seconds / share))
+}
+
+fn row(name: &str, method: &str, rate: f64, board_seconds: f64) -> String {
+    let board =
+        if board_seconds < 10.0 { format!("{board_seconds:.3} s") } else { clock(board_seconds) };
+    format!("{name:<9}  {method:<15}  {:>11}  {board:>11}", si(rate))
 }
 
 /// Measures one backend and method on a sample. Returns a line of the table.
@@ -86,7 +148,5 @@ fn line(args: &BenchArgs, backend: Backend, method: Method) -> Result<String, Fa
         });
         return Ok(object.to_string());
     }
-    let board =
-        if board_seconds < 10.0 { format!("{board_seconds:.3} s") } else { clock(board_seconds) };
-    Ok(format!("{:<9}  {:<15}  {:>11}  {board:>11}", backend.name(), method.to_string(), si(rate)))
+    Ok(row(backend.name(), &method.to_string(), rate, board_seconds))
 }

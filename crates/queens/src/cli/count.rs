@@ -8,6 +8,7 @@ use board::squares::Square;
 use board::{Given, MethodChoice, Problem};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
+use count::Variant;
 use executor::provenance;
 use farm::{JobView, Slice};
 use serde::Serialize;
@@ -206,13 +207,15 @@ async fn count(
     }
     let keeps = ledger.is_some();
     let method = args.cut.choice()?;
+    let devices = args.counting.tested_devices(problem.n())?;
     let count = LocalCount {
         problem,
         method,
         threads: args.counting.threads(),
         backend: args.counting.tested_backend(tested_methods(problem, method, keeps))?,
+        devices: devices.clone(),
         memory: args.counting.memory(),
-        build: provenance(PROGRAM),
+        build: provenance(PROGRAM, &devices),
         slice: slice.unwrap_or(Slice::ALL),
         ledger,
     };
@@ -251,7 +254,7 @@ async fn count(
         tasks: job.plan.tasks,
         seconds,
         threads: threads.get(),
-        backend,
+        backend: if devices.count(job.plan) { Variant::DEVICE } else { backend },
     };
     output.print(answer.count(), serde_json::to_string(&json).map_err(anyhow::Error::from)?)
 }

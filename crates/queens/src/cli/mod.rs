@@ -58,7 +58,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
+12 versions do not fit, or TLS meets plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 18 no such graphics processor, or it failed; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -182,6 +182,7 @@ impl Command {
             Command::Count(args) => args.prefer_words(matches),
             Command::Submit(args) => args.cut.prefer_words(matches),
             Command::Plan(args) => args.cut.prefer_words(matches),
+            Command::Verify(args) => args.counting.prefer_words(matches),
             _ => {}
         }
     }

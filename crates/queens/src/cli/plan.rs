@@ -17,7 +17,10 @@ use super::{show, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
-use executor::{Effort, Estimate, Estimated, Fit, Measured, Source, fit, provenance};
+use executor::{
+    CountingError, Device, DeviceSample, Devices, Effort, Estimate, Estimated, Fit, Measured,
+    Source, fit, provenance,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +70,8 @@ struct PlanJson {
     threads: usize,
     #[serde(flatten)]
     estimate: Option<EstimateJson>,
+    /// None where no device would count the plan.
+    devices: Vec<DeviceJson>,
 }
 
 /// Estimates of the sum over all tasks and of the time of one thread. Errors are for 95% confidence.
@@ -126,6 +131,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             memory_bytes: memory,
             threads: threads.get(),
             estimate: args.estimated(effort, cut)?.map(|it| estimate_json(&it, effort)),
+            devices: args.on_devices(plan)?,
         };
         return output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?);
     }
@@ -143,7 +149,15 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         Some(estimated) => output::print(text(&estimated, effort)),
         None if args.seconds == 0 => Ok(()),
         None => output::print(format!("estimate  none: {}", too_long(plan, args.seconds))),
-    }
+    }?;
+    args.on_devices(plan)?.iter().try_for_each(|of_device| {
+        let DeviceJson { device, seconds, tasks_counted } = of_device;
+        output::print(format!(
+            "device    {:.3} hours: {} of {device}, from {tasks_counted} tasks",
+            seconds / 3600.0,
+            clock(*seconds)
+        ))
+    })
 }
 
 impl PlanArgs {
@@ -156,6 +170,38 @@ impl PlanArgs {
         let wanted = self.progress.is_wanted();
         let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(cut));
         Ok(estimated.map_err(anyhow::Error::from)?)
+    }
+}
+
+/// How long one device takes for the plan.
+#[derive(Debug, Serialize)]
+struct DeviceJson {
+    device: String,
+    seconds: f64,
+    tasks_counted: u64,
+}
+
+impl PlanArgs {
+    /// What the devices that would count the plan take for it, each by itself, by a sample of each.
+    fn on_devices(&self, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
+        let n = plan.problem.n();
+        let devices = self.counting.tested_devices(n)?;
+        if self.seconds == 0 || !devices.count(plan) {
+            return Ok(Vec::new());
+        }
+        let time = Duration::from_secs(self.seconds) / 4;
+        let sample = |(device, memory): (&Device, u64)| {
+            let sample = DeviceSample::new(device, n, memory, time)?;
+            let DeviceSample { seconds, share, tasks, .. } = sample;
+            Ok(DeviceJson {
+                device: device.to_string(),
+                seconds: seconds / share,
+                tasks_counted: tasks,
+            })
+        };
+        let samples: Result<Vec<DeviceJson>, CountingError> =
+            devices.with_memory().map(sample).collect();
+        Ok(samples?)
     }
 }
 
@@ -175,7 +221,7 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
         tasks_counted: measured.map(|it| it.tasks_counted),
         blocks_per_draw: measured.map(|it| it.blocks_per_draw.get()),
         backend: effort.backend.name(),
-        build: provenance(PROGRAM),
+        build: provenance(PROGRAM, &Devices::default()),
         seed: effort.seed.to_string(),
     }
 }

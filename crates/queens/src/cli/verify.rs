@@ -52,7 +52,7 @@ pub(super) struct VerifyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    counting: CountingArgs,
+    pub(super) counting: CountingArgs,
 }
 
 /// The most draws: they are held in memory.
@@ -92,6 +92,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         (false, true) => By::Reference,
         (false, false) => By::Loop,
     };
+    if let Some(devices) = args.counting.wanted_devices() {
+        return Err(Failure::Usage(format!(
+            "a bundle is counted again by the processor: give --backend one of its loops, not {devices}"
+        )));
+    }
     let variant = by.variant(checked.plan.method, args.counting.wanted_backend());
     let variant = variant.ok_or_else(|| {
         Failure::Usage(format!(

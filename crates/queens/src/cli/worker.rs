@@ -7,6 +7,7 @@ use std::time::Duration;
 use board::MethodChoice;
 use bytesize::ByteSize;
 use clap::Args;
+use count::Variant;
 use tokio::sync::watch;
 
 use super::args::CountingArgs;
@@ -127,8 +128,15 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     }
     let asked = asked_to_stop();
     let (threads, memory) = (args.counting.threads(), args.counting.memory());
-    let (executor, parts) =
-        start_executor(threads, args.counting.tested_backend(MethodChoice::all())?, memory);
+    let backend = args.counting.tested_backend(MethodChoice::all())?;
+    // Whatever is submitted may be worth a graphics processor.
+    let devices = args.counting.tested_devices(u32::MAX)?;
+    for device in devices.iter() {
+        tracing::info!(%device, driver = device.version, "this device counts");
+    }
+    let kind = if devices.is_empty() { backend.name() } else { Variant::DEVICE };
+    let build = provenance(PROGRAM, &devices);
+    let (executor, parts) = start_executor(threads, backend, devices, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
     let pen = pen(args.key_file)?;
@@ -139,8 +147,8 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),
-        build: provenance(PROGRAM),
-        backend: executor.backend().to_string(),
+        build,
+        backend: kind.into(),
         instance,
         threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
         memory,

@@ -1,5 +1,6 @@
 //! Which failure an error of another crate is, and what to do about it.
 
+use executor::CountingError;
 use ledger::{FaultKind, JoinError, LedgerError};
 use service::ServiceError;
 use service::local::LocalError;
@@ -46,9 +47,19 @@ impl From<ServiceError> for Failure {
                 "{error}; run the same version of this program at both ends, or work for another \
                  coordinator"
             )),
+            ServiceError::Device(error) => Failure::Device(error),
             ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },
             ServiceError::Stopping(gone) => Failure::Internal(gone.into()),
             ServiceError::Internal(error) => Failure::Internal(error),
+        }
+    }
+}
+
+impl From<CountingError> for Failure {
+    fn from(error: CountingError) -> Failure {
+        match error {
+            CountingError::Device(error) => Failure::Device(error),
+            CountingError::Count(error) => Failure::Internal(error.into()),
         }
     }
 }

@@ -26,7 +26,7 @@ const TESTED_ELSEWHERE: [(&str, &str); 2] = [
     ("docs/CLUSTER.md", "tests/slurm.rs follows the page on a cluster"),
 ];
 
-const PAGES: [Page; 7] = [
+const PAGES: [Page; 8] = [
     Page {
         name: "docs/COUNTING.md",
         instead: &[
@@ -78,6 +78,15 @@ const PAGES: [Page; 7] = [
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
             ("docker compose", "tests/platforms"),
+        ],
+    },
+    Page {
+        name: "docs/GPU.md",
+        instead: &[("plan 24", "plan 12")],
+        elsewhere: &[
+            ("queens bench --backend gpu", "tools/gpu/measure.sh, on a card"),
+            ("queens count 22 --backend gpu", "tools/gpu/measure.sh, on a card"),
+            ("queens worker --backend gpu", "it needs a card, and goes on for ever"),
         ],
     },
     Page {
@@ -315,6 +324,11 @@ fn results_are_checked_as_the_page_says() {
 #[test]
 fn a_farm_is_run_as_the_page_says() {
     follow(page("docs/FARM.md"));
+}
+
+#[test]
+fn graphics_processors_are_used_as_the_page_says() {
+    follow(page("docs/GPU.md"));
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! The farm as docker-compose.yml brings it up.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::client::{self, submit, total, wait_until_in_the_middle_of};
-use crate::docker::{USER, crash, docker, docker_succeeds, inspect, owner_and_mode, wait_for};
+use crate::docker::{
+    USER, compose, crash, docker, docker_succeeds, inspect, owner_and_mode, run, wait_for,
+};
 use crate::farm::Farm;
 use crate::process;
 
@@ -195,6 +198,16 @@ fn workers_that_take_more_memory_than_they_may_are_named() {
     });
     let told = status(&[]);
     assert!(told.contains("lost      ") && told.contains("less --memory"), "{told}");
+}
+
+/// No machine of the tests has a graphics processor: nothing is started.
+#[test]
+#[ignore = "needs the compose tool: deploy/README.md"]
+fn the_file_for_graphics_processors_is_read() {
+    let mut command = compose(Path::new("docker-compose.yml"), "queens-gpu");
+    let config = run(command.args(["--file", "docker-compose.gpu.yml", "config"]));
+
+    assert!(config.contains("driver: nvidia"), "{config}");
 }
 
 /// Threads and memory, in bytes, of each worker that is connected.

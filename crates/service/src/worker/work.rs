@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::num::NonZero;
 use std::time::Duration;
 
-use count::{Backend, CountError};
+use count::Backend;
 use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Part, TasksBlock, WorkerOrder};
+use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 
-use executor::{Accepted, Executor};
+use executor::{Accepted, Devices, Executor};
 
 use super::departure::Departure;
 use super::outage::Outage;
@@ -32,13 +33,18 @@ pub type WorkConfig = AgentConfig;
 
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
-pub type Parts = mpsc::UnboundedReceiver<Result<Part, CountError>>;
+pub type Parts = mpsc::UnboundedReceiver<Result<Part, gpu::Error>>;
 
 /// Starts an executor whose finished parts arrive at the receiver.
-pub fn start_executor(threads: NonZero<usize>, backend: Backend, memory: u64) -> (Executor, Parts) {
+pub fn start_executor(
+    threads: NonZero<usize>,
+    backend: Backend,
+    devices: Devices,
+    memory: u64,
+) -> (Executor, Parts) {
     let (sender, parts) = mpsc::unbounded_channel();
     let deliver = move |part| sender.send(part).is_ok();
-    let executor = Executor::start(threads, backend, memory, deliver);
+    let executor = Executor::start(threads, backend, devices, memory, deliver);
     for node in executor.nodes() {
         tracing::info!(threads = node.threads, "{node}");
     }
@@ -72,31 +78,10 @@ pub async fn work(
         stop,
         leave_by: None,
         last_failure: String::from("none was tried yet"),
+        failure: None,
     };
-    let mut outage = Outage::new();
-    let mut had_session = false;
-    loop {
-        worker.last_failure = match worker.until(connector.connect()).await? {
-            None => return Ok(()),
-            Some(Err(LinkEnd::Unrecognised(failure))) if had_session => failure.to_string(),
-            Some(Err(LinkEnd::Unrecognised(failure) | LinkEnd::Refused(failure))) => {
-                return Err(failure);
-            }
-            Some(Err(LinkEnd::Lost(reason))) => reason,
-            Some(Err(LinkEnd::Disowned(reason))) => worker.disowned(reason),
-            Some(Ok(link)) => {
-                let begun = Instant::now();
-                let Some(reason) = worker.session(link).await? else { return Ok(()) };
-                outage.interrupted(begun.elapsed());
-                had_session = true;
-                reason
-            }
-        };
-        let pause = outage.next_pause(Instant::now(), &worker.last_failure);
-        if worker.until(tokio::time::sleep(pause)).await?.is_none() {
-            return Ok(());
-        }
-    }
+    worker.run(connector).await?;
+    worker.failure.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 struct Worker {
@@ -113,9 +98,39 @@ struct Worker {
     leave_by: Option<Instant>,
     /// Why there is no coordinator.
     last_failure: String,
+    /// Why a device that was asked for does not count any more.
+    failure: Option<DeviceError>,
 }
 
 impl Worker {
+    /// Connects again and again, until it is time to leave.
+    async fn run(&mut self, connector: &mut impl Connect) -> Result<(), ServiceError> {
+        let mut outage = Outage::new();
+        let mut had_session = false;
+        loop {
+            self.last_failure = match self.until(connector.connect()).await? {
+                None => return Ok(()),
+                Some(Err(LinkEnd::Unrecognised(failure))) if had_session => failure.to_string(),
+                Some(Err(LinkEnd::Unrecognised(failure) | LinkEnd::Refused(failure))) => {
+                    return Err(failure);
+                }
+                Some(Err(LinkEnd::Lost(reason))) => reason,
+                Some(Err(LinkEnd::Disowned(reason))) => self.disowned(reason),
+                Some(Ok(link)) => {
+                    let begun = Instant::now();
+                    let Some(reason) = self.session(link).await? else { return Ok(()) };
+                    outage.interrupted(begun.elapsed());
+                    had_session = true;
+                    reason
+                }
+            };
+            let pause = outage.next_pause(Instant::now(), &self.last_failure);
+            if self.until(tokio::time::sleep(pause)).await?.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
     /// Waits for `event` while threads go on counting. Returns `None` when it is time to leave.
     async fn until<T>(
         &mut self,
@@ -288,9 +303,19 @@ impl Worker {
         }
     }
 
-    fn finished(&mut self, part: Option<Result<Part, CountError>>) -> Result<(), ServiceError> {
-        let part = part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))?;
-        let part = part?;
+    fn finished(&mut self, part: Option<Result<Part, gpu::Error>>) -> Result<(), ServiceError> {
+        let part = match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
+            Ok(part) => part,
+            Err(gpu::Error::Count(error)) => return Err(error.into()),
+            Err(gpu::Error::Device(error)) => {
+                // What was being counted goes back with the rest.
+                if self.failure.is_none() && self.leave_by.is_none() {
+                    self.begin_leaving("a device failed");
+                }
+                self.failure.get_or_insert(error);
+                return Ok(());
+            }
+        };
         self.departure.counted(&part);
         self.agent.finished(self.now(), part);
         Ok(())

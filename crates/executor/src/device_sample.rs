@@ -1,0 +1,112 @@
+//! How fast a device counts a board, by a sample of its tasks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use board::{Cut, Method, Problem, Tasks};
+use count::CountError;
+use gpu::{Counter, Device, Error};
+
+use crate::devices::THREADS;
+
+/// What was counted of a board by `halves`.
+#[derive(Clone, Debug)]
+pub struct DeviceSample {
+    /// The sum of weight times completions: solutions of the whole board.
+    pub solutions: u64,
+    /// The number of tasks.
+    pub tasks: u64,
+    /// The number of tasks as a share of the plan, from 0 to 1.
+    pub share: f64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Pairs of half-boards that were looked up, those that fill segments included.
+    pub lanes: u64,
+    /// The seconds of each kernel, in a second run in which the device waits for the host after each of them.
+    pub kernels: Vec<(&'static str, f64)>,
+    /// Pairs of half-boards that were looked up in the second run.
+    pub lanes_of_kernels: u64,
+}
+
+impl DeviceSample {
+    /// Counts batches of neighbouring tasks from all over the plan of an N x N board for about `time`, and as long
+    /// again for the single kernels. It takes at most `memory` bytes of the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], if the device fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `n` is not one of [`Counter::BOARDS`].
+    pub fn new(device: &Device, n: u32, memory: u64, time: Duration) -> Result<Self, Error> {
+        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");
+        let open = || Counter::new(device, n, memory / THREADS as u64);
+        // Batches are drawn one after the other, by all threads together.
+        let drawn = AtomicU64::new(0);
+        let (mut solutions, mut tasks) = (0_u64, 0);
+        let mut counters = Vec::new();
+        for _ in 0..THREADS {
+            let mut counter = open()?;
+            batch(&mut counter, &plan, 0)?;
+            counters.push(counter);
+        }
+        let before: u64 = counters.iter().map(Counter::lanes).sum();
+        let begun = Instant::now();
+        let counted: Result<Vec<(u64, u64)>, Error> = std::thread::scope(|scope| {
+            let count = |counter| scope.spawn(|| batches(counter, &plan, &drawn, begun, time));
+            let threads: Vec<_> = counters.iter_mut().map(count).collect();
+            threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+        });
+        let seconds = begun.elapsed().as_secs_f64();
+        for (some, of_tasks) in counted? {
+            solutions = solutions.checked_add(some).ok_or(CountError::Overflow)?;
+            tasks += of_tasks;
+        }
+        let lanes = counters.iter().map(Counter::lanes).sum::<u64>() - before;
+        let counter = &mut counters[0];
+        let before = counter.lanes();
+        counter.start_times();
+        batches(counter, &plan, &drawn, Instant::now(), time)?;
+        let kernels = counter.times().into_iter().flatten();
+        let kernels = kernels.map(|(name, time)| (name, time.as_secs_f64())).collect();
+        let share = tasks as f64 / plan.len() as f64;
+        let lanes_of_kernels = counter.lanes() - before;
+        Ok(DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels })
+    }
+}
+
+/// The solutions and the tasks of the batches that are drawn until the time is over.
+fn batches(
+    counter: &mut Counter,
+    plan: &Cut,
+    drawn: &AtomicU64,
+    begun: Instant,
+    time: Duration,
+) -> Result<(u64, u64), Error> {
+    let (mut solutions, mut tasks) = (0_u64, 0);
+    // A small board is counted whole several times.
+    while tasks == 0 || begun.elapsed() < time {
+        let (some, of_tasks) = batch(counter, plan, drawn.fetch_add(1, Ordering::Relaxed))?;
+        solutions = solutions.checked_add(some).ok_or(CountError::Overflow)?;
+        tasks += of_tasks;
+    }
+    Ok((solutions, tasks))
+}
+
+/// The solutions and the number of the tasks of one batch.
+fn batch(counter: &mut Counter, plan: &Cut, drawn: u64) -> Result<(u64, u64), Error> {
+    // The fractional parts of the multiples of an irrational number are spread evenly.
+    const GOLDEN_SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
+    let len = (counter.batch_tasks() as u64).min(plan.len());
+    let places = plan.len() / len;
+    let place = (u128::from(drawn.wrapping_mul(GOLDEN_SECTION)) * u128::from(places)) >> 64;
+    let start = place as u64 * len;
+    let mut tasks = Tasks::new();
+    plan.fill(start..start + len, &mut tasks).expect("the plan has the range");
+    let mut solutions = Some(0_u64);
+    counter.count_each(tasks.as_slice(), |count| {
+        solutions = solutions.and_then(|solutions| solutions.checked_add(count));
+    })?;
+    Ok((solutions.ok_or(CountError::Overflow)?, len))
+}

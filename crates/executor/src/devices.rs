@@ -1,0 +1,137 @@
+//! The devices that count for this process, and which threads feed them.
+//!
+//! Each device has two threads, so that one of them chooses codes and adds up while the device works for the other. Tasks
+//! that a device can count are left to these threads, as long as one has a device. Other tasks are every thread's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use board::TaskKind;
+use farm::{KernelName, Loan, Plan, Recount};
+use gpu::{Counter, Device, DeviceError};
+
+use crate::kernel::DeviceKernel;
+
+/// The threads that feed a device.
+pub(crate) const THREADS: usize = 2;
+
+/// The smallest board that is worth starting a device for. One core counts a smaller one in a few seconds.
+pub const LEAST_WORTHWHILE: u32 = 20;
+
+/// The devices that count, and what they may take.
+#[derive(Clone, Debug, Default)]
+pub struct Devices {
+    devices: Vec<Arc<Used>>,
+    /// The smallest board that they count.
+    least: u32,
+    /// Whether counting ends if a device fails, instead of going on with the processor.
+    are_required: bool,
+}
+
+#[derive(Debug)]
+struct Used {
+    device: Device,
+    /// Bytes that all threads of the device may take of its memory.
+    memory: u64,
+    is_lost: AtomicBool,
+}
+
+/// A thread's place at a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Feeder {
+    used: Arc<Used>,
+    least: u32,
+    pub(crate) is_required: bool,
+}
+
+impl Devices {
+    /// These devices, each with at most so many bytes of its memory, or with nine tenths of it. If they are required,
+    /// they count boards of every size, and a failure of one ends counting.
+    #[must_use]
+    pub fn new(devices: Vec<Device>, memory: Option<u64>, are_required: bool) -> Devices {
+        let used = |device: Device| {
+            let memory = memory.unwrap_or(device.memory / 10 * 9);
+            Arc::new(Used { device, memory, is_lost: AtomicBool::new(false) })
+        };
+        let least = if are_required { *Counter::BOARDS.start() } else { LEAST_WORTHWHILE };
+        Devices { devices: devices.into_iter().map(used).collect(), least, are_required }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.devices.is_empty()
+    }
+
+    /// The devices.
+    pub fn iter(&self) -> impl Iterator<Item = &Device> {
+        self.devices.iter().map(|used| &used.device)
+    }
+
+    /// The devices, each with the bytes that may be taken of its memory.
+    pub fn with_memory(&self) -> impl Iterator<Item = (&Device, u64)> {
+        self.devices.iter().map(|used| (&used.device, used.memory))
+    }
+
+    /// Those of them that have a thread, if there are so many threads.
+    pub(crate) fn within(mut self, threads: usize) -> Devices {
+        self.devices.truncate(threads);
+        self
+    }
+
+    /// The place of the thread with this number, if it feeds a device.
+    pub(crate) fn feeder(&self, thread: usize) -> Option<Feeder> {
+        let index = thread.checked_rem(self.devices.len())?;
+        let used = (thread < THREADS * self.devices.len()).then(|| self.devices[index].clone())?;
+        Some(Feeder { used, least: self.least, is_required: self.are_required })
+    }
+
+    /// Whether one of them counts tasks of this plan.
+    #[must_use]
+    pub fn count(&self, plan: Plan) -> bool {
+        self.is_any_left() && counts(self.least, plan)
+    }
+
+    /// Whether a device should count what is lent: it can, and has not counted it before. Where several kernels counted, a
+    /// device may have been among them.
+    pub(crate) fn take(&self, loan: &Loan) -> bool {
+        let is_another = loan.recount.is_none_or(|Recount { unlike, by_search }| {
+            unlike != DeviceKernel::name() && unlike != KernelName::default() && !by_search
+        });
+        is_another && self.count(loan.plan)
+    }
+
+    fn is_any_left(&self) -> bool {
+        self.devices.iter().any(|used| !used.is_lost.load(Ordering::Relaxed))
+    }
+}
+
+fn counts(least: u32, Plan { problem, method, .. }: Plan) -> bool {
+    problem.task_kind(method) == Some(TaskKind::Split)
+        && problem.n() >= least
+        && Counter::BOARDS.contains(&problem.n())
+}
+
+impl Feeder {
+    /// Whether it counts tasks of this plan.
+    pub(crate) fn counts(&self, plan: Plan) -> bool {
+        !self.is_lost() && counts(self.least, plan)
+    }
+
+    /// A kernel for tasks of `plan`, within the thread's share of the device's memory.
+    pub(crate) fn kernel(&self, plan: Plan) -> Result<DeviceKernel, DeviceError> {
+        let memory = self.used.memory / THREADS as u64;
+        let counter = Counter::new(&self.used.device, plan.problem.n(), memory)?;
+        Ok(DeviceKernel::new(counter, plan))
+    }
+
+    /// Whether the device has failed.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.used.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the device has failed: no thread uses it any more.
+    pub(crate) fn lose(&self) {
+        self.used.is_lost.store(true, Ordering::Relaxed);
+    }
+}

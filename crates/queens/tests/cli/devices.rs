@@ -1,0 +1,72 @@
+//! Graphics processors, or what stands in for them: the processor itself by PoCL. Where there is no device of OpenCL, the
+//! tests that need one say that they were left out.
+
+use serde_json::Value;
+
+use crate::support::process::{queens, run};
+use crate::support::{Farm, Scratch};
+
+/// Whether there is a device of OpenCL.
+fn has_device() -> bool {
+    let listed = run(&mut queens(&["bench", "--list"])).success();
+    let has_device = listed.lines().any(|line| line.starts_with("opencl:0 "));
+    if !has_device {
+        eprintln!("left out: this machine has no OpenCL device, such as PoCL's");
+    }
+    has_device
+}
+
+#[test]
+fn what_names_no_device_of_this_machine_is_refused() {
+    let count = |backend: &str| run(&mut queens(&["count", "8", "--backend", backend]));
+    for name in ["gpu:", "cuda:x", "opencl:-1", "gpus"] {
+        count(name).refusal(2, &["--backend", "gpu, cuda or opencl"]);
+    }
+    for name in ["cuda:99", "opencl:99"] {
+        count(name).refusal(18, &["no device", name, "queens bench --list"]);
+    }
+    let of = ["worker", "--coordinator", "http://127.0.0.1:1", "--backend", "gpu:99"];
+    run(&mut queens(&of)).refusal(18, &["no device gpu:99"]);
+    run(&mut queens(&["bench", "--backend", "opencl:99"])).refusal(18, &["no device opencl:99"]);
+}
+
+#[test]
+fn a_count_by_a_device_says_so() {
+    if !has_device() {
+        return;
+    }
+    let by_device = ["count", "12", "--method", "halves", "--backend", "opencl:0", "--json"];
+    let counted = run(&mut queens(&by_device)).success();
+    let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
+    assert_eq!(counted["total"], vectors::total(12).to_string());
+    assert_eq!(counted["backend"], "gpu");
+    // Rows are searched by the processor.
+    let rows = ["count", "10", "--method", "rows", "--backend", "opencl:0", "--json"];
+    let counted = run(&mut queens(&rows)).success();
+    let counted: Value = serde_json::from_str(&counted).expect("it is JSON");
+    assert_eq!(counted["total"], vectors::total(10).to_string());
+    assert_ne!(counted["backend"], "gpu");
+}
+
+/// What a device has counted is counted again by a processor, and the other way round.
+#[test]
+fn a_device_and_a_processor_confirm_each_other() {
+    if !has_device() {
+        return;
+    }
+    let farm = Farm::new("", "--report-ms 0");
+    let _coordinator = farm.start_coordinator();
+    let _device = farm.start_worker_with("--backend opencl:0 --machine one");
+    let _processor = farm.start_worker_with("--machine two");
+    farm.client(&["submit", "11", "--method", "halves", "--certified", "--wait"]).success();
+    let scratch = Scratch::new();
+    let bundle = scratch.path("bundle");
+    let path = bundle.to_str().expect("it is text");
+    farm.client(&["export", "1", path]).success();
+    let verified = run(&mut queens(&["verify", path, "--all"])).success();
+    assert!(verified.starts_with(&format!("total     {}", vectors::total(11))), "{verified}");
+    let text = std::fs::read_to_string(&bundle).expect("it was written");
+    assert!(text.contains("\"gpu\""), "a device has counted some of it");
+    let refused = run(&mut queens(&["verify", path, "--backend", "gpu"]));
+    refused.refusal(2, &["by the processor", "not gpu"]);
+}
