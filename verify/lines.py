@@ -46,7 +46,7 @@ record("header", """queens_bundle:version program:text exported_at:time problem:
     method:rows|ring|halves parameter:u32|null tasks:u64 fingerprint:hex32 shard:u32 shards:u32
     state:running|paused|cancelled|held|done covered:u64 counted:decimal policies:u64 trust:u64 authors:u64 ranges:u64
     audits:u64 disputes:u64 signers:u64 statements:u64 commitments:u64 task_lines:u64 tasks_told:u64 merkle_root:hex32""")
-KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "neon", "avx2", "avx512")) + "|search"
+KERNELS = "|".join(f"{loop}|{loop}_mirrored" for loop in ("reference", "portable", "neon", "avx2", "avx512")) + "|search|gpu"
 LINES = {
     "policy": "share_ppm:u32 by_search:flag across:machines|owners commitment:hex32 revealed:secret|public|null asked_at:time",
     "trust": "owner:text machine:text|null trusted:flag reason:text at:time",

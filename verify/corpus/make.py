@@ -264,7 +264,14 @@ def named(name):
     return sealed(head, lines)
 
 
+def by_gpu():
+    head, lines = read("halves-10.bundle")
+    lines[0]["author"]["kernel"] = "gpu"
+    return sealed(head, lines)
+
+
 GOOD["names-with-controls"] = named('é"\\\n\x1b[31m\u200b')
+GOOD["counted-by-a-gpu"] = by_gpu()
 def of_version(version):
     head, lines = read("rows-8.bundle")
     head.update(queens_bundle=version)
@@ -372,7 +379,7 @@ def bad():
         "unknown-audit": lambda head, lines: lines[1]["range"].update(audit="maybe"),
         "author-behind": lambda head, lines: lines.append(lines.pop(0)),
         "same-author-twice": lambda head, lines: lines.insert(1, lines[0]),
-        "unknown-kernel": lambda head, lines: lines[0]["author"].update(kernel="gpu"),
+        "unknown-kernel": lambda head, lines: lines[0]["author"].update(kernel="abacus"),
         "audit-without-range": lambda head, lines: lines.insert(1, {"audit": {"row": first(lines)}}),
         "audit-of-what-is-not-chosen": lambda head, lines: lines.insert(2, {"audit": {"row": first(lines)}}),
     }.items():
