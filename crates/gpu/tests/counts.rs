@@ -46,7 +46,7 @@ fn check(device: &Device, n: u32, memory: u64, range: Range<u64>) -> u64 {
 #[test]
 fn every_task_of_small_boards() {
     let Some(device) = device() else { return };
-    for n in 4..=15 {
+    for n in 4..=16 {
         let total = check(&device, n, MEMORY, 0..len(n));
         assert_eq!(u128::from(total), vectors::total(n), "N = {n}");
     }

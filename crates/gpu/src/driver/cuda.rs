@@ -180,12 +180,13 @@ impl Queue for CudaQueue {
     fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.enter()?;
         let from = self.buffers[from.0];
-        // SAFETY: the bytes live until the stream was waited for; the driver refuses what exceeds the buffer.
-        let read = unsafe {
-            result::memcpy_dtoh_async(bytes, from, self.stream)
-                .and_then(|()| result::stream::synchronize(self.stream))
-        };
-        self.check("counting", read)
+        if !bytes.is_empty() {
+            // SAFETY: the bytes live until the stream was waited for; the driver refuses what exceeds the buffer.
+            let read = unsafe { result::memcpy_dtoh_async(bytes, from, self.stream) };
+            self.check("reading", read)?;
+        }
+        // SAFETY: the stream is the queue's own.
+        self.check("counting", unsafe { result::stream::synchronize(self.stream) })
     }
 }
 
