@@ -63,7 +63,7 @@ fn a_plan_says_what_a_count_will_take() {
     assert!(!text.contains("estimate"), "{text}");
 
     let json = one_object(&run(queens(&plan).arg("--json")).success());
-    let fields = "fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
+    let fields = "devices fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
     assert_eq!(fields_of(&json), fields);
     assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(100 << 20).into()));
 
@@ -76,8 +76,8 @@ fn a_plan_says_what_a_count_will_take() {
 fn a_plan_estimates_total_and_time_from_a_sample() {
     let plan = ["plan", "17", "--method", "ring", "--seconds", "4", "--seed", "7"];
     let json = one_object(&run(queens(&plan).arg("--json")).success());
-    let fields = "backend blocks_per_draw build core_seconds core_seconds_error estimate estimate_error exact \
-                  fingerprint grounds_drawn longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
+    let fields = "backend blocks_per_draw build core_seconds core_seconds_error devices estimate estimate_error \
+                  exact fingerprint grounds_drawn longest_task_seconds memory_bytes method n problem seed tasks tasks_counted \
                   thread_memory_bytes threads width";
     assert_eq!(fields_of(&json), fields);
     let number = |name: &str| -> f64 {
