@@ -63,7 +63,8 @@ fn a_plan_says_what_a_count_will_take() {
     assert!(!text.contains("estimate"), "{text}");
 
     let json = one_object(&run(queens(&plan).arg("--json")).success());
-    let fields = "devices fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
+    let fields =
+        "devices fingerprint memory_bytes method n problem tasks thread_memory_bytes threads";
     assert_eq!(fields_of(&json), fields);
     assert_eq!((&json["threads"], &json["memory_bytes"]), (&1.into(), &(100 << 20).into()));
 
