@@ -7,7 +7,7 @@
 //!       ▲                │ │  ▲                                  way into the ledger
 //!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
 //!                          ▼  │
-//!                        suspected ──► poisoned                  see `quarantine`
+//!                        suspected ──► poisoned                  see `attempts`
 //! ```
 //!
 //! A claim may take ordinals from anywhere: who was lent them may count them even when its lease is over.
@@ -15,13 +15,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use crate::attempts::Attempts;
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
 use crate::overruns::Overruns;
-use crate::quarantine::{Quarantine, Standing};
 use crate::scheduler::StratumScheduler;
-use crate::session::{Process, Speed};
+use crate::session::Speed;
 use crate::{
     Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Origin,
     Plan, Range, RowsRoot, SessionId, Slice,
@@ -76,7 +76,7 @@ pub(crate) struct Job {
     suspected: IntervalSet,
     /// Nobody has them, nor is to have them.
     poisoned: IntervalSet,
-    quarantine: Quarantine,
+    attempts: Attempts,
     scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// start -> (end, lease); disjoint.
@@ -128,7 +128,7 @@ impl Job {
             pool,
             suspected: IntervalSet::new(),
             poisoned: IntervalSet::new(),
-            quarantine: Quarantine::default(),
+            attempts: Attempts::default(),
             scheduler: StratumScheduler::new(&plan),
             costs: Costs::new(Spent::new(plan.tasks)),
             lent: BTreeMap::new(),
@@ -162,8 +162,7 @@ impl Job {
 
     /// How many of a range are to be lent alone.
     pub(crate) fn suspected_within(&self, range: Range) -> u64 {
-        let suspected = |&(_, standing): &(Range, Standing)| standing == Standing::Suspected;
-        self.quarantine.within(range).filter(suspected).map(|(part, _)| part.len()).sum()
+        self.attempts.suspected(range).map(Range::len).sum()
     }
 
     /// The parts of `range` that are accepted or on their way into the ledger.
@@ -229,7 +228,7 @@ impl Job {
     /// Lends suspected ordinals, at most `tasks` of them and half of their range, in one piece.
     pub(crate) fn lend_suspected(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
         let first = self.suspected.iter().next()?;
-        let (suspected, _) = self.quarantine.within(first).next().expect("that is why it is here");
+        let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
         let half = (suspected.len() / 2).max(1);
         let range = suspected.first(tasks.min(half));
         self.suspected.remove(range);
@@ -237,13 +236,12 @@ impl Job {
         Some(range)
     }
 
-    /// Lends those ordinals of `range` that are free.
+    /// Lends those ordinals of `range` that are free to a worker that still holds them: they did not
+    /// kill it.
     pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
-        let free: IntervalSet =
-            self.pool.within(range).chain(self.suspected.within(range)).collect();
+        let free = self.take_free(range);
         for part in free.iter() {
-            self.pool.remove(part);
-            self.suspected.remove(part);
+            self.attempts.forget(part);
             self.note_lent(part, lease);
         }
         free.iter().collect()
@@ -270,62 +268,40 @@ impl Job {
         assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
         let taken = self.take_lent(range, |_| true);
         self.take_free(range);
-        self.quarantine.counted(range);
+        self.attempts.forget(range);
         self.claimed.insert(range);
         self.check();
         taken
     }
 
-    /// A process was lost with a range that is free again; `alone`: it was one suspected
-    /// task, and the only one that the process held. Returns the task if it is poison since.
-    pub(crate) fn record_loss(
-        &mut self,
-        range: Range,
-        process: &Process,
-        alone: bool,
-    ) -> Option<u64> {
-        let before = self.poisoned.len();
-        self.quarantine.record_loss(range, process, alone);
-        self.sort(range);
-        let poison = self.poisoned.within(range).next().map(Range::start);
-        let poison = poison.filter(|_| self.poisoned.len() > before);
-        for forgotten in self.quarantine.trim() {
-            self.sort(forgotten);
+    /// A process was lost with a range that is free again; `alone`: it was one suspected task, and
+    /// the only one that the process held. Returns the task if it is poison since.
+    pub(crate) fn record_loss(&mut self, range: Range, alone: bool) -> Option<u64> {
+        let worst = self.attempts.record_loss(range).filter(|_| alone);
+        self.take_free(range).iter().for_each(|part| self.put_back(part));
+        let poison = worst.filter(|&task| self.suspected.contains(task));
+        if let Some(task) = poison {
+            self.suspected.remove(task);
+            self.poisoned.insert(task);
         }
         self.check();
-        poison
-    }
-
-    /// A process that was lost is there again: it was not killed.
-    pub(crate) fn clear_process(&mut self, process: &Process) {
-        for range in self.quarantine.clear(process) {
-            self.sort(range);
-        }
-        self.check();
+        poison.map(Range::start)
     }
 
     /// All tasks get another chance.
-    pub(crate) fn clear_suspicions(&mut self) {
-        self.quarantine = Quarantine::default();
+    pub(crate) fn forget_attempts(&mut self) {
+        self.attempts = Attempts::default();
         for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.poisoned)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
         self.check();
     }
 
-    /// Free ordinals go where they belong.
-    fn sort(&mut self, range: Range) {
-        self.take_free(range).iter().for_each(|part| self.put_back(part));
-    }
-
     fn put_back(&mut self, range: Range) {
         self.pool.insert(range);
-        for (part, standing) in self.quarantine.within(range) {
+        for part in self.attempts.suspected(range) {
             self.pool.remove(part);
-            match standing {
-                Standing::Poison => self.poisoned.insert(part),
-                _ => self.suspected.insert(part),
-            }
+            self.suspected.insert(part);
         }
     }
 

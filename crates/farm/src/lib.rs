@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod attempts;
 mod audit;
 mod beacon;
 mod command;
@@ -40,7 +41,6 @@ mod job_view;
 mod kernel_name;
 mod known;
 mod lease;
-mod losses;
 mod lost;
 mod machine;
 mod maker;
@@ -50,7 +50,6 @@ mod overruns;
 mod pace;
 mod plan;
 mod proof;
-mod quarantine;
 mod range;
 mod rows;
 pub mod rules;

@@ -8,6 +8,7 @@
 //!   ledger; no settlement under way that could take rows back; and a total that contradicts nothing known.
 
 mod archive;
+mod attempts;
 mod audits;
 mod clients;
 mod holds;
@@ -18,7 +19,6 @@ mod sessions;
 mod staff;
 mod stats;
 mod survey;
-mod suspicions;
 mod trust;
 
 use std::cmp::Reverse;
@@ -31,7 +31,6 @@ use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
 use crate::lease::{LeaseTerm, Leases};
-use crate::losses::Losses;
 use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
@@ -103,7 +102,6 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    losses: Losses,
     lost: Lost,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
@@ -197,7 +195,7 @@ impl Farm {
             }
             Event::Resumed { request, by, job } => {
                 if self.change(request, by, job, JobState::Running) {
-                    self.clear_suspicions(job);
+                    self.forget_attempts(job);
                 }
             }
             Event::Prioritised { request, by, job, priority } => {

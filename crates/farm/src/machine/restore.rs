@@ -5,7 +5,6 @@ use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
-use crate::losses::Losses;
 use crate::lost::Lost;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
@@ -131,7 +130,6 @@ impl Farm {
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
-            losses: Losses::default(),
             lost: Lost::default(),
             settling: 0,
             pending: BTreeMap::new(),

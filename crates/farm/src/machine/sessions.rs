@@ -15,7 +15,7 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.clear_process(&session);
+        self.lost.came_back(&session);
         if let Some(&earlier) = self.processes.get(session.process()) {
             self.dismiss(earlier, Dismissal::Replaced);
         }

@@ -51,8 +51,6 @@ impl Fleet {
     fn try_to_count(&mut self, session: SessionId, loan: &Loan, deadly: &[u64]) -> ControlFlow<()> {
         if deadly.iter().any(|&task| holds(loan.range, task)) {
             self.deaths.push(loan.range.len());
-            // An owner's losses count one at a time.
-            self.stage.now += 10_000;
             self.stage.act(Event::Left { session });
             return ControlFlow::Break(());
         }
@@ -171,24 +169,26 @@ fn broken_connections_and_workers_that_leave_poison_nothing() {
 }
 
 #[test]
-fn a_process_that_comes_back_late_clears_the_poison() {
+fn a_worker_that_still_holds_a_poisoned_task_keeps_it() {
     // Given: three lost their sessions with the only task.
     let mut stage = Stage::new();
     let job = stage.submit(1, 0);
+    let mut loans = Vec::new();
     for number in 1..=3 {
         let session = stage.join(&format!("w{number}"), 1);
-        stage.now += 1_000;
+        loans.push(stage.last_loan(session));
         stage.act(Event::Left { session });
     }
     let poisoned = |stage: &Stage| stage.farm.job(job).expect("it exists").poisoned;
     assert_eq!(poisoned(&stage), 1);
 
-    // When one of them is there again
-    stage.join_as(SessionId(9), OWNER, hello("w2", 1));
+    // When one of them is there again with the task
+    let hello = Hello { holding: vec![holding(&loans[1])], ..hello("w2", 1) };
+    stage.join_as(SessionId(9), OWNER, hello);
 
-    // Then it may have the task.
+    // Then it keeps the task, and nothing is held against it.
     assert_eq!(poisoned(&stage), 0);
-    assert_eq!(stage.last_loan(SessionId(9)).range, range(0, 1));
+    assert!(!stage.revoked(loans[1].lease), "it would drop what it counts");
 }
 
 #[test]

@@ -155,21 +155,6 @@ fn no_more_is_taken_up_again_than_the_credit_allows() {
     assert_eq!(stage.farm.job(job).expect("it exists").workers, 2);
 }
 
-#[test]
-fn an_owner_that_loses_process_after_process_poisons_few_tasks() {
-    let mut stage = Stage::new();
-    let job = stage.submit(1_000, 0);
-    for life in 1..=10_000 {
-        stage.now += 10;
-        let session = SessionId(life);
-        stage.join_as(session, OWNER, Hello { instance: life, ..hello("w1", 1) });
-        stage.act(Event::Left { session });
-    }
-
-    let poisoned = stage.farm.job(job).expect("it exists").poisoned;
-    assert!(poisoned < 10, "{poisoned} tasks in 100 s");
-}
-
 fn decide(stage: &mut Stage, party: Party, trusted: bool) {
     let (request, reason) = (RequestId(5), "the fan is broken".into());
     stage.act(Event::TrustChanged { request, party, trusted, reason });

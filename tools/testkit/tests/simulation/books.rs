@@ -28,8 +28,8 @@ pub struct Book {
     pub holder: Vec<Option<LeaseId>>,
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
-    /// Per ordinal: the processes that were lost with it, and did not come back.
-    pub lost_with: BTreeMap<usize, BTreeSet<(String, u64)>>,
+    /// Per ordinal: how many processes were lost with it since a worker last brought or counted it.
+    pub attempts: BTreeMap<usize, u32>,
     /// Ordinals that are not to be lent.
     pub poisoned: BTreeSet<usize>,
     /// As the farm was told.
@@ -107,7 +107,7 @@ impl Book {
             state: JobState::Running,
             claimed: vec![false; tasks],
             holder: vec![None; tasks],
-            lost_with: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             poisoned: BTreeSet::new(),
             rows: Rows::default(),
             disputes: BTreeMap::new(),

@@ -30,6 +30,7 @@
 #![allow(unreachable_pub)]
 
 mod agenda;
+mod attempts;
 mod books;
 mod calm;
 mod coordinator;
@@ -42,7 +43,6 @@ mod real;
 mod rows;
 mod scenario;
 mod seeds;
-mod suspicions;
 mod tally;
 mod truth;
 mod witness;

@@ -27,7 +27,7 @@ impl Witness {
         assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
         let seat = self.seats.get(&session).expect("only a session that is there is lent to");
         if !whole {
-            self.check_suspicions(seat, job, ordinals(range), tally);
+            self.check_attempts(seat, job, ordinals(range), tally);
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
         assert!(!seat.leaving, "{session} wants no more");

@@ -37,8 +37,6 @@ pub struct Witness {
     lent: BTreeMap<LeaseId, Lent>,
     /// The time that the farm was told, ms.
     pub now: u64,
-    /// For each owner, from when on its next lost process counts, and how many tasks these have poisoned.
-    pub losses: BTreeMap<String, (u64, u32)>,
     /// The end of a dispute is on its way: what it takes back is not known.
     settling: bool,
     /// The dispute that ended last: a recount of it is told to stop.
@@ -74,7 +72,7 @@ impl Witness {
         self.compares.clear();
         self.confirms.clear();
         self.distrusted = ledger.distrusted();
-        (self.now, self.losses) = (now, BTreeMap::new());
+        self.now = now;
         self.settling = false;
         self.requests.clear();
         let jobs = ledger.store.jobs.iter();
@@ -90,7 +88,7 @@ impl Witness {
         self.now = self.now.max(now);
         self.judged = !self.may_end_leases(event);
         match event {
-            Event::Joined { session, owner, hello } => self.joined(*session, owner, hello, tally),
+            Event::Joined { session, owner, hello } => self.joined(*session, owner, hello),
             Event::CreditChanged { session, credit } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
@@ -340,12 +338,11 @@ impl Witness {
         self.books.get_mut(&job).expect("only jobs that are durable")
     }
 
-    fn joined(&mut self, id: SessionId, owner: &str, hello: &Hello, tally: &mut Tally) {
+    fn joined(&mut self, id: SessionId, owner: &str, hello: &Hello) {
         if !self.has_lent_all(owner, hello) {
             return;
         }
         let process = (owner.to_string(), hello.instance);
-        self.acquit(&process, tally);
         let same = |seat: &Seat| seat.process() == process;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
@@ -387,10 +384,9 @@ impl Witness {
                     let is_held = held(lease)
                         .any(|of| of.job == job && ordinals(of.range).contains(&ordinal));
                     assert!(is_held, "{ordinal} of job {job} was not held");
-                    assert!(
-                        !book.claimed[ordinal] && !book.poisoned.contains(&ordinal),
-                        "{ordinal}"
-                    );
+                    assert!(!book.claimed[ordinal], "{ordinal} was counted already");
+                    tally.poison_lifted += u64::from(book.poisoned.contains(&ordinal));
+                    book.clear(ordinal);
                     assert_eq!(
                         book.holder[ordinal].replace(lease),
                         None,

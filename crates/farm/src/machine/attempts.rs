@@ -13,7 +13,6 @@ impl Farm {
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
         self.stats.workers_lost += u64::from(!session.leaving);
-        let process = session.process().clone();
         let leases = session.leases.iter().filter(|_| !session.leaving);
         let jobs: BTreeSet<JobId> =
             leases.clone().filter_map(|&lease| Some(self.leases.get(lease)?.job)).collect();
@@ -25,29 +24,18 @@ impl Farm {
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         self.left(id);
-        if held.is_empty() || !self.losses.may_be_recorded(&process.owner, self.now) {
-            return;
-        }
         for (id, range) in held {
             let job = self.jobs.get_mut(&id).expect("jobs are never removed");
-            if let Some(ordinal) = job.record_loss(range, &process, alone) {
-                self.losses.poisoned(&process.owner);
+            if let Some(ordinal) = job.record_loss(range, alone) {
                 self.effects.push(Effect::Poisoned { job: id, ordinal });
             }
         }
     }
 
-    /// A process that was taken for dead is there.
-    pub(super) fn clear_process(&mut self, session: &Session) {
-        self.lost.came_back(session);
-        self.jobs.values_mut().for_each(|job| job.clear_process(session.process()));
-    }
-
     /// A job that is resumed tries its poisoned tasks again.
-    pub(super) fn clear_suspicions(&mut self, id: JobId) {
+    pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
-            job.clear_suspicions();
-            self.losses.clear();
+            job.forget_attempts();
             self.lost.forget(id);
         }
     }

@@ -1,6 +1,4 @@
-//! The witness's books of which processes were lost with which tasks, one entry per ordinal.
-
-use std::collections::BTreeSet;
+//! The witness's books of how often a process was lost with each task.
 
 use farm::{Effect, Event, JobId, JobState, JobView, LedgerCommand, SessionId};
 
@@ -16,8 +14,8 @@ impl Book {
 
     /// Whether it is to be lent alone.
     pub fn is_suspected(&self, ordinal: usize) -> bool {
-        let lost = self.lost_with.get(&ordinal).map_or(0, BTreeSet::len);
-        lost >= 2 && !self.poisoned.contains(&ordinal)
+        let lost = self.attempts.get(&ordinal);
+        lost.is_some_and(|&times| times >= 2) && !self.poisoned.contains(&ordinal)
     }
 
     fn is_free(&self, ordinal: usize) -> bool {
@@ -27,27 +25,18 @@ impl Book {
     /// How many tasks may be lent together with others.
     fn ordinary(&self) -> u64 {
         let is_set_apart = |&&ordinal: &&usize| self.is_free(ordinal) && self.is_suspected(ordinal);
-        self.lendable() - self.lost_with.keys().filter(is_set_apart).count() as u64
+        self.lendable() - self.attempts.keys().filter(is_set_apart).count() as u64
     }
 
-    /// It was counted.
+    /// It was counted, or a worker brought it back.
     pub fn clear(&mut self, ordinal: usize) {
-        self.lost_with.remove(&ordinal);
+        self.attempts.remove(&ordinal);
         self.poisoned.remove(&ordinal);
-    }
-
-    fn acquit(&mut self, process: &(String, u64), tally: &mut Tally) {
-        for (ordinal, lost) in &mut self.lost_with {
-            if lost.remove(process) {
-                tally.acquittals += 1;
-                tally.poison_lifted += u64::from(self.poisoned.remove(ordinal));
-            }
-        }
     }
 
     fn clear_all(&mut self, tally: &mut Tally) {
         tally.tried_again += self.poisoned.len() as u64;
-        self.lost_with.clear();
+        self.attempts.clear();
         self.poisoned.clear();
     }
 
@@ -61,7 +50,7 @@ impl Book {
         tally.halvings += 1;
         assert_eq!(self.ordinary(), 0, "others come before what may kill: {loan:?}");
         let alike = |ordinal: &usize| {
-            let same = self.lost_with.get(ordinal) == self.lost_with.get(&loan.start);
+            let same = self.attempts.get(ordinal) == self.attempts.get(&loan.start);
             same && self.is_free(*ordinal)
         };
         assert!(loan.clone().all(|ordinal| alike(&ordinal)), "lent with others: {loan:?}");
@@ -75,35 +64,20 @@ impl Witness {
     /// A session is over that may have ended with its process.
     pub fn lost(&mut self, id: SessionId, tally: &mut Tally) {
         let Some(seat) = self.seats.get(&id) else { return };
-        let (process, owner) = (seat.process(), seat.author.maker.owner.clone());
         let held = if seat.leaving { Vec::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].is_suspected(*task));
         let alone = suspected.count() == 1;
         self.left(id);
-        if held.is_empty() || !self.may_be_recorded(&owner) {
-            return;
-        }
         for (job, ordinal) in held {
             let book = self.book(job);
-            let lost = book.lost_with.entry(ordinal).or_default();
-            lost.insert(process.clone());
-            if alone && lost.len() >= 3 {
+            let times = book.attempts.entry(ordinal).or_default();
+            *times += 1;
+            if alone && *times >= 3 {
                 tally.poisoned += 1;
                 book.poisoned.insert(ordinal);
                 self.poisoned_now.push((job, ordinal as u64));
-                self.losses.entry(owner.clone()).or_default().1 += 1;
             }
         }
-    }
-
-    /// An owner's losses count only one at a time, the less often the more tasks they have poisoned.
-    fn may_be_recorded(&mut self, owner: &str) -> bool {
-        let (next, poisoned) = self.losses.entry(owner.into()).or_default();
-        let is_time = self.now >= *next;
-        if is_time {
-            *next = self.now + (1_000 << (*poisoned).min(12));
-        }
-        is_time
     }
 
     /// Tasks that a session counts for the first time.
@@ -116,10 +90,6 @@ impl Witness {
         held.collect()
     }
 
-    pub fn acquit(&mut self, process: &(String, u64), tally: &mut Tally) {
-        self.books.values_mut().for_each(|book| book.acquit(process, tally));
-    }
-
     /// Whether it may be lent something of a job.
     pub fn has_task_for(&self, seat: &Seat, book: &Book) -> bool {
         book.ordinary() > 0 || book.lendable() > 0 && !self.holds_suspected(seat)
@@ -130,7 +100,7 @@ impl Witness {
     }
 
     /// Before a loan is noted.
-    pub fn check_suspicions(
+    pub fn check_attempts(
         &self,
         seat: &Seat,
         job: JobId,
@@ -158,7 +128,6 @@ impl Witness {
             && effects.iter().any(is_resumed)
         {
             self.book(*job).clear_all(tally);
-            self.losses.clear();
         }
     }
 

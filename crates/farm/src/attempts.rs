@@ -1,0 +1,115 @@
+//! How often ranges were lost together with the process that counted them, as schedulers count attempts.
+//!
+//! A task may kill its worker, for lack of memory for instance. Ranges that were lost twice are therefore
+//! lent alone, after everything else, and half of them at a time: innocent halves come back, and the
+//! guilty one shrinks to one task. A task that is lost alone, for the third time or later, is poison: it is
+//! not lent any more. Whatever is counted, or brought back by a worker that still holds it, begins anew.
+//!
+//! All of this is a guess that saves workers. It is not durable.
+
+use std::collections::BTreeMap;
+
+use crate::Range;
+
+/// Disjoint ranges of ordinals with the number of times that they were lost: start -> (end, times).
+/// There is at most one for each lost lease, and only until its tasks are counted.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts(BTreeMap<u64, (u64, u32)>);
+
+impl Attempts {
+    /// Ranges that were lost so often are lent alone.
+    const SUSPECTED: u32 = 2;
+    /// A task that was lost so often, the last time alone, is poison.
+    const POISON: u32 = 3;
+
+    /// A process was lost with `range`. Returns the first part of it that was lost so often by now that
+    /// it is poison, if it was lost alone.
+    pub(crate) fn record_loss(&mut self, range: Range) -> Option<Range> {
+        let mut worst = None;
+        let mut at = range.start();
+        for (part, times) in self.take(range) {
+            if at < part.start() {
+                self.0.insert(at, (part.start(), 1));
+            }
+            self.0.insert(part.start(), (part.end(), times + 1));
+            worst = worst.or(Some(part).filter(|_| times + 1 >= Self::POISON));
+            at = part.end();
+        }
+        if at < range.end() {
+            self.0.insert(at, (range.end(), 1));
+        }
+        worst
+    }
+
+    /// Nothing is held against these tasks any more.
+    pub(crate) fn forget(&mut self, range: Range) {
+        self.take(range);
+    }
+
+    /// The parts of `range` that are to be lent alone, in ascending order.
+    pub(crate) fn suspected(&self, range: Range) -> impl Iterator<Item = Range> + '_ {
+        let earlier = self.0.range(..range.start()).next_back();
+        let all = earlier.into_iter().chain(self.0.range(range.start()..range.end()));
+        let often = all.filter(|&(_, &(_, times))| times >= Self::SUSPECTED);
+        often.filter_map(move |(&start, &(end, _))| Range::new(start, end)?.intersect(range))
+    }
+
+    /// Takes out what is known of `range`, and leaves what is known beside it.
+    fn take(&mut self, range: Range) -> Vec<(Range, u32)> {
+        let from = self.0.range(..=range.start()).next_back().map_or(range.start(), |(&at, _)| at);
+        let known: Vec<_> =
+            self.0.extract_if(from..range.end(), |_, &mut (end, _)| end > range.start()).collect();
+        let mut taken = Vec::with_capacity(known.len());
+        for (start, (end, times)) in known {
+            if start < range.start() {
+                self.0.insert(start, (range.start(), times));
+            }
+            if range.end() < end {
+                self.0.insert(range.end(), (end, times));
+            }
+            let part = Range::new(start, end).and_then(|known| known.intersect(range));
+            taken.push((part.expect("it overlaps"), times));
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TASKS: u64 = 12;
+
+    fn ranges() -> impl Strategy<Value = Range> {
+        (0..TASKS, 1..=TASKS).prop_map(|(start, len)| {
+            Range::new(start, (start + len).min(TASKS)).expect("it is not empty")
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn each_task_is_counted_by_itself(
+            steps in prop::collection::vec((any::<bool>(), ranges()), 1..30),
+        ) {
+            let mut attempts = Attempts::default();
+            let mut each = [0; TASKS as usize];
+            for (is_loss, range) in steps {
+                let own = &mut each[range.start() as usize..range.end() as usize];
+                if is_loss {
+                    own.iter_mut().for_each(|times| *times += 1);
+                    let worst = attempts.record_loss(range).map(|part| part.start() - range.start());
+                    prop_assert_eq!(worst, (0..).zip(own).find(|(_, times)| **times >= 3).map(|(at, _)| at));
+                } else {
+                    own.fill(0);
+                    attempts.forget(range);
+                }
+                let all = Range::new(0, TASKS).expect("it is not empty");
+                let parts = attempts.suspected(all).flat_map(|part| part.start()..part.end());
+                let wanted = (0..TASKS).filter(|&task| each[task as usize] >= 2);
+                prop_assert!(parts.eq(wanted));
+            }
+        }
+    }
+}
