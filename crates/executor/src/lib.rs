@@ -10,6 +10,7 @@
 
 mod allowed;
 mod cgroup;
+mod clock;
 mod device_sample;
 mod devices;
 mod estimate;
@@ -25,7 +26,7 @@ pub use allowed::{allowed_memory, allowed_processors, memory_kills};
 pub use cgroup::MemoryKills;
 pub use device_sample::DeviceSample;
 pub use devices::{Devices, LEAST_WORTHWHILE};
-pub use estimate::{Effort, Estimate, Estimated, Measured, Source, student};
+pub use estimate::{Effort, Estimate, Estimated, student};
 pub use executor::{Accepted, Executor, Step, Stepper};
 pub use gpu::{
     Device, DeviceChoice, DeviceError, Error as CountingError, MissingDevice,

@@ -12,12 +12,13 @@
 //! The first term is the error of the draws, the second that of the candidates. The estimate has no bias, however bad
 //! the guesses are (M. H. Hansen and W. N. Hurwitz, "On the theory of sampling from finite populations", 1943): bad ones
 //! only make the error larger. Its error is t times the square root of the variance, where t is Student's quantile with
-//! n - 1 degrees of freedom. A value may itself be an estimate without a bias: its error is in s²(y/x).
+//! n - 1 degrees of freedom. Where a value is
+//! itself an estimate without a bias, its error is in s²(y/x).
 
 use std::ops::Range;
 
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{Rng, RngExt};
 
 use super::strata::{Moments, student};
 use super::{Design, Estimate};
@@ -28,11 +29,11 @@ const LEAST_DRAWS: u64 = 3;
 /// Units that promise little are drawn as if their size were this share of the mean: a guess may miss what they have.
 const LEAST_SIZE: f64 = 0.02;
 
-/// Candidates, and the results of those that were drawn. A candidate is a run of tasks, or whatever else units are.
-pub(super) struct BySize<T> {
+/// Candidates, and the results of those that were drawn. A candidate is a run of tasks.
+pub(super) struct BySize {
     /// Number of units in the plan.
     units: u64,
-    candidates: Vec<T>,
+    candidates: Vec<Range<u64>>,
     /// For each candidate, the sum of its size and of those before it.
     sums: Vec<f64>,
     counts: Values,
@@ -53,9 +54,9 @@ struct Values {
     squares: Moments,
 }
 
-impl<T: Clone> BySize<T> {
+impl BySize {
     /// Of a plan of `units` units, these candidates were drawn evenly, each with its size.
-    pub(super) fn new(units: u64, candidates: Vec<(T, f64)>) -> BySize<T> {
+    pub(super) fn new(units: u64, candidates: Vec<(Range<u64>, f64)>) -> BySize {
         let mean = candidates.iter().map(|(_, size)| size).sum::<f64>() / candidates.len() as f64;
         let least = if mean > 0.0 { LEAST_SIZE * mean } else { 1.0 };
         let mut sum = 0.0;
@@ -67,29 +68,6 @@ impl<T: Clone> BySize<T> {
         let candidates = candidates.into_iter().map(|(unit, _)| unit).collect();
         let (counts, seconds) = (Values::default(), Values::default());
         BySize { units, candidates, sums, counts, seconds }
-    }
-
-    /// Draws a candidate.
-    pub(super) fn draw_one(&self, random: &mut impl Rng) -> (Candidate, T) {
-        let place = self.sum() * random.random::<f64>();
-        let index = self.sums.partition_point(|sum| *sum <= place).min(self.sums.len() - 1);
-        let before = if index == 0 { 0.0 } else { self.sums[index - 1] };
-        (Candidate { size: self.sums[index] - before }, self.candidates[index].clone())
-    }
-
-    /// Records how much a candidate counts.
-    pub(super) fn note_count(&mut self, candidate: &Candidate, count: f64) {
-        self.counts.add(count, candidate.size);
-    }
-
-    /// How many draws were recorded.
-    pub(super) fn counted(&self) -> u64 {
-        self.counts.ratios.draws()
-    }
-
-    /// The sum of all units' counts.
-    pub(super) fn total(&self) -> Estimate {
-        self.estimate(&self.counts)
     }
 
     fn estimate(&self, Values { ratios, squares }: &Values) -> Estimate {
@@ -110,24 +88,27 @@ impl<T: Clone> BySize<T> {
     }
 }
 
-impl Design for BySize<Range<u64>> {
+impl Design for BySize {
     type Draw = Candidate;
 
     fn draw(&mut self, random: &mut StdRng) -> Option<(Candidate, Range<u64>)> {
-        Some(self.draw_one(random))
+        let place = self.sum() * random.random::<f64>();
+        let index = self.sums.partition_point(|sum| *sum <= place).min(self.sums.len() - 1);
+        let before = if index == 0 { 0.0 } else { self.sums[index - 1] };
+        Some((Candidate { size: self.sums[index] - before }, self.candidates[index].clone()))
     }
 
     fn is_enough(&self) -> bool {
-        self.counted() >= LEAST_DRAWS
+        self.counts.ratios.draws() >= LEAST_DRAWS
     }
 
     fn note(&mut self, candidate: &Candidate, count: u64, seconds: f64) {
-        self.note_count(candidate, count as f64);
+        self.counts.add(count as f64, candidate.size);
         self.seconds.add(seconds, candidate.size);
     }
 
     fn count(&self) -> Estimate {
-        self.total()
+        self.estimate(&self.counts)
     }
 
     fn seconds(&self) -> Estimate {

@@ -12,6 +12,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::{Effort, Longest};
+use crate::clock::thread_time;
 
 /// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
@@ -44,9 +45,9 @@ pub(super) struct Counter {
 pub(super) struct Run {
     /// The sum of weight times completions.
     pub(super) count: u64,
-    /// Seconds that it takes.
+    /// Seconds of processor time that it takes.
     pub(super) seconds: f64,
-    /// Seconds that were spent on it.
+    /// Seconds that were spent on it, on the wall.
     pub(super) spent: f64,
     /// Its longest task, or the run itself.
     pub(super) longest: Longest,
@@ -134,11 +135,12 @@ impl Counter {
             self.sample(0..1, 0)?;
         }
         let begun = Instant::now();
+        let begun_at = thread_time();
         if self.every.get() == 1 {
             let count = self.kernel.count(self.tasks.as_slice())?;
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = (thread_time() - begun_at).as_secs_f64();
             let longest = Longest { seconds, run: ordinals };
-            return Ok(Run { count, seconds, spent: seconds, longest });
+            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest });
         }
         let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
         let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
@@ -149,8 +151,11 @@ impl Counter {
             seconds += sampled.seconds;
             longest = longest.max(sampled.seconds);
         }
-        let longest = Longest { seconds: longest, run: 0..0 };
-        Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest })
+        // Blocks are timed on the wall, because reading the processor's clock takes long beside one.
+        let spent = begun.elapsed().as_secs_f64();
+        let share = ((thread_time() - begun_at).as_secs_f64() / spent).min(1.0);
+        let longest = Longest { seconds: share * longest, run: 0..0 };
+        Ok(Run { count, seconds: share * seconds, spent, longest })
     }
 
     fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {

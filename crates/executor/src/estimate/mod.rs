@@ -5,14 +5,12 @@
 //! long. This module counts them, on all threads, until the time is over.
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
-//! tasks is random, and each chosen task is counted in full, because kernels do that fast. Where tasks take long, the
-//! total is estimated from half-boards instead ([`pairs`]), and the time from parts of tasks
-//! ([`count::Kernel::sample`]), if there is time for a few of them.
+//! tasks is random, and each chosen task is counted in full, because kernels do that fast. Where tasks take
+//! long, parts of them are counted ([`count::Kernel::sample`]).
 //!
 //! ```text
 //!   pilot    measures how long tasks take; this decides the length of a run, the number of
 //!            strata and how much of a task is done; its counts are not part of the sample
-//!   pairs    draws half-boards, if the pilot takes long or says that tasks do
 //!   sample   counts one run after the other
 //!   longest  counts the tasks of the longest run once more, one by one, if runs are long
 //! ```
@@ -26,7 +24,6 @@
 mod by_size;
 mod counter;
 mod guess;
-mod pairs;
 mod strata;
 
 use std::num::NonZeroU32;
@@ -44,7 +41,6 @@ use rand::{RngExt, SeedableRng};
 
 use self::by_size::BySize;
 use self::counter::{Counter, Pilot, Run};
-use self::pairs::Placements;
 use self::strata::Strata;
 pub use self::strata::{Estimate, student};
 
@@ -54,12 +50,6 @@ const RUNS_PER_STRATUM: f64 = 20.0;
 
 /// The most strata of a sample: more of them do not make the error smaller.
 const MOST_STRATA: u64 = 4096;
-
-/// The share of the time after which tasks are taken to be long, unless the pilot has said something by then.
-const PATIENCE: f64 = 0.2;
-
-/// The share of the time for pairs of half-boards, if tasks are long.
-const PAIRS: f64 = 0.25;
 
 /// The share of the time that is left when the sample ends, for the longest run.
 const LAST: f64 = 1.0 / 16.0;
@@ -87,42 +77,12 @@ pub struct Effort {
 /// The estimates that follow from a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated {
-    /// The sum over all tasks: the number of placements, symmetric ones counted separately. `None` if there was none in the tasks
-    /// that were counted: that says nothing of the others.
+    /// The sum over all tasks: the number of placements, symmetric ones counted separately. `None` if there
+    /// was none in the tasks that were counted: that says nothing of the others.
     pub total: Option<Estimate>,
-    /// What the total was estimated from.
-    pub source: Source,
-    /// What was measured of tasks; `None` if they take too long.
-    pub measured: Option<Measured>,
-}
-
-/// What a total is estimated from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// All tasks of the plan, each counted in full: it is no estimate.
-    AllTasks,
-    /// Some tasks, each counted in full.
-    Tasks,
-    /// Parts of some tasks.
-    Parts,
-    /// Random half-boards.
-    Halves {
-        /// How many choices of columns for the upper half's queens were drawn.
-        grounds: u64,
-    },
-}
-
-impl Source {
-    /// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing of the others.
-    fn says(self, sum: Estimate) -> Option<Estimate> {
-        (sum.value > 0.0 || self == Source::AllTasks).then_some(sum)
-    }
-}
-
-/// What was measured of tasks.
-#[derive(Clone, Copy, Debug)]
-pub struct Measured {
-    /// Seconds that one thread of this machine takes for all tasks.
+    /// Every task was counted in full: the total is no estimate.
+    pub is_exact: bool,
+    /// Seconds of processor time that one thread of this machine takes for all tasks.
     pub core_seconds: Estimate,
     /// Seconds that the longest measured task took.
     pub longest_task_seconds: f64,
@@ -140,36 +100,11 @@ impl Effort {
     ///
     /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
-        let begun = Instant::now();
-        let end = begun + self.time;
-        let problem = self.plan.problem;
-        let pilot = self.pilot(cut);
-        let patience = if problem.sums_all_placements() { PATIENCE } else { 1.0 };
-        let mut piloted = until(&pilot, begun + self.time.mul_f64(patience)).transpose()?;
-        let is_long = piloted.as_ref().is_none_or(|(counter, _)| counter.every().get() > 1);
-        let placements = if is_long && problem.sums_all_placements() {
-            pairs::estimate(problem.n(), self.threads, self.time.mul_f64(PAIRS), self.seed)
-        } else {
-            None
-        };
-        if piloted.is_none() {
-            piloted = until(&pilot, end).transpose()?;
+        let end = Instant::now() + self.time;
+        match until(&self.pilot(cut), end).transpose()? {
+            Some((counter, pilot)) => self.count_tasks(counter, pilot, end),
+            None => Ok(None),
         }
-        let from_tasks = match piloted {
-            Some((counter, pilot)) => self.count_tasks(counter, pilot, end)?,
-            None => None,
-        };
-        let of_halves = |Placements { total, grounds }, measured| {
-            let source = Source::Halves { grounds };
-            Estimated { total: Some(total), source, measured }
-        };
-        Ok(match (from_tasks, placements) {
-            (Some(Estimated { source: Source::Parts, measured, .. }), Some(placements)) => {
-                Some(of_halves(placements, measured))
-            }
-            (None, Some(placements)) => Some(of_halves(placements, None)),
-            (from_tasks, _) => from_tasks,
-        })
     }
 
     /// Counts tasks, in full or in parts, until there is little time left before `end`. Returns `None` if these were too
@@ -191,12 +126,7 @@ impl Effort {
     }
 
     /// Draws candidates of `run` tasks each, and guesses their sizes, on all threads for so long.
-    fn by_size(
-        self,
-        cut: &Cut,
-        run: u64,
-        time: Duration,
-    ) -> Result<BySize<Range<u64>>, CountError> {
+    fn by_size(self, cut: &Cut, run: u64, time: Duration) -> Result<BySize, CountError> {
         let past = self.plan.tasks;
         let units = past.div_ceil(run);
         let end = Instant::now() + time;
@@ -261,12 +191,8 @@ impl Effort {
             return Ok(None);
         }
         let longest = std::mem::replace(&mut sample.longest, Longest { seconds: 0.0, run: 0..0 });
-        let source = match every.get() {
-            1 if sample.design.is_whole() => Source::AllTasks,
-            1 => Source::Tasks,
-            _ => Source::Parts,
-        };
-        let total = source.says(sample.design.count());
+        let is_exact = every.get() == 1 && sample.design.is_whole();
+        let total = says(sample.design.count(), is_exact);
         let core_seconds = sample.design.seconds();
         let tasks_counted = sample.counted;
         drop(sample);
@@ -274,10 +200,14 @@ impl Effort {
             Some(mut counter) => counter.longest_task(longest, end)?,
             None => longest.mean(),
         };
-        let blocks_per_draw = every;
-        let measured =
-            Some(Measured { core_seconds, longest_task_seconds, tasks_counted, blocks_per_draw });
-        Ok(Some(Estimated { total, source, measured }))
+        Ok(Some(Estimated {
+            total,
+            is_exact,
+            core_seconds,
+            longest_task_seconds,
+            tasks_counted,
+            blocks_per_draw: every,
+        }))
     }
 
     /// Runs the pilot on a thread of its own, which may be abandoned.
@@ -290,6 +220,12 @@ impl Effort {
         });
         receiver
     }
+}
+
+/// What a sum over tasks says of the total. If nothing was found in some of them, that says nothing of
+/// the others.
+fn says(sum: Estimate, is_exact: bool) -> Option<Estimate> {
+    (sum.value > 0.0 || is_exact).then_some(sum)
 }
 
 /// What arrives before `end`.
@@ -396,7 +332,7 @@ mod tests {
             let effort = Effort { time: time * (1 << doublings), ..effort };
             effort.estimate(cut.clone()).expect("it counts")
         });
-        attempts.flatten().find(|it| it.measured.is_some()).expect("tasks are short")
+        attempts.flatten().next().expect("tasks are short")
     }
 
     const CHOICES: [MethodChoice; 3] = [
@@ -413,10 +349,8 @@ mod tests {
                 let total = vectors::total(n) as f64;
                 let exact = Estimate { value: total, error: 0.0 };
                 assert_eq!(counted.total, Some(exact), "{n} by {choice}");
-                assert_eq!(counted.source, Source::AllTasks);
-                let measured = counted.measured.expect("tasks are short");
-                assert!(measured.longest_task_seconds > 0.0);
-                assert_eq!(measured.core_seconds.error, 0.0);
+                assert!(counted.is_exact && counted.longest_task_seconds > 0.0);
+                assert_eq!(counted.core_seconds.error, 0.0);
             }
         }
     }
@@ -429,8 +363,7 @@ mod tests {
             for n in [13, 14, 15] {
                 let is_near = |seed| {
                     let counted = estimate(n, choice, Duration::from_millis(100), seed);
-                    let measured = counted.measured.expect("tasks are short");
-                    assert!(measured.tasks_counted > 0 && measured.core_seconds.value > 0.0);
+                    assert!(counted.tasks_counted > 0 && counted.core_seconds.value > 0.0);
                     let Estimate { value, error } = counted.total.expect("boards are many");
                     println!("{n} by {choice}: {value} +- {error}");
                     (value - vectors::total(n) as f64).abs() <= 2.0 * error
@@ -444,10 +377,8 @@ mod tests {
     fn only_a_count_of_all_tasks_says_that_there_is_no_placement() {
         let none = Estimate { value: 0.0, error: 0.0 };
         let some = Estimate { value: 12.0, error: 3.0 };
-        for source in [Source::Tasks, Source::Parts] {
-            assert_eq!((source.says(none), source.says(some)), (None, Some(some)));
-        }
-        assert_eq!(Source::AllTasks.says(none), Some(none));
+        assert_eq!((says(none, false), says(some, false)), (None, Some(some)));
+        assert_eq!(says(none, true), Some(none));
     }
 
     /// Half a second is too short for a run of a thousand tasks on a slow machine, and long enough for it on a fast one.
@@ -473,11 +404,11 @@ mod tests {
         let (backend, time) = (Backend::detect(), Duration::ZERO);
         let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
         for run in [100, plan.tasks] {
-            let sample = effort.by_size(&cut, run, time).expect("they are there");
+            let mut sample = effort.by_size(&cut, run, time).expect("they are there");
             let mut random = StdRng::seed_from_u64(1);
             let mut seen = vec![0_u32; plan.tasks as usize];
             for _ in 0..100 {
-                let (_, unit) = sample.draw_one(&mut random);
+                let (_, unit) = sample.draw(&mut random).expect("it always draws");
                 unit.for_each(|ordinal| seen[ordinal as usize] += 1);
             }
             assert!(seen.iter().all(|&times| times > 0), "{run}: {seen:?}");
@@ -485,41 +416,18 @@ mod tests {
     }
 
     /// Tasks of `rows` with one row take minutes from N = 20 on.
-    fn long_tasks(problem: Problem, time: Duration) -> (Option<Estimated>, Duration) {
-        let method = Method::Rows { rows: 1 };
-        let cut = Cut::new(problem, method).expect("such a plan exists");
-        let plan = Plan { problem, method, tasks: cut.len() };
-        let backend = Backend::detect();
-        let effort = Effort { plan, backend, threads: 2, memory: 0, time, seed: 1 };
-        let begun = Instant::now();
-        let estimated = effort.estimate(cut).expect("it is no error");
-        (estimated, begun.elapsed())
-    }
-
     #[test]
-    fn the_total_is_estimated_from_half_boards_where_tasks_take_too_long() {
-        // On a busy machine a short time is over before there are enough draws.
-        let (estimated, took) = [4, 16, 64]
-            .map(Duration::from_secs)
-            .into_iter()
-            .map(|time| {
-                let (estimated, took) = long_tasks(Problem::Total { n: 20 }, time);
-                (estimated, took.saturating_sub(time))
-            })
-            .find(|(estimated, _)| estimated.is_some())
-            .expect("half-boards take milliseconds");
-        let Estimated { total, source, measured } = estimated.expect("one of them has it");
-        assert!(matches!(source, Source::Halves { grounds } if grounds >= 30), "{source:?}");
-        assert!(measured.is_none());
-        let Estimate { value, error } = total.expect("half-boards fit together");
-        assert!((value - vectors::total(20) as f64).abs() < 2.0 * error, "{value} +- {error}");
-        assert!(took < Duration::from_secs(2), "it took {took:?} longer than it was given");
-    }
-
-    #[test]
-    fn tasks_of_another_problem_that_take_too_long_have_no_estimate_when_the_time_is_over() {
-        let (estimated, took) = long_tasks(Problem::Toroidal { n: 25 }, Duration::from_millis(50));
-        assert!(estimated.is_none());
-        assert!(took < Duration::from_secs(2), "{took:?}");
+    fn tasks_that_take_too_long_have_no_estimate_when_the_time_is_over() {
+        for problem in [Problem::Total { n: 22 }, Problem::Toroidal { n: 25 }] {
+            let method = Method::Rows { rows: 1 };
+            let cut = Cut::new(problem, method).expect("such a plan exists");
+            let plan = Plan { problem, method, tasks: cut.len() };
+            let (backend, time) = (Backend::detect(), Duration::from_millis(50));
+            let effort = Effort { plan, backend, threads: 2, memory: 0, time, seed: 1 };
+            let begun = Instant::now();
+            assert!(effort.estimate(cut).expect("it is no error").is_none());
+            let took = begun.elapsed();
+            assert!(took < Duration::from_secs(2), "{took:?}");
+        }
     }
 }

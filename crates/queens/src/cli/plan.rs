@@ -6,7 +6,7 @@ use std::time::Duration;
 use board::{Cut, MethodChoice};
 use bytesize::ByteSize;
 use clap::Args;
-use farm::Plan;
+use farm::{Fact, Plan};
 use serde::Serialize;
 
 use super::args::{CountingArgs, CutArgs};
@@ -18,8 +18,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
 use executor::{
-    CountingError, Device, DeviceSample, Devices, Effort, Estimate, Estimated, Fit, Measured,
-    Source, fit, provenance,
+    CountingError, Device, DeviceSample, Devices, Effort, Estimate, Estimated, Fit, fit, provenance,
 };
 
 const EXAMPLES: &str = "\
@@ -65,6 +64,8 @@ struct PlanJson {
     given: Option<String>,
     fingerprint: String,
     tasks: u64,
+    /// The number of placements, where it is published; a decimal string, like all counts.
+    published: Option<String>,
     thread_memory_bytes: u64,
     memory_bytes: u64,
     threads: usize,
@@ -77,20 +78,18 @@ struct PlanJson {
 /// Estimates of the sum over all tasks and of the time of one thread. Errors are for 95% confidence.
 #[derive(Serialize)]
 struct EstimateJson {
-    /// A decimal string, like all counts. `None`, like its error, if no placement was found in the tasks that were counted.
+    /// A decimal string. `None`, like its error, if no placement was found in the tasks that were counted.
     estimate: Option<String>,
     estimate_error: Option<String>,
     /// Every task was counted, and the estimate is the total.
     exact: bool,
-    /// How many choices of columns for the upper half's queens the estimate is from; `None` if it is from tasks.
-    grounds_drawn: Option<u64>,
-    /// `None`, like the four that follow, if tasks take too long to be measured.
-    core_seconds: Option<f64>,
-    core_seconds_error: Option<f64>,
-    longest_task_seconds: Option<f64>,
-    tasks_counted: Option<u64>,
+    /// Of processor time.
+    core_seconds: f64,
+    core_seconds_error: f64,
+    longest_task_seconds: f64,
+    tasks_counted: u64,
     /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
-    blocks_per_draw: Option<u32>,
+    blocks_per_draw: u32,
     backend: &'static str,
     /// The program and the machine, as in the evidence of counts.
     build: String,
@@ -127,6 +126,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
             given: show::given(&problem),
             fingerprint: plan.fingerprint().to_string(),
             tasks: plan.tasks,
+            published: published(plan).map(|(value, _)| value.to_string()),
             thread_memory_bytes: thread_memory,
             memory_bytes: memory,
             threads: threads.get(),
@@ -145,6 +145,9 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         )),
     }?;
     output::print(format!("threads   {threads} of {wanted}"))?;
+    if let Some((value, source)) = published(plan) {
+        output::print(format!("published {value} placements{} ({source})", before_symmetry(plan)))?;
+    }
     match args.estimated(effort, cut)? {
         Some(estimated) => output::print(text(&estimated, effort)),
         None if args.seconds == 0 => Ok(()),
@@ -205,21 +208,30 @@ impl PlanArgs {
     }
 }
 
+/// The number of placements as others have published it, and where.
+fn published(plan: Plan) -> Option<(u128, &'static str)> {
+    Fact::about(plan.problem).into_iter().find_map(|fact| match fact {
+        Fact::Published { value, source } => Some((value, source)),
+        _ => None,
+    })
+}
+
+/// What is said after "placements" where a total is told of a problem that counts orbits.
+fn before_symmetry(plan: Plan) -> &'static str {
+    if plan.problem.counts_orbits() { " before symmetry" } else { "" }
+}
+
 fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
-    let Estimated { total, source, measured } = *estimated;
+    let Estimated { total, is_exact, core_seconds, .. } = *estimated;
     EstimateJson {
         estimate: total.map(|total| format!("{:.0}", total.value)),
         estimate_error: total.map(|total| format!("{:.0}", total.error.ceil())),
-        exact: source == Source::AllTasks,
-        grounds_drawn: match source {
-            Source::Halves { grounds } => Some(grounds),
-            Source::AllTasks | Source::Tasks | Source::Parts => None,
-        },
-        core_seconds: measured.map(|it| it.core_seconds.value),
-        core_seconds_error: measured.map(|it| it.core_seconds.error),
-        longest_task_seconds: measured.map(|it| it.longest_task_seconds),
-        tasks_counted: measured.map(|it| it.tasks_counted),
-        blocks_per_draw: measured.map(|it| it.blocks_per_draw.get()),
+        exact: is_exact,
+        core_seconds: core_seconds.value,
+        core_seconds_error: core_seconds.error,
+        longest_task_seconds: estimated.longest_task_seconds,
+        tasks_counted: estimated.tasks_counted,
+        blocks_per_draw: estimated.blocks_per_draw.get(),
         backend: effort.backend.name(),
         build: provenance(PROGRAM, &Devices::default()),
         seed: effort.seed.to_string(),
@@ -227,49 +239,33 @@ fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
 }
 
 fn text(estimated: &Estimated, effort: Effort) -> String {
-    let Estimated { total, source, measured } = *estimated;
-    let Effort { plan, seed, .. } = effort;
-    let what =
-        if plan.problem.counts_orbits() { "placements before symmetry" } else { "placements" };
-    let (tasks, part) = measured.map_or((0, 1), |it| (it.tasks_counted, it.blocks_per_draw.get()));
-    let from = match source {
-        Source::AllTasks => None,
-        Source::Tasks => Some(format!("{tasks} tasks")),
-        Source::Parts => Some(format!("{tasks} tasks, 1 of {part} blocks of each")),
-        Source::Halves { grounds } => {
-            Some(format!("random half-boards on {grounds} random sets of columns"))
-        }
+    let Estimated { total, is_exact, core_seconds, longest_task_seconds, .. } = *estimated;
+    let Effort { plan, backend, seed, .. } = effort;
+    let placements = format!("placements{}", before_symmetry(plan));
+    let tasks = format!("{} tasks", estimated.tasks_counted);
+    let from = match estimated.blocks_per_draw.get() {
+        1 => tasks,
+        every => format!("1 of {every} blocks of {tasks}"),
     };
-    let estimate = match (total, &from) {
-        (None, _) => format!(
-            "none: the {tasks} tasks that were counted have no placement, seed {seed}; give more time with --seconds"
-        ),
-        (Some(total), None) => {
-            format!("{:.0} {what}, exact: all tasks were counted", total.value)
+    let estimate = match total {
+        Some(total) if is_exact => {
+            format!("{:.0} {placements}, exact: all tasks were counted", total.value)
         }
-        (Some(total), Some(from)) => {
+        Some(total) => {
             let bar = percent(total);
-            format!("{:.4e} {what} +- {bar} (95%), from {from}, seed {seed}", total.value)
+            format!("{:.4e} {placements} +- {bar} (95%), from {from}, seed {seed}", total.value)
         }
+        None => format!(
+            "none: {from} were counted and have no placement, seed {seed}; give more time with --seconds"
+        ),
     };
-    format!("estimate  {estimate}\n{}", time_text(measured, effort, from.is_none()))
-}
-
-/// What is known of how long a count takes.
-fn time_text(measured: Option<Measured>, effort: Effort, is_exact: bool) -> String {
-    let Effort { plan, backend, time, .. } = effort;
-    let Some(Measured { core_seconds, longest_task_seconds, tasks_counted, blocks_per_draw }) =
-        measured
-    else {
-        return format!("time      unknown: {}", too_long(plan, time.as_secs()));
-    };
-    let bar = if is_exact { String::new() } else { format!(" +- {} (95%)", percent(core_seconds)) };
-    let part = match blocks_per_draw.get() {
-        1 => String::new(),
-        every => format!(", from 1 of {every} blocks of {tasks_counted} tasks"),
+    let bar = match is_exact {
+        true => String::new(),
+        false => format!(" +- {} (95%)", percent(core_seconds)),
     };
     format!(
-        "time      {:.3} core-hours{bar}: {} of one thread, by {backend} on this machine{part}\n\
+        "estimate  {estimate}\n\
+         time      {:.3} core-hours{bar}: {} of one thread, by {backend} on this machine\n\
          longest   {longest_task_seconds:.3} s for a task, of those counted",
         core_seconds.value / 3600.0,
         clock(core_seconds.value),
