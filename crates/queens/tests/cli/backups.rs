@@ -58,31 +58,6 @@ fn a_farm_goes_on_from_copies_that_were_made_while_it_served() {
 }
 
 #[test]
-fn copies_in_a_folder_are_made_again_and_the_last_are_kept() {
-    let (farm, _coordinator) = busy_farm();
-    let scratch = Scratch::new();
-    let folder = scratch.path("copies");
-    fs::create_dir(&folder).expect("it is new");
-    let mut command =
-        queens(&["backup", "--every", "1s", "--keep", "2", "--coordinator", &farm.url()]);
-    let log = scratch.path("log");
-    let mut backups = Process::start(command.arg(&folder), log);
-    wait_until("four copies", || backups.said().matches("is sound").count() >= 4);
-    assert!(backups.is_running());
-    drop(backups);
-
-    let mut copies: Vec<_> = fs::read_dir(&folder)
-        .expect("it is there")
-        .map(|file| file.expect("it is there").path())
-        .filter(|file| file.extension().is_some_and(|end| end == "db"))
-        .collect();
-    copies.sort();
-    // Its end may have come between a new copy and the end of the oldest one.
-    assert!((2..=3).contains(&copies.len()), "{copies:?}");
-    goes_on_from(copies.last().expect("there are some"));
-}
-
-#[test]
 fn nobody_but_an_admin_copies_a_ledger() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
@@ -109,15 +84,11 @@ fn nobody_but_an_admin_copies_a_ledger() {
 fn a_copy_that_cannot_be_made_says_why_and_leaves_nothing() {
     let scratch = Scratch::new();
     let [ledger, copy] = ["ledger.db", "copy.db"].map(|name| scratch.path(name));
-    let backup =
-        |words: &[&str]| run(queens(&["backup", "--from"]).arg(&ledger).arg(&copy).args(words));
-    backup(&[]).refusal(10, &["ledger.db", "cannot open"]);
+    let backup = || run(queens(&["backup", "--from"]).arg(&ledger).arg(&copy));
+    backup().refusal(10, &["ledger.db", "cannot open"]);
     run(queens(&["count", "8", "--rows", "2", "--ledger"]).arg(&ledger)).success();
-    for option in [["--keep", "3"], ["--every", "1h"]] {
-        backup(&option).usage("there is no folder");
-    }
-    backup(&[]).success();
-    backup(&[]).refusal(10, &["copy.db", "is there already", "replaces no file"]);
+    backup().success();
+    backup().refusal(10, &["copy.db", "is there already", "replaces no file"]);
     let nowhere = scratch.path("missing/copy.db");
     run(queens(&["backup", "--from"]).arg(&ledger).arg(nowhere)).refusal(10, &["missing"]);
 

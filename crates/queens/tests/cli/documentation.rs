@@ -68,7 +68,6 @@ const PAGES: [Page; 8] = [
         ],
         elsewhere: &[
             ("queens coordinator --archive-after", "cli/archive.rs; it goes on for ever"),
-            ("queens backup copies/ --every", "cli/backups.rs; it goes on for ever"),
             ("queens coordinator --ledger /shared", "cli/following.rs; it goes on for ever"),
             ("litestream", "tests/litestream.rs"),
             ("scp ", "it needs a second machine"),
