@@ -17,7 +17,7 @@ const DESCRIPTORS: &str = "descriptors.bin";
 /// Writes the types and the descriptors, or with `check` only compares them.
 pub(crate) fn run(check: bool) -> Result<(), u8> {
     let made = make().map_err(|error| fault(&format!("proto: {error}")))?;
-    for (name, content) in made {
+    for (name, content) in [TYPES, DESCRIPTORS].into_iter().zip(made) {
         let path = Path::new(FOLDER).join(name);
         if fs::read(&path).is_ok_and(|written| written == content) {
             continue;
@@ -31,8 +31,8 @@ pub(crate) fn run(check: bool) -> Result<(), u8> {
     Ok(())
 }
 
-/// The names of the files and what is in them.
-fn make() -> Result<[(&'static str, Vec<u8>); 2], Box<dyn Error>> {
+/// What is in the files.
+fn make() -> Result<[Vec<u8>; 2], Box<dyn Error>> {
     let descriptors = protox::compile(FILES, ["proto"])?;
     let encoded = descriptors.encode_to_vec();
     let folder = tempfile::tempdir()?;
@@ -40,5 +40,5 @@ fn make() -> Result<[(&'static str, Vec<u8>); 2], Box<dyn Error>> {
         .build_transport(false)
         .out_dir(folder.path())
         .compile_fds(descriptors)?;
-    Ok([(TYPES, fs::read(folder.path().join(TYPES))?), (DESCRIPTORS, encoded)])
+    Ok([fs::read(folder.path().join(TYPES))?, encoded])
 }
