@@ -8,10 +8,8 @@ use crate::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512::Avx512;
 use crate::ground::Ground;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(target_arch = "x86_64")]
 use crate::levels::Levels;
-#[cfg(target_arch = "aarch64")]
-use crate::neon::Neon;
 use crate::portable::Portable;
 use crate::reference::Reference;
 
@@ -19,8 +17,6 @@ use crate::reference::Reference;
 pub(crate) enum Engine {
     Reference(Reference),
     Portable(Portable),
-    #[cfg(target_arch = "aarch64")]
-    Neon(Levels<Neon>),
     #[cfg(target_arch = "x86_64")]
     Avx2(Levels<Avx2>),
     /// For at most 16 columns.
@@ -42,10 +38,10 @@ impl Engine {
         match backend {
             Backend::Reference => Some(Engine::Reference(Reference)),
             Backend::Portable => Some(Engine::Portable(Portable::new(most_rows))),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon => Some(Engine::Neon(Levels::new(Neon::new()?, most_rows))),
-            #[cfg(not(target_arch = "aarch64"))]
-            Backend::Neon => None,
+            // The compiler uses the instructions of NEON for the portable loop.
+            Backend::Neon => {
+                cfg!(target_arch = "aarch64").then(|| Engine::Portable(Portable::new(most_rows)))
+            }
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => Some(Engine::Avx2(Levels::new(Avx2::new()?, most_rows))),
             #[cfg(target_arch = "x86_64")]
@@ -65,8 +61,6 @@ impl Engine {
         match self {
             Engine::Reference(reference) => reference.completions(ground, tasks),
             Engine::Portable(portable) => portable.completions(ground, tasks),
-            #[cfg(target_arch = "aarch64")]
-            Engine::Neon(levels) => levels.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2(levels) => levels.completions(ground, tasks),
             #[cfg(target_arch = "x86_64")]
@@ -82,8 +76,6 @@ impl Engine {
         match self {
             Engine::Reference(_) => None,
             Engine::Portable(portable) => Some(portable.nodes()),
-            #[cfg(target_arch = "aarch64")]
-            Engine::Neon(levels) => Some(levels.nodes()),
             #[cfg(target_arch = "x86_64")]
             Engine::Avx2(levels) => Some(levels.nodes()),
             #[cfg(target_arch = "x86_64")]

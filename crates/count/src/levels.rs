@@ -30,8 +30,7 @@
 //! never used take no memory.
 //!
 //! If rows are neighbours and no square is closed ([`Below::plain`]), shifts are constants. Otherwise each
-//! row has its own shift and mask, and the closed form for the last three rows is longer. NEON has the latter
-//! form only.
+//! row has its own shift and mask, and the closed form for the last three rows is longer.
 //!
 //! Invariants: a stored state has a free square in its next row; it has as many open columns as rows left,
 //! and therefore at most as many children; a buffer is empty before the search returns to the row above.
@@ -80,7 +79,6 @@ pub(crate) struct Below<'a> {
     /// The rows, four or more.
     pub(crate) rows: &'a [Row],
     /// Whether each of them is [`Row::OPEN`].
-    #[cfg_attr(target_arch = "aarch64", expect(dead_code, reason = "NEON has one form for all"))]
     pub(crate) plain: bool,
 }
 

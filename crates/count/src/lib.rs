@@ -26,11 +26,12 @@
 //! ```text
 //!   reference    the recursion
 //!   portable     level buffers, in plain Rust
-//!   levels       level buffers in vectors, with the instructions of  neon,  avx2  or  avx512
+//!   levels       level buffers in vectors, with the instructions of  avx2  or  avx512
 //! ```
 //!
-//! The third method, `halves`, lists and joins half-boards, and has the same backends. Tests compare
-//! every backend with [`Backend::Reference`], which reads like the definition.
+//! The third method, `halves`, lists and joins half-boards, and has the same backends, and `neon`, which
+//! searches as `portable` does. Tests compare every backend with [`Backend::Reference`], which reads like
+//! the definition.
 //!
 //! The count of one [`Variant`] can be checked by another: by the mirror images of the tasks on another
 //! backend, or, for `halves`, by a join in other instructions or by a search.
@@ -62,7 +63,7 @@ mod first_rows;
 mod ground;
 mod halves;
 mod kernel;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(target_arch = "x86_64")]
 mod levels;
 #[cfg(target_arch = "aarch64")]
 #[allow(unsafe_code)]

@@ -22,7 +22,7 @@ pub use work::{Connect, Parts, WorkConfig, start_executor, work};
 /// The host's name, as far as it can be the name of a machine or a part of a worker's.
 #[must_use]
 pub fn host_name() -> String {
-    let host = gethostname::gethostname();
+    let system = rustix::system::uname();
     let visible = |c: char| if c.is_ascii_graphic() { c } else { '-' };
-    host.to_string_lossy().chars().take(64).map(visible).collect()
+    system.nodename().to_string_lossy().chars().take(64).map(visible).collect()
 }

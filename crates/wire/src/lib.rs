@@ -44,10 +44,10 @@ pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// All of `proto/`, as a serialised descriptor set, for the reflection service.
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
 
-/// Generated from `proto/queens/v1`.
+/// Generated from `proto/queens/v1` by `cargo xtask proto`.
 #[allow(missing_docs, clippy::all)]
 pub mod v1 {
-    include!(concat!(env!("OUT_DIR"), "/queens.v1.rs"));
+    include!("generated/queens.v1.rs");
 }

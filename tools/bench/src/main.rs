@@ -46,6 +46,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Measures the farm and every counting loop.
 #[derive(Debug, Parser)]
@@ -114,7 +115,8 @@ enum BenchCommand {
 #[tokio::main]
 async fn main() -> Result<()> {
     // Each connection is an open file. If the limit cannot be raised, further connections wait.
-    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    let most = getrlimit(Resource::Nofile).maximum;
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
         BenchCommand::Hostile(args) => hostile::run(args).await,

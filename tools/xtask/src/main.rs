@@ -7,6 +7,7 @@ mod checkout;
 mod fuzz;
 mod mutants;
 mod package;
+mod proto;
 mod ptx;
 mod records;
 mod reproducible;
@@ -29,7 +30,7 @@ struct Words {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks format, lints and documentation
+    /// Checks format, generated types, lints and documentation
     Check,
     /// Runs the tests of the program and its libraries, or with --all of the tools too
     Test {
@@ -81,6 +82,12 @@ enum Task {
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
+    /// Makes the gRPC types of crates/wire from the messages in proto
+    Proto {
+        /// Only say whether they are what the messages give
+        #[arg(long)]
+        check: bool,
+    },
     /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
     Ptx,
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
@@ -124,6 +131,7 @@ fn run(task: Task) -> Result<(), u8> {
     match task {
         Task::Check => {
             cargo("fmt").args(["--all", "--check"]).run()?;
+            proto::run(true)?;
             let lints =
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
             cargo("clippy").args(lints).run()?;
@@ -147,6 +155,7 @@ fn run(task: Task) -> Result<(), u8> {
             let scale = format!("worker={workers}");
             Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
         }
+        Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
         Task::Reproducible => reproducible::run(),

@@ -334,5 +334,5 @@ impl FromStr for Advertise {
 }
 
 fn host_name() -> String {
-    gethostname::gethostname().to_string_lossy().into_owned()
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -48,6 +48,7 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::compare;
 use crate::explain;
@@ -234,7 +235,8 @@ impl Command {
 /// Each connection and each file that is joined is an open file, and the usual limit is 1,024. Where it cannot be raised,
 /// further connections wait.
 fn raise_file_limit() {
-    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+    let most = getrlimit(Resource::Nofile).maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }

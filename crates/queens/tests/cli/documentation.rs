@@ -23,7 +23,7 @@ struct Page {
 /// Pages all of whose commands are run by other tests.
 const TESTED_ELSEWHERE: [(&str, &str); 2] = [
     ("README.md", ".ci/run begins with both commands"),
-    ("docs/CLUSTER.md", "tests/slurm.rs follows the page on a cluster"),
+    ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
 ];
 
 const PAGES: [Page; 8] = [
@@ -76,7 +76,7 @@ const PAGES: [Page; 8] = [
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
-            ("docker compose", "tests/platforms"),
+            ("docker compose", "tools/platforms/tests/platforms"),
         ],
     },
     Page {

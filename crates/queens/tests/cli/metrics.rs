@@ -146,7 +146,7 @@ fn alerts_and_dashboard_ask_only_for_what_is_told() {
 fn every_alert_is_tested_both_ways_and_made_to_fire_by_a_farm() {
     let rules = include_str!("../../../../deploy/prometheus/rules.yml");
     let tests = include_str!("../../../../deploy/prometheus/tests.yml");
-    let farms = include_str!("../prometheus/main.rs");
+    let farms = include_str!("../../../../tools/platforms/tests/prometheus/main.rs");
     let page = include_str!("../../../../deploy/prometheus/README.md");
     let names: Vec<&str> =
         rules.lines().filter_map(|line| line.split_once("- alert: ")).map(|it| it.1).collect();

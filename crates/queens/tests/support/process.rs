@@ -11,16 +11,27 @@ use std::time::{Duration, Instant};
 /// The longest that a test waits for anything. It is far more than a slow and busy machine needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The program. Tests of another package find it where cargo has built it: in the folder above theirs.
+pub(crate) fn program() -> PathBuf {
+    let beside_tests = || {
+        let this = std::env::current_exe().expect("it has a path");
+        this.ancestors().nth(2).expect("cargo has built it in a folder").join("queens")
+    };
+    let program = option_env!("CARGO_BIN_EXE_queens").map_or_else(beside_tests, PathBuf::from);
+    assert!(program.exists(), "`cargo build` makes {}", program.display());
+    program
+}
+
 /// The program with these arguments. It counts with the portable backend, so that every processor takes
 /// about the same time, and it sees no environment variable of the caller that could set an option.
 pub(crate) fn queens(arguments: &[&str]) -> Command {
-    without_settings(Command::new(env!("CARGO_BIN_EXE_queens")), arguments)
+    without_settings(Command::new(program()), arguments)
 }
 
 /// The same as at a terminal: SIGHUP means something to it, although the tests may run under `nohup`.
 pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
     let mut command = Command::new("env");
-    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_queens")]);
+    command.arg("--default-signal=HUP").arg(program());
     without_settings(command, arguments)
 }
 

@@ -187,7 +187,9 @@ impl Written {
 
     fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
         let zstd = zstd::bulk::compress(text, 3)?;
-        if fs4::available_space(&self.folder)? < self.reserve.saturating_add(zstd.len() as u64) {
+        let system = rustix::fs::statvfs(&self.folder)?;
+        let free = system.f_bavail * system.f_frsize;
+        if free < self.reserve.saturating_add(zstd.len() as u64) {
             let reserve = self.reserve >> 20;
             let text = format!(
                 "its disk has too little room, because {reserve} MiB stay free for the ledger"

@@ -5,14 +5,15 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, SystemTime};
 
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::ServerCertVerifier as _;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
-use x509_parser::prelude::{FromDer, X509Certificate};
+use tokio_rustls::rustls::{CertificateError, Error, RootCertStore, ServerConfig};
 
-use super::{Authority, HTTP_1, HTTP_2, VERSIONS, provider};
+use super::{Authority, HTTP_1, HTTP_2, NAME, VERSIONS, provider};
 use crate::{ServiceError, secret_file};
 
 /// How often a certificate's age is looked at.
@@ -126,11 +127,25 @@ impl ServerTls {
     /// be read.
     pub(crate) fn end(&self) -> Option<i64> {
         let shown = self.shown.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let end = |certificate: &CertificateDer<'_>| {
-            let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
-            Some(certificate.validity().not_after.timestamp())
-        };
         shown.cert.iter().filter_map(end).min()
+    }
+}
+
+/// When a certificate ends, seconds since 1970. Whoever verifies it after the last time that a certificate can name
+/// is told.
+fn end(certificate: &CertificateDer<'static>) -> Option<i64> {
+    const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).ok()?;
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(roots.into(), provider()).build().ok()?;
+    let name = ServerName::try_from(NAME).ok()?;
+    let then = UnixTime::since_unix_epoch(YEAR_10000);
+    match verifier.verify_server_cert(certificate, &[], &name, &[], then) {
+        Err(Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {
+            not_after.as_secs().try_into().ok()
+        }
+        _ => None,
     }
 }
 

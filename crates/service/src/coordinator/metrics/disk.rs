@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ledger::file_bytes;
+use rustix::fs::statvfs;
 
 /// Sizes in bytes. What cannot be found out is `None`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,10 +21,11 @@ impl Disk {
     pub(super) fn of(path: &Path) -> Disk {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
+        let system = statvfs(folder).ok();
         Disk {
             ledger: file_bytes(path).ok(),
-            total: fs4::total_space(folder).ok(),
-            free: fs4::available_space(folder).ok(),
+            total: system.as_ref().map(|system| system.f_blocks * system.f_frsize),
+            free: system.as_ref().map(|system| system.f_bavail * system.f_frsize),
         }
     }
 }

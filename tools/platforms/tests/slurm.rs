@@ -3,12 +3,12 @@
 //! Needs root and Debian's packages slurm-wlm and munge, so a plain `cargo test` leaves these tests out:
 //!
 //! ```text
-//! cargo test -p queens --test slurm -- --ignored
+//! cargo build && cargo test -p platforms --test slurm -- --ignored
 //! ```
 
 #[path = "slurm/cluster.rs"]
 mod cluster;
-#[path = "support/mod.rs"]
+#[path = "../../../crates/queens/tests/support/mod.rs"]
 mod support;
 
 use cluster::{Cluster, SCRIPTS, Task, wait_for};

@@ -5,11 +5,12 @@
 //! packages, so a plain `cargo test` leaves these tests out:
 //!
 //! ```text
-//! cargo test -p queens --test platforms -- --ignored            # all of them
-//! cargo test -p queens --test platforms compose -- --ignored    # or one platform
+//! cargo build
+//! cargo test -p platforms --test platforms -- --ignored            # all of them
+//! cargo test -p platforms --test platforms compose -- --ignored    # or one platform
 //! ```
 
-#[path = "../support/process.rs"]
+#[path = "../../../../crates/queens/tests/support/process.rs"]
 #[allow(dead_code)]
 mod process;
 

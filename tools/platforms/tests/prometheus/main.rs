@@ -4,11 +4,12 @@
 //! Needs Debian's packages prometheus and strace, and root for a small disk, so a plain `cargo test` leaves these tests out:
 //!
 //! ```text
-//! cargo test -p queens --test prometheus -- --ignored
+//! cargo build
+//! cargo test -p platforms --test prometheus -- --ignored
 //! ```
 
 mod server;
-#[path = "../support/mod.rs"]
+#[path = "../../../../crates/queens/tests/support/mod.rs"]
 mod support;
 
 use std::fs;

@@ -1,12 +1,13 @@
 //! The page of a real farm in a real browser: Debian's `chromium` and `chromium-driver`.
 //!
 //! ```text
-//! cargo test -p queens --test page -- --ignored
-//! QUEENS_SCREENSHOTS=docs/images cargo test -p queens --test page screenshots -- --ignored
+//! cargo build
+//! cargo test -p platforms --test page -- --ignored
+//! QUEENS_SCREENSHOTS=docs/images cargo test -p platforms --test page screenshots -- --ignored
 //! ```
 
 mod browser;
-#[path = "../support/mod.rs"]
+#[path = "../../../../crates/queens/tests/support/mod.rs"]
 mod support;
 
 use std::path::PathBuf;

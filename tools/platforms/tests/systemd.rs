@@ -4,10 +4,10 @@
 //! Needs the programs systemd-analyze and sqlite3, so a plain `cargo test` leaves these tests out:
 //!
 //! ```text
-//! cargo test -p queens --test systemd -- --ignored
+//! cargo build && cargo test -p platforms --test systemd -- --ignored
 //! ```
 
-#[path = "support/mod.rs"]
+#[path = "../../../crates/queens/tests/support/mod.rs"]
 mod support;
 
 use std::fs;
@@ -17,7 +17,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use support::process::{Outcome, queens, run, wait_until};
+use support::process::{Outcome, program, queens, run, wait_until};
 use support::{Farm, Scratch};
 
 const UNITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/systemd");
@@ -33,8 +33,7 @@ fn systemd_understands_the_units() {
     symlink("usr/lib", machine.path("lib")).expect("a new link");
     let standard = machine.path("usr/lib/systemd");
     run(Command::new("cp").args(["-r", "/usr/lib/systemd/system"]).arg(standard)).success();
-    let program = Path::new(env!("CARGO_BIN_EXE_queens"));
-    for (from, to) in [(program, "queens"), (&unit("queens-backup"), "queens-backup")] {
+    for (from, to) in [(&*program(), "queens"), (&unit("queens-backup"), "queens-backup")] {
         fs::copy(from, machine.path("usr/local/bin").join(to)).expect("the program is installed");
     }
     for file in units() {

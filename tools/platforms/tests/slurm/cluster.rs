@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Scratch;
 use crate::support::ledger::Snapshot;
-use crate::support::process::run;
+use crate::support::process::{self, run};
 
 /// There are ports for one cluster, and processors for one test.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -74,7 +74,8 @@ impl Cluster {
                 command.env_remove(name);
             }
         }
-        let queens = Path::new(env!("CARGO_BIN_EXE_queens")).parent().expect("it is in a folder");
+        let queens = process::program();
+        let queens = queens.parent().expect("it is in a folder");
         let path = std::env::var("PATH").expect("there is a path");
         command
             .current_dir(self.path(""))
