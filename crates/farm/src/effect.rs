@@ -28,8 +28,6 @@ pub enum Effect {
         session: SessionId,
         /// Which report, and what became of it.
         ack: Ack,
-        /// What the report has said besides its count.
-        extras: Extras,
     },
     /// End a session.
     Dismiss {
@@ -86,30 +84,6 @@ pub enum Effect {
         /// Which.
         job: JobId,
     },
-}
-
-/// How much a report says besides its count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extras {
-    /// The number of single tasks of which it tells what they count.
-    pub told: usize,
-    /// The number of its stretches.
-    pub stretches: usize,
-    /// The number of stretches that are signed.
-    pub signatures: usize,
-}
-
-impl Extras {
-    /// How much this report says.
-    #[must_use]
-    pub fn of(report: &Report) -> Extras {
-        let signed = report.stretches.iter().filter(|stretch| stretch.signature.is_some());
-        Extras {
-            told: report.task_counts.as_slice().len(),
-            stretches: report.stretches.len(),
-            signatures: signed.count(),
-        }
-    }
 }
 
 /// A range lent to a worker.

@@ -73,7 +73,7 @@ pub use audit::{AuditPolicy, Commitment, Unaudited};
 pub use beacon::{Beacon, BeaconValue, NoBeaconValue, RowsRoot, RowsTree};
 pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
-pub use effect::{Dismissal, Effect, Extras, Loan, Recount, Refusal, Verdict};
+pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, LedgerId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;

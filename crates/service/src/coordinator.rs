@@ -10,10 +10,7 @@
 //! server uses the same hub, with one session in the same process.
 
 mod admin;
-mod allowance;
 mod archive;
-mod bucket;
-mod budget;
 mod bundles;
 mod copies;
 mod credentials;
@@ -22,11 +19,10 @@ mod handle;
 mod http;
 mod hub;
 mod identity;
-mod listen;
+mod limits;
 mod metrics;
 mod news;
 mod own_secrets;
-mod payers;
 mod phase;
 mod plans;
 mod pump;
@@ -36,15 +32,13 @@ mod sending;
 mod server;
 mod session;
 mod times;
-mod unread;
 
-pub use allowance::Allowance;
 pub use archive::archive_old_jobs;
 pub use credentials::{Access, Credentials};
 pub use handle::{ClientRequest, HubHandle, Leave};
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
-pub use listen::{Connection, Limits, Listener};
+pub use limits::{Connection, Limits, Listener};
 pub use own_secrets::{loan_key, monitor_token, signing_key, signing_key_if_there, worker_token};
 pub use phase::{LEDGER, LIVENESS, Phase, READINESS};
 pub use plans::Plans;

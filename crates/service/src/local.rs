@@ -21,9 +21,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
-use crate::coordinator::{
-    Allowance, ClientRequest, Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host,
-};
+use crate::coordinator::{ClientRequest, Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host};
 use crate::worker::{
     Connect, LeaveRules, Link, LinkEnd, WorkConfig, host_name, start_executor, work,
 };
@@ -379,7 +377,7 @@ impl Connect for InProcess {
         let owner = LOCAL_OWNER.into();
         let peer = Peer { owner, messages: messages_in, ended: std::future::pending() };
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
-        tokio::spawn(host(hub, plans, peer, out, Allowance::default()));
+        tokio::spawn(host(hub, plans, peer, out));
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
     }
 }

@@ -30,34 +30,31 @@ pub(crate) fn serving(credentials: Credentials, hub: HubHandle) -> watch::Receiv
     watch::channel(Phase::Serving(credentials, hub)).1
 }
 
-/// The owner of the credential of those who mean harm.
-pub(crate) const HOSTILE: &str = "hostile";
-
-/// What a coordinator needs in order to tell those who mean harm from others.
-pub(crate) struct Sides {
+/// What workers and viewers show a coordinator.
+pub(crate) struct Tokens {
     pub(crate) credentials: Credentials,
-    /// The file with the token of everybody honest, who may do everything.
-    pub(crate) honest: PathBuf,
-    /// The file with the token of those who mean harm.
-    pub(crate) hostile: PathBuf,
+    /// The file with the token of the workers, who may do everything.
+    pub(crate) workers: PathBuf,
+    /// The file with the token of the viewers.
+    pub(crate) viewers: PathBuf,
 }
 
-impl Sides {
-    /// Makes the tokens in `folder`. Those who mean harm have this role.
-    pub(crate) fn new(folder: &Path, role: Role) -> Result<Sides> {
-        let [honest, hostile] = ["honest", HOSTILE].map(|name| folder.join(name));
-        let own = Token::read_or_make(&honest)?;
+impl Tokens {
+    /// Makes them in `folder`.
+    pub(crate) fn new(folder: &Path) -> Result<Tokens> {
+        let [workers, viewers] = ["workers", "viewers"].map(|name| folder.join(name));
+        let own = Token::read_or_make(&workers)?;
         let credential = Credential {
             id: 1,
-            owner: HOSTILE.into(),
-            role,
-            hash: *Token::read_or_make(&hostile)?.hash().as_bytes(),
+            owner: "viewer".into(),
+            role: Role::Viewer,
+            hash: *Token::read_or_make(&viewers)?.hash().as_bytes(),
             created_at_ms: 0,
             expires_at_ms: None,
             revoked_at_ms: None,
         };
         let credentials = Credentials::new(&Access::Token(own), vec![credential]);
-        Ok(Sides { credentials, honest, hostile })
+        Ok(Tokens { credentials, workers, viewers })
     }
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use farm::{Config, LoanKey};
-use ledger::{CheckedLedger, Role};
+use ledger::CheckedLedger;
 use service::coordinator::{Hub, HubHandle, Limits, Listener, serve};
 use service::{Endpoint, Proofs, ServiceError};
 use tempfile::TempDir;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::coordinator::{Sides, serving};
+use crate::coordinator::{Tokens, serving};
 use crate::idle_worker::{Booked, idle};
 
 /// The coordinator and its workers. They run while something is measured, see [`LocalFarm::during`].
@@ -29,38 +29,32 @@ pub(crate) struct LocalFarm {
 pub(crate) struct Entrance {
     pub(crate) hub: HubHandle,
     pub(crate) address: String,
-    pub(crate) sides: Sides,
-    /// With the token of everybody honest.
+    pub(crate) tokens: Tokens,
+    /// With the token of the workers.
     pub(crate) endpoint: Endpoint,
 }
 
 impl LocalFarm {
-    /// Starts a coordinator whose ledger lies in a new folder within `parent`. Those who are measured against
-    /// it have the role `role`.
-    pub(crate) async fn start(
-        parent: &Path,
-        config: Config,
-        limits: Limits,
-        role: Role,
-    ) -> Result<LocalFarm> {
+    /// Starts a coordinator whose ledger lies in a new folder within `parent`.
+    pub(crate) async fn start(parent: &Path) -> Result<LocalFarm> {
         let folder = tempfile::tempdir_in(parent)
             .with_context(|| format!("cannot make a folder in {parent:?}"))?;
         let path = folder.path().join("ledger.db");
         let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin);
         let ledger = ledger.map_err(|fault| fault.at(Some(&path)))?;
-        let (hub, handle) = Hub::new(config, LoanKey::new(rand::random()), ledger);
+        let (hub, handle) = Hub::new(Config::default(), LoanKey::new(rand::random()), ledger);
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listener = Listener::bind(&[any], limits).await?;
+        let listener = Listener::bind(&[any], Limits::default()).await?;
         let address = listener.addresses()?[0].to_string();
-        let sides = Sides::new(folder.path(), role)?;
-        let endpoint = Endpoint::new(&address, Proofs::of_token(sides.honest.clone()));
-        let phases = serving(sides.credentials.clone(), handle.clone());
+        let tokens = Tokens::new(folder.path())?;
+        let endpoint = Endpoint::new(&address, Proofs::of_token(tokens.workers.clone()));
+        let phases = serving(tokens.credentials.clone(), handle.clone());
         let server = serve(listener.connections(), phases);
         let mut others = JoinSet::new();
         others.spawn(async { Ok(server.await?) });
         let hub = tokio::spawn(hub.run());
         Ok(LocalFarm {
-            entrance: Entrance { hub: handle, address, sides, endpoint },
+            entrance: Entrance { hub: handle, address, tokens, endpoint },
             hub,
             others,
             folder,
@@ -96,7 +90,7 @@ impl LocalFarm {
             measured = measure(&entrance) => measured?,
             Some(ended) = others.join_next() => {
                 ended??;
-                return Err(anyhow!("an honest session ended early"));
+                return Err(anyhow!("a session ended early"));
             }
             ended = &mut hub => {
                 ended??;

@@ -6,28 +6,24 @@
 //! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
-//! cargo run --release -p bench -- hostile      how much floods slow honest workers down
 //! cargo run --release -p bench -- ledger       what a ledger takes on disk, and how soon it is served again
 //! cargo run --release -p bench -- connections  very many workers at once, over TLS
 //! cargo run --release -p bench -- page         what viewers of the live page cost the farm
 //! cargo run --release -p bench -- eta          how right the time left is that a count is said to take
 //! cargo run --release -p bench -- restarts     what is counted again when the coordinator is killed
 //! cargo run --release -p bench -- bundle       what a bundle of ten million rows takes to write and to check
-//! cargo run --release -p bench -- clients      how much clients that ask for much slow everybody else down
 //! ```
 #![forbid(unsafe_code)]
 
 mod args;
 mod bare;
 mod bundle;
-mod clients;
 mod connections;
 mod coordinator;
 mod crowd;
 mod eta;
 mod farm;
 mod fleet;
-mod hostile;
 mod idle_worker;
 mod ledgers;
 mod local_farm;
@@ -62,12 +58,6 @@ enum BenchCommand {
     /// The farm itself: tasks and durable results a second under workers that count nothing, the
     /// coordinator's memory, and what `queens count` costs over the bare counting loop
     Farm(farm::FarmBenchArgs),
-    /// What one credential that floods the coordinator costs honest workers: durable results a second
-    /// without and with it, in turns
-    Hostile(hostile::HostileBenchArgs),
-    /// What a client that asks for much costs honest workers and an honest client: durable results a
-    /// second and the time of a submission without and with it, in turns
-    Clients(clients::ClientsBenchArgs),
     /// Very many workers at once, over TLS: how soon their reports are acknowledged, and the coordinator's memory
     Connections(connections::ConnectionsArgs),
     /// What viewers of the live page cost the farm: durable results a second without and with them, in turns
@@ -98,12 +88,6 @@ enum BenchCommand {
     /// The viewers of `page`, in a process of their own
     #[command(hide = true)]
     Look(page::LookArgs),
-    /// The hostile client of `clients`, in a process of its own
-    #[command(hide = true)]
-    Demand(clients::DemandArgs),
-    /// The hostile workers of `hostile`, in a process of their own
-    #[command(hide = true)]
-    Attack(hostile::AttackArgs),
     /// A worker of `speedup`, in a process of its own
     #[command(hide = true)]
     SpeedupWorker(speedup::SpeedupWorkerArgs),
@@ -119,16 +103,12 @@ async fn main() -> Result<()> {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     match Cli::parse().command {
         BenchCommand::Farm(args) => farm::run(args).await,
-        BenchCommand::Hostile(args) => hostile::run(args).await,
-        BenchCommand::Clients(args) => clients::run(args).await,
         BenchCommand::Connections(args) => connections::run(args).await,
         BenchCommand::Crowd(args) => connections::serve(args).await,
         BenchCommand::Page(args) => page::run(args).await,
         BenchCommand::Look(args) => page::look(args).await,
         BenchCommand::Eta(args) => eta::run(args).await,
         BenchCommand::Bundle(args) => bundle::run(&args),
-        BenchCommand::Demand(args) => clients::flood(args).await,
-        BenchCommand::Attack(args) => hostile::flood(args).await,
         BenchCommand::Ledger(args) => ledgers::run(&args),
         BenchCommand::Methods(args) => methods::run(args),
         BenchCommand::Phases(args) => phases::run(&args),

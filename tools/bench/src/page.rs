@@ -5,31 +5,32 @@
 //! other work to do says little; the results of a second of this process's own processor time say more.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Config, Origin, Problem, Slice};
-use ledger::Role;
+use farm::{Origin, Problem, Slice};
 use service::Token;
-use service::coordinator::{ClientRequest, HubHandle, Limits, Plans};
+use service::coordinator::{ClientRequest, HubHandle, Plans};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::bare::median;
-use crate::hostile::measured;
 use crate::idle_worker::Booked;
 use crate::local_farm::{Entrance, LocalFarm};
 use crate::print;
-use crate::process::Beside;
+use crate::process::{self, Beside};
 
 /// The job that the workers pretend to count.
 const PLAN: (u32, u32) = (30, 6);
 /// Tasks that a worker holds, and in each of its results.
 const CREDIT: u64 = 16_384;
 const TASKS_PER_RESULT: u64 = 40;
+/// How long each half of a round runs before it is measured.
+const SETTLE: Duration = Duration::from_millis(500);
 /// What viewers look at in turn.
 const PATHS: [&str; 3] = ["/live", "/jobs/1/live", "/workers/live"];
 
@@ -91,8 +92,7 @@ async fn view(coordinator: String, request: String) -> Result<()> {
 }
 
 pub(crate) async fn run(args: PageBenchArgs) -> Result<()> {
-    let (config, limits) = (Config::default(), Limits::default());
-    let mut farm = LocalFarm::start(&args.folder, config, limits, Role::Viewer).await?;
+    let mut farm = LocalFarm::start(&args.folder).await?;
     submit(&farm.entrance.hub, args.jobs).await?;
     let booked = farm.employ(args.workers, CREDIT, TASKS_PER_RESULT);
     farm.during(async |entrance| measure(&args, entrance, &booked).await).await
@@ -111,18 +111,18 @@ async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
 }
 
 async fn measure(args: &PageBenchArgs, entrance: &Entrance, booked: &Booked) -> Result<()> {
-    let Entrance { address, sides, .. } = entrance;
+    let Entrance { address, tokens, .. } = entrance;
     let time = Duration::from_secs(args.seconds);
-    let token_file = sides.hostile.to_str().context("the folder's name is no text")?;
+    let token_file = tokens.viewers.to_str().context("the folder's name is no text")?;
     let viewers = args.viewers.to_string();
-    measured(booked, time, None).await?;
+    measured(booked, time).await?;
     let (mut ratios, mut costs) = (Vec::new(), Vec::new());
     print("round  durable results/s alone  with viewers   ratio  by processor time")?;
     for round in 1..=args.rounds {
-        let alone = measured(booked, time, None).await?;
+        let alone = measured(booked, time).await?;
         let words = ["look", "--coordinator", address, "--token-file", token_file];
         let looking = Beside::start(&[&words[..], &["--viewers", &viewers]].concat())?;
-        let beside = measured(booked, time, Some(&looking)).await?;
+        let beside = measured(booked, time).await?;
         drop(looking);
         ratios.push(beside.results_per_second / alone.results_per_second);
         costs.push(beside.results_per_processor_second / alone.results_per_processor_second);
@@ -142,4 +142,29 @@ async fn measure(args: &PageBenchArgs, entrance: &Entrance, booked: &Booked) -> 
         100.0 * median(&ratios),
         100.0 * median(&costs),
     ))
+}
+
+/// What workers got in a while.
+struct Measured {
+    results_per_second: f64,
+    /// In a second of processor time of this process, in which the coordinator and the workers run.
+    results_per_processor_second: f64,
+}
+
+/// Measures for `time`, after the farm has settled.
+async fn measured(booked: &Booked, time: Duration) -> Result<Measured> {
+    let now = || {
+        let results = booked.ranges.load(Ordering::Relaxed) as f64;
+        let own = process::processor_seconds(std::process::id());
+        (results, own)
+    };
+    tokio::time::sleep(SETTLE).await;
+    let (before, begun) = (now(), Instant::now());
+    tokio::time::sleep(time).await;
+    let (after, seconds) = (now(), begun.elapsed().as_secs_f64());
+    let results = after.0 - before.0;
+    Ok(Measured {
+        results_per_second: results / seconds,
+        results_per_processor_second: results / (after.1 - before.1),
+    })
 }

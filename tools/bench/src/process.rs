@@ -126,7 +126,7 @@ impl Drop for Coordinator {
     }
 }
 
-/// Somebody beside the farm, hostile or not, in a process of its own. Dropping the value ends it.
+/// Somebody beside the farm, in a process of its own. Dropping the value ends it.
 pub(crate) struct Beside(Child);
 
 impl Beside {
@@ -135,21 +135,6 @@ impl Beside {
         let mut command = this_program()?;
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         Ok(Beside(command.spawn().context("it cannot be started")?))
-    }
-
-    /// Its processor time so far, in seconds of one processor, or 0 if the system does not tell.
-    pub(crate) fn processor_seconds(&self) -> f64 {
-        processor_seconds(self.0.id())
-    }
-
-    /// What it has printed when it ends by itself.
-    pub(crate) async fn said(mut self) -> Result<String> {
-        let mut said = String::new();
-        let mut out = self.0.stdout.take().context("it is piped")?;
-        let read = tokio::task::spawn_blocking(move || {
-            std::io::Read::read_to_string(&mut out, &mut said).map(|_| said)
-        });
-        Ok(read.await??)
     }
 }
 
@@ -170,13 +155,6 @@ pub(crate) fn processor_seconds(process: u32) -> f64 {
     let ticks =
         rest.split_whitespace().skip(11).take(2).filter_map(|tick| tick.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS
-}
-
-/// What a throughput that was measured beside somebody hostile would be if the hostile process ran elsewhere: it
-/// took `hostile_seconds` of processor time in `seconds`.
-pub(crate) fn apart(throughput: f64, hostile_seconds: f64, seconds: f64) -> Result<f64> {
-    let processors = std::thread::available_parallelism()?.get() as f64;
-    Ok(throughput * processors / (processors - hostile_seconds / seconds).max(0.1))
 }
 
 fn free_port() -> std::io::Result<u16> {

@@ -103,22 +103,6 @@ fn threads_are_measured_by_the_method_asked_for() {
 
 #[test]
 #[ignore = "measures for seconds: CI runs it"]
-fn hostile_workers_are_measured_beside_honest_ones() {
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let folder = scratch.path().to_str().expect("its name is text");
-    let words = ["hostile", "--rounds", "1", "--seconds", "1", "--folder", folder];
-    let text = bench(&words).expect("it measures");
-
-    assert_eq!(lines(&text, "    1  ").len(), 1, "one round: {text}");
-    assert!(text.contains("4 honest workers beside one credential with 16 connections"), "{text}");
-    assert!(!text.contains("dismissed 0 times"), "{text}");
-    assert!(text.contains("if they ran elsewhere"), "{text}");
-    let left = std::fs::read_dir(scratch.path()).expect("it is there").count();
-    assert_eq!(left, 0, "its ledger is gone");
-}
-
-#[test]
-#[ignore = "measures for seconds: CI runs it"]
 fn the_farm_is_measured_over_tls_beside_plain_text() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let folder = scratch.path().to_str().expect("its name is text");

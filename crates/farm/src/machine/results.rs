@@ -29,9 +29,9 @@ use super::{Farm, Pending};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Author, Dismissal, Effect, Extras, Found, JobState, KernelName, LeaseId, LedgerCommand,
-    LoanKind, LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, TaskCounts,
-    Unaudited, Verdict, Vote, Withdrawn,
+    Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
+    LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, TaskCounts, Unaudited, Verdict,
+    Vote, Withdrawn,
 };
 
 impl Farm {
@@ -319,8 +319,7 @@ impl Farm {
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
-            let (ack, extras) = (Ack::of(report, verdict), Extras::of(report));
-            self.effects.push(Effect::Ack { session, ack, extras });
+            self.effects.push(Effect::Ack { session, ack: Ack::of(report, verdict) });
         }
     }
 }

@@ -28,7 +28,6 @@ use tokio::time::Instant;
 use tonic::Status;
 use wire::v1;
 
-use super::budget::{Budget, Share};
 use super::own_secrets::signing_key;
 use super::sending::{Stop, Taken, Taker, latest};
 use crate::KeyFolder;
@@ -59,7 +58,7 @@ impl Bundles {
         Bundles { ledger: ledger.map(Path::to_path_buf), turn, places }
     }
 
-    /// Begins to write a bundle for the payer of this budget, and then sends it. Ends without a word if nobody takes it.
+    /// Begins to write a bundle, and then sends it. Ends without a word if nobody takes it.
     ///
     /// # Errors
     ///
@@ -67,25 +66,20 @@ impl Bundles {
     pub(super) fn begin(
         &self,
         wanted: v1::ExportRequest,
-        budget: &Budget,
     ) -> Result<Taken<v1::ExportResponse>, Status> {
         let ledger = self.ledger.clone().ok_or_else(|| {
             Status::failed_precondition(
                 "this coordinator keeps its ledger in memory, and exports nothing",
             )
         })?;
-        let too_many = |number, to| {
+        let place = self.places.clone().try_acquire_owned().map_err(|_| {
             Status::resource_exhausted(format!(
-                "{number} bundles are being exported{to} already; try again when one of them is done"
+                "{PLACES} bundles are being exported already; try again when one of them is done"
             ))
-        };
-        let own = budget.take(Share::Exports, 1);
-        let own = own.ok_or_else(|| too_many(Share::Exports.most(), " to you"))?;
-        let place = self.places.clone().try_acquire_owned();
-        let place = place.map_err(|_| too_many(PLACES, ""))?;
+        })?;
         let turn = self.turn.clone();
         Ok(Taker::begin(move |taker| {
-            let _places = (own, place);
+            let _place = place;
             let turn = taker.wait(turn.acquire_owned())?;
             let begun = Instant::now();
             let written = write(&ledger, &wanted, taker);
@@ -270,10 +264,9 @@ mod tests {
     async fn who_reads_slowly_holds_up_neither_the_log_nor_others() {
         let (_folder, path, ledger) = ledger();
         let bundles = Bundles::new(Some(&path));
-        let [slow, other] = [Budget::default(), Budget::default()];
 
-        // Given a payer that takes no more than the first answers
-        let begun = [(); Share::Exports.most()].map(|()| bundles.begin(wanted(), &slow));
+        // Given clients that take no more than the first answers
+        let begun = [(); PLACES - 1].map(|()| bundles.begin(wanted()));
         let mut begun = begun.map(|bundle| bundle.expect("it has places"));
         for bundle in &mut begun {
             assert!(!next(bundle).await.is_last);
@@ -287,21 +280,22 @@ mod tests {
         (0..4).for_each(|_| grow(&ledger, 8 << 20));
         assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
 
-        // And somebody else gets a bundle, whole, while that payer has no further place.
-        let mut bundle = bundles.begin(wanted(), &other).expect("others have places");
+        // And somebody else gets a bundle, whole, and then has the last place until it is taken to its end.
+        let mut bundle = bundles.begin(wanted()).expect("there is a place");
         while !next(&mut bundle).await.is_last {}
-        let refused = bundles.begin(wanted(), &slow).expect_err("it has no place").to_string();
-        assert!(refused.contains("2 bundles are being exported to you already"), "{refused}");
+        assert!(bundle.recv().await.is_none());
+        let last = bundles.begin(wanted()).expect("there is a place again");
+        let refused = bundles.begin(wanted()).expect_err("it has no place").to_string();
+        assert!(refused.contains("16 bundles are being exported already"), "{refused}");
 
         // And what was begun goes on, as it was, and makes room with its end.
-        let [mut rest, _kept] = begun;
-        while !next(&mut rest).await.is_last {}
+        let [rest, ..] = &mut begun;
+        while !next(rest).await.is_last {}
         assert!(rest.recv().await.is_none());
-        let gone = bundles.begin(wanted(), &slow).expect("there is a place again");
         // A client that goes makes room too, whether it waits for its turn or not.
-        drop(gone);
+        drop(last);
         let makes_room = async {
-            while bundles.begin(wanted(), &slow).is_err() {
+            while bundles.begin(wanted()).is_err() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
@@ -313,7 +307,7 @@ mod tests {
     async fn nobody_reads_the_ledger_for_a_while_behind_a_bundle() {
         let (_folder, path, _ledger) = ledger();
         let bundles = Bundles::new(Some(&path));
-        let mut bundle = bundles.begin(wanted(), &Budget::default()).expect("there are places");
+        let mut bundle = bundles.begin(wanted()).expect("there are places");
 
         next(&mut bundle).await;
 
@@ -328,7 +322,7 @@ mod tests {
     async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
-        let mut bundle = Bundles::new(Some(&path)).begin(wanted(), &Budget::default());
+        let mut bundle = Bundles::new(Some(&path)).begin(wanted());
         let bundle = bundle.as_mut().expect("there are places");
         next(bundle).await;
         // The ledger with its lock and its log, and the key that signs.

@@ -10,17 +10,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::Response;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
 use tokio::sync::watch;
-use tonic::service::Interceptor;
-use tonic::{Extensions, Request, Status};
+use tonic::{Extensions, Status};
 
 use super::HubHandle;
-use super::budget::{Budget, Share};
 use super::identity::{Identity, LOCAL_OWNER};
-use super::listen::Admission;
-use super::payers::{Payer, Payers};
-use super::unread::has_room;
+use super::limits::{Admission, Rates, asker, requests};
 use crate::Token;
 use crate::error::HubGone;
 
@@ -227,49 +227,38 @@ pub(super) fn status(credential: &Credential) -> Option<&'static str> {
     }
 }
 
-/// Finds out who a request comes from, and who pays for it, before any handler runs.
+/// Finds out who a request comes from before any handler runs.
 #[derive(Clone)]
 pub(super) struct Gate {
     pub(super) credentials: Credentials,
-    pub(super) payers: Payers,
-}
-
-impl Interceptor for Gate {
-    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        let given = request.metadata().get("authorization").map(|given| given.as_bytes());
-        let identity = self.credentials.identify(given.and_then(bearer))?;
-        self.admit(identity, request.extensions_mut())?;
-        Ok(request)
-    }
+    requests: Rates<String>,
 }
 
 impl Gate {
-    /// Lets a request and its connection in: its handler finds its identity and its budget in its extensions.
-    ///
-    /// # Errors
-    ///
-    /// A status, if whoever pays for it has too many connections already, or has read too little of what it asked for.
-    pub(super) fn admit(
-        &self,
-        identity: Identity,
-        extensions: &mut Extensions,
-    ) -> Result<(), Status> {
+    pub(super) fn new(credentials: Credentials) -> Gate {
+        Gate { credentials, requests: requests() }
+    }
+
+    /// Lets a request and its connection in, once its owner does not ask for too much: its handler finds its identity in its
+    /// extensions.
+    pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
         let admission = extensions.get::<Admission>().expect("every connection has one");
-        let payer = match identity.is_anonymous() {
-            true => Payer::at(admission.peer()),
-            false => Payer::Owner(identity.owner.clone()),
-        };
-        let purse = self.payers.purse(payer);
-        if !admission.grant(&purse) {
-            return Err(Status::resource_exhausted(format!(
-                "{} connections are open with credentials of the same owner; close some of them",
-                Share::Connections.most()
-            )));
-        }
-        has_room(&purse.budget)?;
+        admission.grant();
+        let asker = asker(&identity, admission);
         extensions.insert(identity);
-        extensions.insert(purse.budget);
-        Ok(())
+        self.requests.wait(&asker).await;
+    }
+}
+
+/// Lets requests of gRPC in that show a credential, or need none.
+pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    let given = request.headers().get(header::AUTHORIZATION);
+    match gate.credentials.identify(given.and_then(|given| bearer(given.as_bytes()))) {
+        Ok(identity) => {
+            gate.admit(identity, request.extensions_mut()).await;
+            next.run(request).await
+        }
+        Err(status) => status.into_http(),
     }
 }
 
@@ -279,13 +268,8 @@ pub(super) fn bearer(given: &[u8]) -> Option<&[u8]> {
 }
 
 /// Who a request that has passed the gate comes from.
-pub(super) fn identity<T>(request: &Request<T>) -> Identity {
+pub(super) fn identity<T>(request: &tonic::Request<T>) -> Identity {
     request.extensions().get::<Identity>().expect("it has passed the gate").clone()
-}
-
-/// What pays for a request that has passed the gate.
-pub(super) fn budget<T>(request: &Request<T>) -> Budget {
-    request.extensions().get::<Budget>().expect("it has passed the gate").clone()
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask here. Both have
-//! paid for the request as such; here it is paid what it asks for.
+//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask here.
 
 use std::sync::Arc;
 
@@ -9,7 +8,6 @@ use farm::{
 };
 use tonic::Status;
 
-use super::budget::{Budget, Cost};
 use super::plans::NoPlan;
 use super::{ClientRequest, HubHandle, Identity, Leave, Plans, Right, archive};
 
@@ -43,14 +41,12 @@ impl Desk {
     pub(super) async fn submit(
         &self,
         identity: Identity,
-        budget: &Budget,
         wanted: Submission,
     ) -> Result<JobView, Status> {
         let Submission { problem, method, priority, key, audit } = wanted;
         identity.require(Right::Change)?;
         identity.require_priority(priority)?;
-        let plan = self.plans.submitted(problem, method, budget).await?;
-        budget.spend(Cost::Change);
+        let plan = self.plans.submitted(problem, method).await?;
         let (slice, origin) = (Slice::ALL, Origin { owner: identity.owner.clone(), key });
         let wish = ClientRequest::Submit { origin, plan, slice, priority, audit };
         let job = self.grant(&identity, wish).await?;
@@ -66,19 +62,18 @@ impl Desk {
     pub(super) async fn change(
         &self,
         identity: &Identity,
-        budget: &Budget,
-        (job, cost, wish): (JobId, Cost, ClientRequest),
+        (job, wish): (JobId, ClientRequest),
     ) -> Result<JobView, Status> {
         let is_unarchived = matches!(wish, ClientRequest::Unarchive(_));
-        self.changeable((identity, budget), (job, cost), is_unarchived).await?;
+        self.changeable(identity, job, is_unarchived).await?;
         self.grant(identity, wish).await
     }
 
-    /// A job that somebody may change, who pays for it.
+    /// A job that somebody may change.
     async fn changeable(
         &self,
-        (identity, budget): (&Identity, &Budget),
-        (job, cost): (JobId, Cost),
+        identity: &Identity,
+        job: JobId,
         or_archived: bool,
     ) -> Result<JobView, Status> {
         identity.require(Right::Change)?;
@@ -90,7 +85,6 @@ impl Desk {
                 "job {job} is in the archive: `queens jobs unarchive {job}` takes it out"
             )));
         }
-        budget.spend(cost);
         Ok(view)
     }
 
@@ -102,12 +96,12 @@ impl Desk {
     /// A status that says why not.
     pub(super) async fn drawn(
         &self,
-        who: (&Identity, &Budget),
+        identity: &Identity,
         job: JobId,
         policy: AuditPolicy,
         value: BeaconValue,
     ) -> Result<AuditPolicy, Status> {
-        let view = self.changeable(who, (job, Cost::Jobs(1)), false).await?;
+        let view = self.changeable(identity, job, false).await?;
         let root = view.committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
         Ok(policy.drawn_by(Beacon { root, value }))
     }
@@ -121,7 +115,6 @@ impl Desk {
     pub(super) async fn leave(
         &self,
         identity: &Identity,
-        budget: &Budget,
         (job, how): (JobId, Leave),
     ) -> Result<JobView, Status> {
         identity.require(Right::Change)?;
@@ -130,7 +123,6 @@ impl Desk {
         if (view.is_archived, how) == (true, Leave::Archived) {
             return Ok(view);
         }
-        budget.spend(Cost::Audit);
         self.hub.leave(job, how).await?.map_err(refused)?;
         let JobView { plan, state, total, .. } = &view;
         match how {
@@ -164,13 +156,12 @@ impl Desk {
     pub(super) async fn set_priority(
         &self,
         identity: &Identity,
-        budget: &Budget,
         job: JobId,
         priority: i32,
     ) -> Result<JobView, Status> {
         identity.require_priority(priority)?;
         let wish = ClientRequest::SetPriority(job, priority);
-        let job = self.change(identity, budget, (job, Cost::Change, wish)).await?;
+        let job = self.change(identity, (job, wish)).await?;
         tracing::info!(job = %job.id, priority, by = identity.owner, "priority changed");
         Ok(job)
     }
@@ -203,7 +194,7 @@ impl From<NoPlan> for Status {
         let text = failure.to_string();
         match failure {
             NoPlan::Cut(_) => Status::invalid_argument(text),
-            NoPlan::TooLong { .. } | NoPlan::Resting { .. } => Status::resource_exhausted(text),
+            NoPlan::TooLong { .. } => Status::resource_exhausted(text),
             NoPlan::Internal(_) => Status::internal(text),
         }
     }

@@ -473,7 +473,7 @@ fn send_to_worker(
     let (session, order) = match effect {
         Effect::Lend { session, loan } => (session, Order::Loan(loan)),
         Effect::Revoke { session, lease } => (session, Order::Revoke(lease)),
-        Effect::Ack { session, ack, extras } => (session, Order::Ack(ack, extras)),
+        Effect::Ack { session, ack } => (session, Order::Ack(ack)),
         _ => return None,
     };
     let outbox = outboxes.get(&session)?;

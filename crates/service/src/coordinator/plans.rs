@@ -1,18 +1,9 @@
-//! A cache of cuts, so that each plan in use is indexed once; and the rules by which plans are made beside
-//! each other.
+//! A cache of cuts, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and what it will take is not known
-//! before. Therefore a submission first gets a short turn, of which several run at a time. If that does not
-//! suffice, it begins again and waits for the one long turn, so that short plans never wait for long ones.
-//! Sessions have turns of their own, and never wait for a submission. Among submissions, and among sessions,
-//! whoever wants a plan that is being indexed waits for that one index.
-//!
-//! ```text
-//!   submission ──► short turn ──in time──────────────────────► plan
-//!                      └──too long──► long turn ──in time────► plan
-//!                                         └──too long────────► refused
-//!   session ─────► a turn of the sessions ───────────────────► cut
-//! ```
+//! Indexing takes from microseconds to many seconds of one thread, and what it will take is not known before. So a few
+//! plans are indexed at a time, and a submission whose plan is not there in time is refused. Sessions never wait for a
+//! submission. Among submissions, and among sessions, whoever wants a plan that is being indexed waits for that one
+//! index.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -24,18 +15,14 @@ use farm::{Plan, Problem};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::budget::{Budget, Turn};
 use crate::ServiceError;
 
 /// How long the plan of a submission may take, waiting included. It is less than a client may wait for an
 /// answer.
 const PLANNING_TIME: Duration = Duration::from_secs(20);
-/// How long a short turn takes at most.
-const SHORT_TURN: Duration = Duration::from_millis(250);
 /// Numbers of plans that are indexed at a time.
-const SHORT_TURNS: usize = 4;
-const LONG_TURNS: usize = 1;
-const SESSION_TURNS: usize = 2;
+const SUBMISSIONS: usize = 4;
+const SESSIONS: usize = 2;
 
 /// The cuts of the plans that were used most recently.
 #[derive(Debug)]
@@ -44,8 +31,7 @@ pub struct Plans {
     /// One lock for each plan that is being indexed or waited for, so that a thousand workers that return at
     /// once wait for one index.
     indexing: Mutex<HashMap<(Purpose, Problem, Method), Weak<Lock>>>,
-    short: Semaphore,
-    long: Semaphore,
+    submissions: Semaphore,
     sessions: Semaphore,
 }
 
@@ -63,9 +49,8 @@ impl Default for Plans {
         Plans {
             recent: Mutex::default(),
             indexing: Mutex::default(),
-            short: Semaphore::new(SHORT_TURNS),
-            long: Semaphore::new(LONG_TURNS),
-            sessions: Semaphore::new(SESSION_TURNS),
+            submissions: Semaphore::new(SUBMISSIONS),
+            sessions: Semaphore::new(SESSIONS),
         }
     }
 }
@@ -85,15 +70,6 @@ pub(super) enum NoPlan {
     TooLong {
         /// The problem.
         problem: Problem,
-    },
-    /// Plans of the same payer have taken long.
-    #[error(
-        "the tasks of the jobs that you submitted before took long to number; submit this one again in {} seconds",
-        left.as_secs() + 1
-    )]
-    Resting {
-        /// How long its next plan has to wait.
-        left: Duration,
     },
     /// This program has a fault.
     #[error("{0:#}")]
@@ -116,8 +92,7 @@ impl Plans {
         Ok(self.keep(problem, method, cut).0)
     }
 
-    /// The plan that a client submits, made on another thread in its turn. A payer, who has this `budget`, has one
-    /// turn of each length at a time.
+    /// The plan that a client submits, made on another thread.
     ///
     /// # Errors
     ///
@@ -126,59 +101,23 @@ impl Plans {
         &self,
         problem: Problem,
         choice: MethodChoice,
-        budget: &Budget,
     ) -> Result<Plan, NoPlan> {
-        let made = self.in_turn(problem, choice, budget);
+        let made = self.make_elsewhere(problem, choice);
         timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
     }
 
-    async fn in_turn(
-        &self,
-        problem: Problem,
-        choice: MethodChoice,
-        budget: &Budget,
-    ) -> Result<Plan, NoPlan> {
-        let resting = |left| NoPlan::Resting { left };
-        // The payer's turn comes first: whoever waits for it keeps nobody else waiting for the plan.
-        let mut rest = budget.turn(Turn::Short, PLANNING_TIME).await.map_err(resting)?;
-        let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
+    async fn make_elsewhere(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, NoPlan> {
         let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
         let method = method.await.map_err(anyhow::Error::from)?;
-        drop(turn);
-        let is_it = |plan: &Plan| plan.problem == problem && plan.method == method;
         let lock = self.lock(Purpose::Submission, problem, method);
-        let mut alone = lock.lock().await;
-        if let Some((plan, _)) = self.find(is_it) {
+        let _alone = lock.lock().await;
+        if let Some((plan, _)) = self.find(|plan| plan.problem == problem && plan.method == method)
+        {
             return Ok(plan);
         }
-        let turn = self.short.acquire().await.map_err(anyhow::Error::from)?;
-        let work = rest.work();
-        let in_short = timeout(SHORT_TURN, elsewhere(problem, method)).await;
-        drop((turn, work));
-        drop(rest);
-        let cut = match in_short {
-            Ok(cut) => cut??,
-            Err(_) => {
-                let mut rest = match budget.turn_now(Turn::Long) {
-                    Some(rest) => rest,
-                    None => {
-                        drop(alone);
-                        let rest = budget.turn(Turn::Long, PLANNING_TIME).await.map_err(resting)?;
-                        alone = lock.lock().await;
-                        if let Some((plan, _)) = self.find(is_it) {
-                            return Ok(plan);
-                        }
-                        rest
-                    }
-                };
-                let _turn = self.long.acquire().await.map_err(anyhow::Error::from)?;
-                let _work = rest.work();
-                elsewhere(problem, method).await??
-            }
-        };
-        let plan = self.keep(problem, method, cut).0;
-        drop(alone);
-        Ok(plan)
+        let _turn = self.submissions.acquire().await.map_err(anyhow::Error::from)?;
+        let cut = elsewhere(problem, method).await??;
+        Ok(self.keep(problem, method, cut).0)
     }
 
     /// The cut of `plan`, which is indexed anew if it was not used recently.
@@ -266,30 +205,14 @@ mod tests {
         (Problem::Total { n: 32 }, MethodChoice::Ring { width: Some(2) });
     const SHORT: (Problem, MethodChoice) =
         (Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
+    const SOON: Duration = Duration::from_millis(500);
 
     #[tokio::test]
-    async fn short_plans_and_sessions_never_wait_for_long_plans() {
-        let plans = Arc::new(Plans::default());
-        let long: Vec<_> = (29..=32)
-            .map(|n| {
-                let (plans, (_, choice)) = (plans.clone(), LONG);
-                tokio::spawn(async move {
-                    plans.submitted(Problem::Total { n }, choice, &Budget::default()).await
-                })
-            })
-            .collect();
-        tokio::time::sleep(SHORT_TURN / 2).await;
-
-        let begun = Instant::now();
-        let plan = plans.submitted(SHORT.0, SHORT.1, &Budget::default()).await;
-        let plan = plan.expect("such a plan exists");
-        plans.cut(plan).await.expect("it was just made");
-        let other = Plans::default().make(Problem::Total { n: 13 }, SHORT.1).expect("it exists");
-        plans.cut(other).await.expect("it is indexed");
-
-        assert!(begun.elapsed() < 8 * SHORT_TURN, "{:?}", begun.elapsed());
-        assert!(!long.iter().all(|long| long.is_finished()), "the long plans are not made yet");
-        long.iter().for_each(|long| long.abort());
+    async fn a_session_never_waits_for_submissions() {
+        let plans = Plans::default();
+        let _busy = plans.submissions.acquire_many(SUBMISSIONS as u32).await.expect("it is open");
+        let other = Plans::default().make(SHORT.0, SHORT.1).expect("it exists");
+        timeout(10 * SOON, plans.cut(other)).await.expect("it is short").expect("it is indexed");
     }
 
     #[tokio::test]
@@ -299,7 +222,7 @@ mod tests {
         let wanted = (0..50).map(|_| {
             let plans = plans.clone();
             tokio::spawn(async move {
-                let plan = plans.submitted(problem, choice, &Budget::default()).await;
+                let plan = plans.submitted(problem, choice).await;
                 plans.cut(plan.expect("such a plan exists")).await.expect("it was just made")
             })
         });
@@ -315,31 +238,20 @@ mod tests {
     async fn a_plan_that_nobody_waits_for_is_given_up() {
         let plans = Plans::default();
         let begun = Instant::now();
-        let budget = Budget::default();
-        let waiting = plans.submitted(LONG.0, LONG.1, &budget);
-        assert!(timeout(2 * SHORT_TURN, waiting).await.is_err(), "it takes longer");
+        let waiting = plans.submitted(LONG.0, LONG.1);
+        assert!(timeout(SOON, waiting).await.is_err(), "it takes longer");
 
-        let _turn = plans.long.try_acquire().expect("the long turn is free again");
+        assert_eq!(plans.submissions.available_permits(), SUBMISSIONS);
         // The runtime's end waits for its blocking threads: they must not go on counting.
         tokio::task::spawn_blocking(|| ()).await.expect("there are threads");
-        assert!(begun.elapsed() < 4 * SHORT_TURN, "{:?}", begun.elapsed());
-    }
-
-    #[tokio::test]
-    async fn a_payer_has_one_plan_made_at_a_time() {
-        let (plans, budget) = (Plans::default(), Budget::default());
-        let busy = budget.turn(Turn::Short, PLANNING_TIME).await.expect("it is the first");
-        let waiting = plans.submitted(SHORT.0, SHORT.1, &budget);
-        assert!(timeout(SHORT_TURN, waiting).await.is_err(), "it waits");
-        drop(busy);
-        plans.submitted(SHORT.0, SHORT.1, &budget).await.expect("such a plan exists");
+        assert!(begun.elapsed() < 2 * SOON, "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_plan_that_takes_too_long_is_refused_with_a_way_out() {
-        let (plans, budget) = (Plans::default(), Budget::default());
-        let _busy = budget.turn(Turn::Short, PLANNING_TIME).await.expect("it is the first");
-        let refused = plans.submitted(SHORT.0, SHORT.1, &budget).await;
+        let plans = Plans::default();
+        let _busy = plans.submissions.acquire_many(SUBMISSIONS as u32).await.expect("it is open");
+        let refused = plans.submitted(SHORT.0, SHORT.1).await;
         let refused = refused.expect_err("its turn never comes").to_string();
         assert!(refused.contains("total N=12") && refused.contains("fewer rows"), "{refused}");
     }

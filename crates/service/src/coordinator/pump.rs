@@ -1,15 +1,14 @@
 //! Turns the hub's orders into a stream of messages: enumerates the tasks of loans, at the pace at which
 //! the worker reads them.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{Ack, Dismissal, Extras, JobId, LeaseId, Loan, Range, Verdict, WorkerOrder};
+use farm::{Ack, Dismissal, LeaseId, Loan, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::{Allowance, Plans, SessionFault};
+use super::{Plans, SessionFault};
 use crate::lent::Lent;
 
 /// An order of the hub to a session.
@@ -19,8 +18,8 @@ pub enum Order {
     Loan(Loan),
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
-    /// Send an acknowledgement of a report that has said so much besides its count.
-    Ack(Ack, Extras),
+    /// Send an acknowledgement.
+    Ack(Ack),
     /// End the session.
     Dismiss(Dismissal),
 }
@@ -28,9 +27,6 @@ pub enum Order {
 /// How long the network may take to accept a message. After that the session ends, because the worker does
 /// not read.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Recounts whose answers earn points. A session that is lent more at a time has points enough.
-const RECOUNTS: usize = 512;
 
 /// Sends orders and tasks, if there are `plans` to number them by, until either end of the session closes. Orders overtake tasks, so that
 /// acknowledgements and revocations never wait for a long loan.
@@ -43,10 +39,8 @@ pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
     plans: Option<Arc<Plans>>,
-    allowance: &Allowance,
 ) -> Result<(), SessionFault> {
     let mut lent = Lent::default();
-    let mut recounts: VecDeque<(JobId, Range)> = VecDeque::new();
     loop {
         let order = match orders.try_recv() {
             Ok(order) => order,
@@ -66,10 +60,6 @@ pub(super) async fn pump(
         };
         let message = match order {
             Order::Loan(loan) => {
-                if loan.recount.is_some() {
-                    recounts.truncate(RECOUNTS - 1);
-                    recounts.push_front((loan.job, loan.range));
-                }
                 if let Some(plans) = &plans {
                     lent.push(loan, plans.cut(loan.plan).await?);
                 }
@@ -82,17 +72,10 @@ pub(super) async fn pump(
             Order::Dismiss(Dismissal::Distrusted) => return Err(SessionFault::Distrusted),
             Order::Dismiss(Dismissal::Unproven) => return Err(SessionFault::Unproven),
             Order::Dismiss(Dismissal::Replaced) => return Err(SessionFault::Ended),
-            Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }, _) => {
+            Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
             }
-            Order::Ack(ack, extras) => {
-                let is_it = |asked: &(JobId, Range)| *asked == (ack.job, ack.range);
-                let asked = recounts.iter().position(is_it).and_then(|at| recounts.remove(at));
-                if asked.is_some() || matches!(ack.verdict, Verdict::Accepted | Verdict::Disputed) {
-                    allowance.earn(extras);
-                }
-                WorkerOrder::Ack(ack)
-            }
+            Order::Ack(ack) => WorkerOrder::Ack(ack),
         };
         if out.send_timeout(message, PATIENCE).await.is_err() {
             return Ok(());
@@ -147,9 +130,7 @@ mod tests {
         let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
         let (orders, from_hub) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
-        tokio::spawn(
-            async move { pump(from_hub, to_worker, Some(plans), &Allowance::default()).await },
-        );
+        tokio::spawn(async move { pump(from_hub, to_worker, Some(plans)).await });
 
         orders.send(Order::Loan(first)).await.expect("the pump runs");
         assert_eq!(next(&mut out).await, "loan 1");
@@ -157,10 +138,7 @@ mod tests {
 
         let verdict = Verdict::Accepted;
         let Loan { job, fingerprint, range, .. } = first;
-        orders
-            .send(Order::Ack(Ack { job, fingerprint, range, verdict }, Extras::default()))
-            .await
-            .expect("it runs");
+        orders.send(Order::Ack(Ack { job, fingerprint, range, verdict })).await.expect("it runs");
         orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");
         orders.send(Order::Loan(second)).await.expect("the pump runs");
         drop(orders);

@@ -1,4 +1,4 @@
-//! TLS above limited connections, so that the limits count the bytes and the time of handshakes too.
+//! TLS above limited connections, so that handshakes are limited too.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::transport::server::Connected;
 
-use super::listen::{Admission, Connection};
+use super::limits::{Admission, Connection};
 use crate::tls::ServerTls;
 
 /// Puts TLS above each connection.

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use super::budget::Budget;
 use super::credentials::Credentials;
 use super::identity::Identity;
 use super::session::SessionFault;
@@ -27,13 +26,11 @@ pub(super) fn latest(bytes: u64) -> Instant {
     Instant::now() + LONGEST + Duration::from_secs(bytes / LEAST_RATE)
 }
 
-/// Passes answers on until the client goes or its credential ends, also while the next one is being made. Each is paid for like
-/// a job in an answer.
+/// Passes answers on until the client goes or its credential ends, also while the next one is being made.
 pub(super) fn while_admitted<T: Send + 'static>(
     mut answers: Taken<T>,
     identity: Identity,
     credentials: Credentials,
-    budget: Budget,
 ) -> ReceiverStream<Result<T, Status>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -44,7 +41,6 @@ pub(super) fn while_admitted<T: Send + 'static>(
                 answer = answers.recv() => answer,
             };
             let Some(answer) = answer else { return };
-            budget.begin_look().await;
             let is_over = answer.is_err();
             if sender.send(answer).await.is_err() || is_over {
                 return;
@@ -141,7 +137,7 @@ mod tests {
         let credentials = Credentials::new(&Access::Open, vec![valid]);
         let identity = Identity { owner, role, credential: Some(credential) };
         let (sender, answers) = mpsc::channel(1);
-        (sender, while_admitted(answers, identity, credentials, Budget::default()))
+        (sender, while_admitted(answers, identity, credentials))
     }
 
     type Sent = ReceiverStream<Result<u32, Status>>;

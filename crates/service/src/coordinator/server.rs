@@ -12,8 +12,6 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::Routes;
-use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Server;
 use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
 use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
@@ -23,38 +21,29 @@ use wire::v1::jobs_service_server::{JobsService, JobsServiceServer};
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::admin::Admin;
-use super::budget::{Budget, Cost};
 use super::bundles::Bundles;
 use super::copies::Copies;
-use super::credentials::{Gate, budget, identity};
+use super::credentials::{Gate, admit, identity};
 use super::desk::{Desk, Submission};
 use super::handle::Listed;
 use super::http::only_grpc;
-use super::listen::Admission;
+use super::limits::{self, Admission};
 use super::metrics::measure_call;
-use super::payers::Payers;
 use super::phase::{Late, name};
 use super::sending::while_admitted;
 use super::session::Peer;
-use super::unread::{keep_room, weighed};
 use super::{
-    Allowance, ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault,
-    archive, host, times,
+    ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault, archive, host,
+    times,
 };
 use crate::error::{HubGone, ServiceError};
 
-/// How long a request may wait for its answer, or for the beginning of a stream of answers.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most jobs in one answer, and how many there are if the client does not say.
 const MOST_LISTED: usize = 256;
 /// How often the state of a watched job is read.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
-
-/// Bytes that a worker may send before they are read. A worker's messages are small, and a small window
-/// holds up a flood early.
-const STREAM_WINDOW: u32 = 128 << 10;
 
 /// The gRPC services of whose health may be asked.
 pub(super) const NAMES: [&str; 2] =
@@ -82,16 +71,7 @@ where
         .build_v1()
         .map_err(anyhow::Error::from)?;
 
-    let server = Server::builder()
-        .accept_http1(true)
-        .timeout(ANSWER_TIMEOUT)
-        .http2_keepalive_interval(Some(Duration::from_secs(10)))
-        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-        .http2_max_header_list_size(16 << 10)
-        .http2_max_pending_accept_reset_streams(Some(32))
-        .max_concurrent_streams(64)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(2 * STREAM_WINDOW)
+    let server = limits::server()
         .add_routes(routes.into())
         .serve_with_incoming_shutdown(connections, Phase::stopped(phases.clone()));
     let follow = async {
@@ -135,7 +115,7 @@ fn routes_of(
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
     let meters = hub.meters().clone();
-    let gate = Gate { credentials: credentials.clone(), payers: Payers::default() };
+    let gate = Gate::new(credentials.clone());
     let admin = AdminServiceServer::new(Admin {
         hub: hub.clone(),
         credentials: credentials.clone(),
@@ -150,13 +130,11 @@ fn routes_of(
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let jobs = JobsServiceServer::new(services).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let services = Routes::new(InterceptedService::new(farm, gate.clone()))
-        .add_service(InterceptedService::new(jobs, gate.clone()))
-        .add_service(InterceptedService::new(admin, gate.clone()))
-        .add_service(InterceptedService::new(reflection, gate));
+    let services = Routes::new(farm).add_service(jobs).add_service(admin).add_service(reflection);
     let services = services.into_axum_router().reset_fallback();
+    let services = services.route_layer(from_fn_with_state(gate, admit));
     let measured = services.route_layer(from_fn_with_state(meters, measure_call));
-    measured.route_layer(from_fn(only_grpc)).merge(pages).layer(from_fn(keep_room)).into()
+    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
 }
 
 #[derive(Clone)]
@@ -180,7 +158,6 @@ impl FarmService for Services {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Count)?;
-        let allowance = allowance(&request);
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -189,7 +166,7 @@ impl FarmService for Services {
         let owner = identity.owner.clone();
         let session = tokio::spawn(async move {
             let ended = credentials.ended(&identity);
-            host(hub, plans, Peer { owner, messages, ended }, out, allowance).await
+            host(hub, plans, Peer { owner, messages, ended }, out).await
         });
         let last_word = async move {
             match session.await {
@@ -202,18 +179,6 @@ impl FarmService for Services {
         let answers = ReceiverStream::new(orders).map(|order| Ok(order.into()));
         Ok(Response::new(Box::pin(answers.chain(last_word))))
     }
-}
-
-/// The account of the connection that a request came on.
-fn allowance<T>(request: &Request<T>) -> Allowance {
-    request.extensions().get::<Admission>().expect("every connection has one").allowance()
-}
-
-/// Lets a client's request wait until its payer can pay for it. Returns the budget that pays for the answer.
-pub(super) async fn admit<T>(request: &Request<T>) -> Budget {
-    let budget = budget(request);
-    budget.begin_request().await;
-    budget
 }
 
 fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
@@ -263,12 +228,9 @@ impl Services {
         &self,
         request: &Request<T>,
         job: u64,
-        cost: Cost,
         wish: ClientRequest,
     ) -> Result<v1::Job, Status> {
-        let change = (JobId(job), cost, wish);
-        let budget = admit(request).await;
-        Ok(self.desk.change(&identity(request), &budget, change).await?.into())
+        Ok(self.desk.change(&identity(request), (JobId(job), wish)).await?.into())
     }
 
     /// Lets a job leave the farm for somebody who may have it so.
@@ -278,20 +240,17 @@ impl Services {
         job: u64,
         how: Leave,
     ) -> Result<v1::Job, Status> {
-        let budget = admit(request).await;
-        Ok(self.desk.leave(&identity(request), &budget, (JobId(job), how)).await?.into())
+        Ok(self.desk.leave(&identity(request), (JobId(job), how)).await?.into())
     }
 
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
     async fn changed<T>(
         &self,
         last: &JobView,
-        budget: &Budget,
         sender: &mpsc::Sender<T>,
     ) -> Result<JobView, Status> {
         loop {
             tokio::time::sleep(WATCH_INTERVAL).await;
-            budget.begin_look().await;
             let job = self.desk.view(last.id).await?;
             if job != *last || sender.is_closed() {
                 return Ok(job);
@@ -306,7 +265,7 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let (identity, budget) = (identity(&request), admit(&request).await);
+        let identity = identity(&request);
         let v1::SubmitRequest { problem, method, priority, audit, key } = request.into_inner();
         let missing = |field| Status::invalid_argument(WireError::Missing(field).to_string());
         let problem = problem.ok_or_else(|| missing("problem"))?;
@@ -319,7 +278,7 @@ impl JobsService for Services {
             key: wire::key(key).map_err(malformed)?,
             audit: audit.map(policy).transpose()?,
         };
-        let job = self.desk.submit(identity, &budget, wanted).await?.into();
+        let job = self.desk.submit(identity, wanted).await?.into();
         Ok(Response::new(v1::SubmitResponse { job: Some(job) }))
     }
 
@@ -328,7 +287,6 @@ impl JobsService for Services {
         request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
-        let budget = admit(&request).await;
         let v1::ListRequest { page_size, after, live_only, archived } = request.into_inner();
         let most = match page_size {
             0 => MOST_LISTED,
@@ -342,12 +300,11 @@ impl JobsService for Services {
         };
         let more = jobs.len() > most;
         jobs.truncate(most);
-        budget.spend(Cost::Jobs(jobs.len()));
         if !archived {
             times::add(&self.hub, &mut jobs).await;
         }
         let jobs = jobs.into_iter().map(Into::into).collect();
-        Ok(weighed(v1::ListResponse { jobs, more }))
+        Ok(Response::new(v1::ListResponse { jobs, more }))
     }
 
     async fn get(
@@ -355,7 +312,6 @@ impl JobsService for Services {
         request: Request<v1::GetRequest>,
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
-        admit(&request).await.spend(Cost::Jobs(1));
         let mut job = self.desk.view(JobId(request.into_inner().job)).await?;
         if !job.is_archived {
             times::add(&self.hub, std::slice::from_mut(&mut job)).await;
@@ -371,7 +327,6 @@ impl JobsService for Services {
     ) -> Result<Response<Self::WatchStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::See)?;
-        let budget = admit(&request).await;
         let v1::WatchRequest { job } = request.into_inner();
         let mut last = self.desk.view(JobId(job)).await?;
         let (sender, receiver) = mpsc::channel(1);
@@ -388,7 +343,7 @@ impl JobsService for Services {
                 }
                 tell = tokio::select! {
                     () = services.credentials.ended(&identity) => Err(SessionFault::Expired.into()),
-                    changed = services.changed(&last, &budget, &sender) => changed,
+                    changed = services.changed(&last, &sender) => changed,
                 };
                 if let Ok(job) = &tell {
                     last = job.clone();
@@ -414,12 +369,10 @@ impl JobsService for Services {
                     "an audit has a seed or a beacon, and not both",
                 ));
             }
-            let budget = admit(&request).await;
-            policy =
-                self.desk.drawn((&identity(&request), &budget), JobId(job), policy, value).await?;
+            policy = self.desk.drawn(&identity(&request), JobId(job), policy, value).await?;
         }
         let wish = ClientRequest::Audit(JobId(job), policy);
-        let job = self.change(&request, job, Cost::Audit, wish).await?;
+        let job = self.change(&request, job, wish).await?;
         tracing::info!(
             job = job.id,
             share_ppm = policy.share_ppm,
@@ -435,7 +388,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::CommitResponse>, Status> {
         let job = request.get_ref().job;
         let wish = ClientRequest::Commit(JobId(job));
-        let job = Some(self.change(&request, job, Cost::Audit, wish).await?);
+        let job = Some(self.change(&request, job, wish).await?);
         tracing::info!(job = job.as_ref().map(|job| job.id), "counts committed to");
         Ok(Response::new(v1::CommitResponse { job }))
     }
@@ -446,7 +399,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::CancelResponse>, Status> {
         let job = request.get_ref().job;
         let wish = ClientRequest::Cancel(JobId(job));
-        let job = Some(self.change(&request, job, Cost::Change, wish).await?);
+        let job = Some(self.change(&request, job, wish).await?);
         Ok(Response::new(v1::CancelResponse { job }))
     }
 
@@ -456,7 +409,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::PauseResponse>, Status> {
         let job = request.get_ref().job;
         let wish = ClientRequest::Pause(JobId(job));
-        let job = Some(self.change(&request, job, Cost::Change, wish).await?);
+        let job = Some(self.change(&request, job, wish).await?);
         Ok(Response::new(v1::PauseResponse { job }))
     }
 
@@ -466,7 +419,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::ResumeResponse>, Status> {
         let job = request.get_ref().job;
         let wish = ClientRequest::Resume(JobId(job));
-        let job = Some(self.change(&request, job, Cost::Change, wish).await?);
+        let job = Some(self.change(&request, job, wish).await?);
         Ok(Response::new(v1::ResumeResponse { job }))
     }
 
@@ -474,9 +427,9 @@ impl JobsService for Services {
         &self,
         request: Request<v1::SetPriorityRequest>,
     ) -> Result<Response<v1::SetPriorityResponse>, Status> {
-        let (identity, budget) = (identity(&request), admit(&request).await);
+        let identity = identity(&request);
         let v1::SetPriorityRequest { job, priority } = request.into_inner();
-        let job = self.desk.set_priority(&identity, &budget, JobId(job), priority).await?;
+        let job = self.desk.set_priority(&identity, JobId(job), priority).await?;
         Ok(Response::new(v1::SetPriorityResponse { job: Some(job.into()) }))
     }
 
@@ -494,7 +447,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::UnarchiveResponse>, Status> {
         let job = request.get_ref().job;
         let wish = ClientRequest::Unarchive(JobId(job));
-        let job = Some(self.change(&request, job, Cost::Audit, wish).await?);
+        let job = Some(self.change(&request, job, wish).await?);
         Ok(Response::new(v1::UnarchiveResponse { job }))
     }
 
@@ -514,10 +467,8 @@ impl JobsService for Services {
     ) -> Result<Response<Self::ExportStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::See)?;
-        let budget = admit(&request).await;
-        budget.spend(Cost::Change);
-        let blocks = self.bundles.begin(request.into_inner(), &budget)?;
-        let blocks = while_admitted(blocks, identity, self.credentials.clone(), budget);
+        let blocks = self.bundles.begin(request.into_inner())?;
+        let blocks = while_admitted(blocks, identity, self.credentials.clone());
         Ok(Response::new(Box::pin(blocks)))
     }
 }

@@ -17,7 +17,7 @@ use wire::WireError;
 use super::metrics::Gone;
 use super::news::tell_pace;
 use super::pump::pump;
-use super::{Allowance, HubHandle, Plans};
+use super::{HubHandle, Plans};
 use crate::ServiceError;
 
 /// How long a new session may take to send its Hello.
@@ -83,8 +83,7 @@ pub struct Peer<M, E> {
 }
 
 /// Serves one worker until it leaves or is dismissed. The worker's messages come from `peer`, until
-/// that stream ends; the answers go to `out`. Messages are paid from `allowance`, and accepted counts fill
-/// it again.
+/// that stream ends; the answers go to `out`.
 ///
 /// # Errors
 ///
@@ -97,10 +96,8 @@ pub async fn host(
         impl Future<Output = ()>,
     >,
     out: mpsc::Sender<WorkerOrder>,
-    allowance: Allowance,
 ) -> Result<(), SessionFault> {
     let Peer { owner, mut messages, ended } = peer;
-    allowance.spend_session();
     let first = timeout(HELLO_TIMEOUT, messages.next()).await;
     let hello = match first {
         Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
@@ -125,11 +122,11 @@ pub async fn host(
         }
         let tell_pace = tell_pace(hub.paces(), out.clone());
         let answers = out.clone();
-        let mut heard = pin!(listen(&hub, session, (&machine, key), &mut messages, &allowance));
+        let mut heard = pin!(listen(&hub, session, (&machine, key), &mut messages));
         tokio::select! {
             () = tell_pace => unreachable!("it does not end"),
             ended = &mut heard => ended,
-            told = pump(orders, out, plans, &allowance) => match told {
+            told = pump(orders, out, plans) => match told {
                 Ok(()) if answers.is_closed() => {
                     timeout(LAST_WORDS, heard).await.unwrap_or(Err(SessionFault::Ended))
                 }
@@ -218,10 +215,8 @@ async fn listen(
     session: SessionId,
     signer: (&str, Option<PublicKey>),
     messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
-    allowance: &Allowance,
 ) -> Result<(), SessionFault> {
     while let Some(message) = messages.next().await {
-        allowance.spend_message();
         let event = match message? {
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
@@ -286,7 +281,7 @@ mod tests {
         let (out, mut hears) = mpsc::channel(8);
         let messages = ReceiverStream::new(messages).map(Ok);
         let peer = Peer { owner: OWNER.into(), messages, ended: std::future::pending() };
-        let session = host(handle.clone(), plans.clone(), peer, out, Allowance::default());
+        let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
         assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { .. })));

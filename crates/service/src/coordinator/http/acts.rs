@@ -13,7 +13,6 @@ use tonic::Status;
 use super::Web;
 use super::fault::Fault;
 use super::pages::job_id;
-use crate::coordinator::budget::{Budget, Cost};
 use crate::coordinator::desk::Submission;
 use crate::coordinator::{ClientRequest, Identity};
 
@@ -77,11 +76,10 @@ const MALFORMED: &str =
 async fn submit(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    Extension(budget): Extension<Budget>,
     form: Result<Form<Wanted>, FormRejection>,
 ) -> Result<Redirect, Fault> {
     let Form(wanted) = form.map_err(|_| Status::invalid_argument(MALFORMED))?;
-    let job = web.desk.submit(identity, &budget, wanted.submission()?).await?;
+    let job = web.desk.submit(identity, wanted.submission()?).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id)))
 }
 
@@ -89,7 +87,6 @@ async fn change(
     State(web): State<Web>,
     Path((job, action)): Path<(String, String)>,
     Extension(identity): Extension<Identity>,
-    Extension(budget): Extension<Budget>,
 ) -> Result<Redirect, Fault> {
     let job = job_id(&job)?;
     let wish = match action.as_str() {
@@ -98,7 +95,7 @@ async fn change(
         "cancel" => ClientRequest::Cancel(job),
         _ => return Err(Fault::not_found("there is no such page")),
     };
-    web.desk.change(&identity, &budget, (job, Cost::Change, wish)).await?;
+    web.desk.change(&identity, (job, wish)).await?;
     tracing::info!(%job, action, by = identity.owner, "job changed through the page");
     Ok(Redirect::to(&format!("/jobs/{job}")))
 }
@@ -113,13 +110,12 @@ async fn set_priority(
     State(web): State<Web>,
     Path(job): Path<String>,
     Extension(identity): Extension<Identity>,
-    Extension(budget): Extension<Budget>,
     form: Result<Form<WantedPriority>, FormRejection>,
 ) -> Result<Redirect, Fault> {
     let job = job_id(&job)?;
     let malformed = "a priority is a whole number: jobs of higher priority are served first";
     let Form(WantedPriority { priority }) =
         form.map_err(|_| Status::invalid_argument(malformed))?;
-    web.desk.set_priority(&identity, &budget, job, priority).await?;
+    web.desk.set_priority(&identity, job, priority).await?;
     Ok(Redirect::to(&format!("/jobs/{job}")))
 }

@@ -12,9 +12,8 @@ use tonic::Status;
 
 use super::fault::Fault;
 use super::logins::Logins;
-use crate::coordinator::budget::Budget;
 use crate::coordinator::credentials::{Gate, bearer};
-use crate::coordinator::listen::Admission;
+use crate::coordinator::limits::{Admission, Rates, logins};
 use crate::coordinator::{Identity, Right};
 
 /// What it takes to know a caller.
@@ -22,6 +21,7 @@ use crate::coordinator::{Identity, Right};
 pub(super) struct Guard {
     pub(super) gate: Gate,
     pub(super) logins: Logins,
+    pub(super) attempts: Rates<IpAddr>,
 }
 
 /// Lets those in who may see the farm.
@@ -43,11 +43,7 @@ pub(super) async fn admit(State(guard): State<Guard>, request: Request, next: Ne
     let login = login_of(&parts).filter(|login| guard.logins.find(login).is_some());
     let login = Login(login.map(Arc::from));
     parts.extensions.insert(login);
-    if let Err(status) = guard.gate.admit(identity, &mut parts.extensions) {
-        return Fault::from(status).into_response();
-    }
-    let budget = parts.extensions.get::<Budget>().expect("it was admitted").clone();
-    budget.begin_request().await;
+    guard.gate.admit(identity, &mut parts.extensions).await;
     next.run(Request::from_parts(parts, body)).await
 }
 
@@ -70,7 +66,7 @@ const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there 
 
 impl Guard {
     pub(super) fn new(gate: Gate) -> Guard {
-        Guard { gate, logins: Logins::default() }
+        Guard { gate, logins: Logins::default(), attempts: logins() }
     }
 
     /// Whether a caller who was let in would be let in now.

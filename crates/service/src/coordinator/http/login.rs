@@ -1,5 +1,7 @@
 //! How a browser logs in and out.
 
+use std::net::IpAddr;
+
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, FromRequestParts, State};
 use axum::http::request::Parts;
@@ -12,6 +14,7 @@ use super::fault::Fault;
 use super::guard::{Guard, cookie_name, login_of};
 use super::logins::LIFETIME;
 use crate::coordinator::Right;
+use crate::coordinator::limits::{Admission, machine};
 
 /// The page on which a person logs in.
 pub(super) async fn form() -> Markup {
@@ -25,8 +28,9 @@ pub(super) struct Shown {
     token: String,
 }
 
-/// The cookie of a request, and what a new one would be called.
+/// The cookie of a request, what a new one would be called, and where the request comes from.
 pub(super) struct Cookie {
+    peer: IpAddr,
     name: &'static str,
     login: Option<String>,
 }
@@ -35,7 +39,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Cookie {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Cookie, Self::Rejection> {
-        Ok(Cookie { name: cookie_name(parts), login: login_of(parts).map(str::to_string) })
+        let admission = parts.extensions.get::<Admission>().expect("every connection has one");
+        let login = login_of(parts).map(str::to_string);
+        Ok(Cookie { peer: admission.peer(), name: cookie_name(parts), login })
     }
 }
 
@@ -57,6 +63,11 @@ pub(super) async fn begin(
     cookie: Cookie,
     form: Result<Form<Shown>, FormRejection>,
 ) -> Response {
+    if !guard.attempts.allow(&machine(cookie.peer)) {
+        let page =
+            page::login(Some("too many have tried to log in from this address; wait a second"));
+        return (StatusCode::TOO_MANY_REQUESTS, page).into_response();
+    }
     // A form that no browser would send shows nothing.
     let Shown { token } = form.map(|Form(shown)| shown).unwrap_or_default();
     let identity = guard.gate.credentials.identify(Some(token.trim().as_bytes()));

@@ -21,7 +21,6 @@ use super::Web;
 use super::fault::Fault;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
-use crate::coordinator::budget::{Budget, Share};
 use crate::coordinator::{HubHandle, Identity, Right};
 
 /// How often a browser hears of what has changed.
@@ -84,10 +83,10 @@ impl Which {
     }
 }
 
-/// Who asks, by which login, and what pays for it.
-pub(super) type Caller = (Extension<Identity>, Extension<Login>, Extension<Budget>);
+/// Who asks, and by which login.
+pub(super) type Caller = (Extension<Identity>, Extension<Login>);
 
-fn reader((Extension(identity), Extension(login), _): &Caller) -> Reader {
+fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
     Reader {
         owner: identity.owner.clone(),
         role: identity.role.name(),
@@ -135,15 +134,14 @@ struct Viewer<V> {
     next: Instant,
     /// When it last heard anything.
     heard: Instant,
-    /// One among all, and one among those of whoever pays for it.
-    _seats: (OwnedSemaphorePermit, OwnedSemaphorePermit),
+    _seat: OwnedSemaphorePermit,
     _counted: V,
 }
 
 async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
     web.show.page(view).await?.ok_or_else(no_such_job)?;
     let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
-    let seats = (web.show.seat().ok_or_else(full)?, seat_of(&caller)?);
+    let seat = web.show.seat().ok_or_else(full)?;
     let now = Instant::now();
     let viewer = Viewer {
         show: web.show.clone(),
@@ -154,20 +152,11 @@ async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault
         has: Vec::new(),
         next: now,
         heard: now,
-        _seats: seats,
+        _seat: seat,
         _counted: HubHandle::meters(&web.hub).viewer(),
     };
     let events = Body::from_stream(changes(viewer));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
-}
-
-fn seat_of((_, _, Extension(budget)): &Caller) -> Result<OwnedSemaphorePermit, Fault> {
-    let too_many = || {
-        let most = Share::Seats.most();
-        let text = format!("{most} browsers look on already with credentials of the same owner");
-        Fault::new(StatusCode::TOO_MANY_REQUESTS, text)
-    };
-    budget.take(Share::Seats, 1).ok_or_else(too_many)
 }
 
 /// What changes, until the coordinator stops or the caller may not see it any more.
@@ -185,8 +174,7 @@ impl<V> Viewer<V> {
         loop {
             tokio::time::sleep_until(self.next).await;
             self.next = Instant::now() + INTERVAL;
-            let (Extension(identity), Extension(login), Extension(budget)) = &self.caller;
-            budget.begin_look().await;
+            let (Extension(identity), Extension(login)) = &self.caller;
             if !self.guard.still_admits(identity, login) {
                 return None;
             }
@@ -219,71 +207,5 @@ impl<V> Viewer<V> {
             changed.push(event);
         }
         changed
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use farm::{Config, LoanKey};
-    use ledger::{CheckedLedger, Role};
-
-    use super::*;
-    use crate::coordinator::budget::Cost;
-    use crate::coordinator::credentials::Gate;
-    use crate::coordinator::payers::Payers;
-    use crate::coordinator::{Access, Credentials, Hub};
-
-    /// A browser that looks on at an empty farm.
-    async fn viewer() -> Viewer<()> {
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
-        let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
-        tokio::spawn(hub.run());
-        let gate = Gate {
-            credentials: Credentials::new(&Access::Open, Vec::new()),
-            payers: Payers::default(),
-        };
-        let identity = Identity { owner: "ann".into(), role: Role::Viewer, credential: None };
-        let caller = (Extension(identity), Extension(Login(None)), Extension(Budget::default()));
-        let show = Show::of(handle);
-        Viewer {
-            _seats: (show.seat().expect("it is the first"), seat_of(&caller).expect("so is it")),
-            show,
-            guard: Guard::new(gate),
-            view: View::Jobs,
-            reader: reader(&caller),
-            caller,
-            has: Vec::new(),
-            next: Instant::now(),
-            heard: Instant::now(),
-            _counted: (),
-        }
-    }
-
-    #[tokio::test]
-    async fn nobody_has_all_seats() {
-        let caller = viewer().await.caller;
-        let show = viewer().await.show;
-        let rest: Vec<_> = std::iter::repeat_with(|| show.seat()).map_while(|seat| seat).collect();
-        let own = std::iter::repeat_with(|| seat_of(&caller)).take(rest.len());
-        let own: Vec<_> = own.map_while(Result::ok).collect();
-        assert!(own.len() < rest.len(), "{} of {}", own.len(), rest.len());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn every_look_is_paid_and_who_cannot_pay_waits() {
-        let mut viewer = viewer().await;
-        let Extension(budget) = viewer.caller.2.clone();
-        let begun = Instant::now();
-        viewer.news().await.expect("all parts come first");
-        assert_eq!(begun.elapsed(), Duration::ZERO, "a new budget suffices");
-
-        // Given an owner who has asked for ten audits at once, and owes for several seconds
-        (0..10).for_each(|_| budget.spend(Cost::Audit));
-        viewer.has.clear();
-        viewer.next = Instant::now();
-        let begun = Instant::now();
-        viewer.news().await.expect("all parts are sent again");
-        assert!(begun.elapsed() > Duration::from_secs(3), "{:?}", begun.elapsed());
     }
 }

@@ -212,6 +212,21 @@ async fn a_browser_logs_in_and_out() {
 }
 
 #[tokio::test]
+async fn who_guesses_is_refused_unheard_and_who_is_logged_in_is_not() {
+    let farm = guarded().await;
+    let cookie = farm.log_in(Role::Viewer).await;
+    let mut refused = 0;
+    for _ in 0..40 {
+        let answer = farm.post("/login", "", "token=wrong").await;
+        assert!(matches!(answer.status, 403 | 429), "{}", answer.status);
+        refused += u32::from(answer.status == 429);
+    }
+    assert!(refused > 0, "forty at once");
+    assert_eq!(farm.get("/", &cookie).await.status, 200);
+    assert_eq!(farm.get("/", &bearing(&secret(Role::Viewer))).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_login_ends_with_its_credential() {
     let farm = guarded().await;
     let [revoked, other] = [farm.log_in(Role::Submitter).await, farm.log_in(Role::Viewer).await];

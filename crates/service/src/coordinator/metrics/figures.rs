@@ -52,9 +52,4 @@ impl Figures {
             ledger_queue,
         }
     }
-
-    /// How many jobs are told of one by one: what an answer costs grows with them.
-    pub(in crate::coordinator) fn jobs(&self) -> usize {
-        self.jobs.len()
-    }
 }

@@ -1,11 +1,12 @@
-//! Accepts connections within limits: how many there may be, how long each may take to be admitted, and
-//! how much each may send.
+//! Accepts connections within limits: how many there may be, and how long each may take to be admitted and how much
+//! it may send until then.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,28 +16,11 @@ use tokio::time::Sleep;
 use tokio_stream::Stream;
 use tonic::transport::server::Connected;
 
-use super::allowance::{Allowance, Flood, Visits};
-use super::budget::{Budget, Share};
-use super::payers::Purse;
+use super::{CONNECTION_WINDOW, Limits, machine, visits};
 use crate::ServiceError;
 
-/// Limits of the connections to a coordinator.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Number of connections at the same time; further ones wait to be accepted.
-    pub connections: usize,
-    /// Number of connections that one address may make within a short time; further ones wait or are
-    /// refused.
-    pub visits: u32,
-    /// How long a connection may take until one of its requests is admitted.
-    pub admission: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { connections: 32_768, visits: 16_384, admission: Duration::from_secs(10) }
-    }
-}
+/// Bytes that a connection may send until one of its requests is admitted: more than fit before anybody reads them.
+const STRANGER: u64 = 2 * CONNECTION_WINDOW as u64;
 
 /// Bound sockets, whose connections share the limits.
 #[derive(Debug)]
@@ -82,7 +66,7 @@ fn accept_within(
     listeners: Vec<TcpListener>,
 ) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
     let permits = Arc::new(Semaphore::new(limits.connections));
-    let mut visits = Visits::new(limits.visits);
+    let visits = visits(limits.visits);
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
     tokio::spawn(async move {
         for turn in 0.. {
@@ -96,14 +80,15 @@ fn accept_within(
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let Some(delay) = visits.delay(peer.ip()) else { continue };
+            if !visits.allow(&machine(peer.ip())) {
+                continue;
+            }
             let _ = stream.set_nodelay(true);
             let connection = Connection {
                 stream,
-                peer,
                 admission: Admission::of(peer.ip()),
-                deadline: Some(Box::pin(tokio::time::sleep(delay + limits.admission))),
-                pause: (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))),
+                deadline: Some(Box::pin(tokio::time::sleep(limits.admission))),
+                read: 0,
                 _permit: permit,
             };
             if sender.send(Ok(connection)).await.is_err() {
@@ -135,102 +120,51 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// A connection that ends if none of its requests passes the token gate in time. So strangers cannot
-/// occupy places, whatever they send. Once a request has passed, HTTP/2 pings watch the connection.
+/// A connection that ends if none of its requests is admitted in time, or within so many bytes. So strangers cannot
+/// occupy places, whatever they send. Once a request was admitted, HTTP/2 pings watch the connection.
 #[derive(Debug)]
 pub struct Connection<S> {
     stream: S,
-    peer: SocketAddr,
     admission: Admission,
     /// The end of the time to be admitted; `None` once it is.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// The end of the pause during which the connection is not read from.
-    pause: Option<Pin<Box<Sleep>>>,
+    /// Bytes that were read before it was.
+    read: u64,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Whether a request of a connection was admitted, at whose expense, and how much the connection may still send. Every
-/// request carries the value of its connection.
+/// Where a connection comes from, and whether a request of it was admitted. Every request carries the value of its
+/// connection.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    paid: Arc<OnceLock<Paid>>,
-    allowance: Allowance,
+    is_granted: Arc<AtomicBool>,
     peer: IpAddr,
     is_encrypted: bool,
 }
 
-/// A connection that was admitted: what pays for it, and its place among those of that payer.
-#[derive(Debug)]
-struct Paid {
-    budget: Budget,
-    _place: OwnedSemaphorePermit,
-}
-
 impl Admission {
-    pub(super) fn of(peer: IpAddr) -> Admission {
-        let (paid, allowance) = (Arc::default(), Allowance::default());
-        Admission { paid, allowance, peer, is_encrypted: false }
+    fn of(peer: IpAddr) -> Admission {
+        Admission { is_granted: Arc::default(), peer, is_encrypted: false }
     }
 
     /// The same connection, over TLS.
-    pub(super) fn encrypted(self) -> Admission {
+    pub(in crate::coordinator) fn encrypted(self) -> Admission {
         Admission { is_encrypted: true, ..self }
     }
 
     /// Whether the connection is over TLS.
-    pub(super) fn is_encrypted(&self) -> bool {
+    pub(in crate::coordinator) fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
 
     /// The address at the other end.
-    pub(super) fn peer(&self) -> IpAddr {
+    pub(in crate::coordinator) fn peer(&self) -> IpAddr {
         self.peer
     }
 
-    /// Lets the connection stay, at the expense of the first payer who has asked for that. `false` if that one has too many
-    /// connections already.
-    pub(super) fn grant(&self, purse: &Purse) -> bool {
-        if self.paid.get().is_none() {
-            let Some(place) = purse.budget.take(Share::Connections, 1) else { return false };
-            // If another request of the connection was faster, it has a place already.
-            let _ = self.paid.set(Paid { budget: purse.budget.clone(), _place: place });
-        }
-        self.allowance.fill_from(&purse.pool);
-        true
-    }
-
-    /// What pays for the connection, once it was admitted.
-    pub(super) fn budget(&self) -> Option<&Budget> {
-        self.paid.get().map(|paid| &paid.budget)
-    }
-
-    /// How much the connection may still send.
-    pub fn allowance(&self) -> Allowance {
-        self.allowance.clone()
-    }
-
-    fn is_granted(&self) -> bool {
-        self.paid.get().is_some()
-    }
-}
-
-impl<S> Connection<S> {
-    /// Is ready when the connection may be read from, and fails when it is dismissed.
-    fn poll_leave(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            if let Some(pause) = &mut self.pause {
-                ready!(pause.as_mut().poll(context));
-                self.pause = None;
-            }
-            match self.admission.allowance.pause() {
-                Ok(None) => return Poll::Ready(Ok(())),
-                Ok(Some(pause)) => self.pause = Some(Box::pin(tokio::time::sleep(pause))),
-                Err(Flood) => {
-                    tracing::warn!(peer = %self.peer, "connection dismissed: it floods the coordinator");
-                    return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-                }
-            }
-        }
+    /// Lets the connection stay.
+    pub(in crate::coordinator) fn grant(&self) {
+        self.is_granted.store(true, Ordering::Relaxed);
     }
 }
 
@@ -248,18 +182,21 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.admission.is_granted() {
+        if self.admission.is_granted.load(Ordering::Relaxed) {
             self.deadline = None;
         }
-        if let Some(deadline) = &mut self.deadline
-            && deadline.as_mut().poll(context).is_ready()
-        {
+        let Some(deadline) = &mut self.deadline else {
+            return Pin::new(&mut self.stream).poll_read(context, buffer);
+        };
+        if deadline.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        ready!(self.poll_leave(context))?;
+        if self.read > STRANGER {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.admission.allowance.spend_bytes(buffer.filled().len() - before);
+        self.read += (buffer.filled().len() - before) as u64;
         read
     }
 }
@@ -296,27 +233,32 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio_stream::StreamExt;
 
     use super::*;
 
+    const HOUR: Duration = Duration::from_hours(1);
     const PREFACE: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
     async fn listen(
-        admission_ms: u64,
+        limits: Limits,
     ) -> (SocketAddr, impl Stream<Item = io::Result<Connection<TcpStream>>>) {
         let any = "127.0.0.1:0".parse().expect("it is an address");
-        let admission = Duration::from_millis(admission_ms);
-        let limits = Limits { connections: 1, visits: 10, admission };
         let listener = Listener::bind(&[any], limits).await.expect("some port is free");
         (listener.addresses().expect("it is bound")[0], Box::pin(listener.connections()))
+    }
+
+    fn admitted_within(admission: Duration) -> Limits {
+        Limits { connections: 1, visits: 10, admission }
     }
 
     #[tokio::test]
     async fn a_connection_that_is_not_admitted_ends_whatever_it_sends() {
         for sent in [0, 1, PREFACE.len()] {
-            let (address, mut accepted) = listen(50).await;
+            let (address, mut accepted) = listen(admitted_within(Duration::from_millis(50))).await;
             let mut client = TcpStream::connect(address).await.expect("it listens");
             let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
 
@@ -331,12 +273,12 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_is_admitted_may_be_silent() {
         // It must be admitted in time, on a busy machine too.
-        let (address, mut accepted) = listen(2_000).await;
+        let (address, mut accepted) = listen(admitted_within(Duration::from_secs(2))).await;
         let mut client = TcpStream::connect(address).await.expect("it listens");
         let mut connection = accepted.next().await.expect("for ever").expect("it is accepted");
         client.write_all(PREFACE).await.expect("it is connected");
         connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
-        assert!(connection.connect_info().grant(&Purse::default()));
+        connection.connect_info().grant();
 
         let silence = Duration::from_millis(2_200);
         let read = tokio::time::timeout(silence, connection.read_u8()).await;
@@ -344,21 +286,54 @@ mod tests {
         assert!(read.is_err(), "it waits: {read:?}");
     }
 
-    #[test]
-    fn nobody_has_all_connections() {
-        let purse = Purse::default();
-        let all = Limits::default().connections;
-        let admissions = || std::iter::repeat_with(|| Admission::of([10, 0, 0, 1].into()));
-        let granted: Vec<_> = admissions().take(all).take_while(|one| one.grant(&purse)).collect();
-        assert!(granted.len() < all, "{}", granted.len());
-        assert!(granted[0].grant(&purse), "it has its place");
-        let other = admissions().next().expect("there are many");
-        assert!(other.grant(&Purse::default()), "others have their own");
+    #[tokio::test]
+    async fn only_who_is_admitted_may_send_much() {
+        for is_admitted in [false, true] {
+            let (address, mut accepted) = listen(admitted_within(HOUR)).await;
+            let client = TcpStream::connect(address).await.expect("it listens");
+            let connection = accepted.next().await.expect("for ever").expect("it is accepted");
+            if is_admitted {
+                connection.connect_info().grant();
+            }
+            let much = 4 * STRANGER;
+            let (mut reader, mut writer) = (connection, client);
+            let sending = tokio::spawn(async move {
+                let _ = writer.write_all(&vec![0; usize::try_from(much)?]).await;
+                Ok::<_, std::num::TryFromIntError>(())
+            });
+            let mut read = Vec::new();
+            let ended = reader.read_to_end(&mut read).await;
+            assert_eq!(ended.is_ok(), is_admitted, "{ended:?}");
+            assert_eq!(read.len() as u64 == much, is_admitted, "{} bytes", read.len());
+            drop(reader);
+            sending.await.expect("it does not panic").expect("it is a number");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_address_that_connects_too_often_is_closed_and_leaves_room() {
+        let (address, mut accepted) = listen(Limits { visits: 3, ..Limits::default() }).await;
+        let mut connect = async || {
+            let mut client = TcpStream::connect(address).await.expect("it listens");
+            tokio::select! {
+                accepted = accepted.next() => accepted.is_some(),
+                ended = client.read_u8() => ended.is_ok(),
+            }
+        };
+        for _ in 0..3 {
+            assert!(connect().await);
+        }
+        let (begun, mut more) = (Instant::now(), 0);
+        for _ in 0..200 {
+            more += u32::from(connect().await);
+        }
+        let earned = 50.0 * begun.elapsed().as_secs_f64();
+        assert!(f64::from(more) <= earned + 1.0, "{more} instead of {earned}");
     }
 
     #[tokio::test]
     async fn further_connections_wait_for_room() {
-        let (address, mut accepted) = listen(60_000).await;
+        let (address, mut accepted) = listen(admitted_within(HOUR)).await;
         let _clients = [
             TcpStream::connect(address).await.expect("it listens"),
             TcpStream::connect(address).await.expect("the system accepts it"),

@@ -1,0 +1,92 @@
+//! So many a second of each of many, by the crate `governor`.
+
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::num::NonZero;
+use std::sync::Arc;
+
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+
+/// Counts what each key does. Clones count together.
+#[derive(Clone, Debug)]
+pub(in crate::coordinator) struct Rates<K: Clone + Eq + Hash>(Arc<DefaultKeyedRateLimiter<K>>);
+
+impl<K: Clone + Eq + Hash> Rates<K> {
+    /// The number of keys above which those are forgotten that have done nothing lately.
+    const MOST: usize = 16_384;
+
+    /// So many a second of each key, and so many at once. Neither is 0.
+    pub(super) fn new(per_second: u32, at_once: u32) -> Rates<K> {
+        let some = |number| NonZero::new(number).expect("a rate is not 0");
+        let quota = Quota::per_second(some(per_second)).allow_burst(some(at_once));
+        Rates(Arc::new(RateLimiter::keyed(quota)))
+    }
+
+    /// Counts one more, unless it is one too many.
+    pub(in crate::coordinator) fn allow(&self, key: &K) -> bool {
+        self.forget();
+        self.0.check_key(key).is_ok()
+    }
+
+    /// Counts one more, as soon as it is not one too many.
+    pub(in crate::coordinator) async fn wait(&self, key: &K) {
+        self.forget();
+        self.0.until_key_ready(key).await;
+    }
+
+    fn forget(&self) {
+        if self.0.len() > Self::MOST {
+            self.0.retain_recent();
+        }
+    }
+}
+
+/// The machine with this address; of IPv6 the first half, because one machine has all of the rest.
+pub(in crate::coordinator) fn machine(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_too_much_of_one_waits_or_is_refused_and_others_have_their_own() {
+        let rates = Rates::new(20, 3);
+        assert!((0..3).all(|_| rates.allow(&"ann")));
+        assert!(!rates.allow(&"ann"), "a fourth at once");
+        assert!(rates.allow(&"bob"));
+
+        let begun = Instant::now();
+        rates.wait(&"bob").await;
+        assert!(begun.elapsed() < Duration::from_millis(40), "{:?}", begun.elapsed());
+        rates.wait(&"ann").await;
+        rates.wait(&"ann").await;
+        assert!(begun.elapsed() >= Duration::from_millis(50), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn who_was_there_long_ago_is_forgotten() {
+        let rates = Rates::new(1_000_000, 1);
+        for key in 0..2 * Rates::<usize>::MOST {
+            rates.allow(&key);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        rates.allow(&0);
+        assert!(rates.0.len() <= Rates::<usize>::MOST, "{}", rates.0.len());
+    }
+
+    #[test]
+    fn a_machine_is_one_address() {
+        let at = |text: &str| machine(text.parse().expect("it is an address"));
+        assert_eq!(at("2001:db8::1"), at("2001:db8::ffff:2"));
+        assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
+        assert_eq!(at("10.0.0.1"), at("::ffff:10.0.0.1"));
+        assert_ne!(at("10.0.0.1"), at("10.0.0.2"));
+    }
+}
