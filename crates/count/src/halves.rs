@@ -40,6 +40,7 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod buckets;
+mod by_size;
 mod codes;
 mod cover;
 mod draws;
@@ -76,6 +77,7 @@ use board::halves::Split;
 use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
+pub use self::by_size::most_quarters;
 pub(crate) use self::draws::Draws;
 use self::joiner::Joiner;
 pub use self::key_views::{CodeBits, KeyViews, SampledKeys, key_views};

@@ -6,29 +6,15 @@
 //!   other boards                          one for each split, or up to 23 for a few that are much alike
 //! ```
 
-use std::ops::RangeInclusive;
-
 use board::halves::{HalvesPlan, Shares, Split};
 use board::{Tasks, full_mask};
 
+use super::by_size;
 use super::cover::Conflicts;
-use super::geometry::{Code, Geometry, as_upper, diagonals, key};
-use super::lists::{Kept, Lists};
+use super::geometry::{Geometry, as_upper, diagonals, key};
+use super::lists::Lists;
 use super::phases::{Phase, Phases};
 use super::unit::Unit;
-
-/// The smallest board whose tasks have codes of their own, by a sample. Tasks of smaller ones take about as
-/// long as such a sample, or less.
-pub(crate) const SAMPLED: u32 = 22;
-
-/// The number of pairs of half-boards of a sample. It takes a few hundredths of the time of a task, or less.
-fn sampled_pairs(n: u32) -> u64 {
-    match n {
-        0..=23 => 5_000,
-        24..=25 => 30_000,
-        _ => 100_000,
-    }
-}
 
 /// The code of a split, for which its half-boards are sampled on a larger board.
 pub(crate) fn of_split<U: Unit>(
@@ -38,20 +24,18 @@ pub(crate) fn of_split<U: Unit>(
     lists: &mut Lists,
     phases: &mut Phases,
 ) -> Geometry {
-    if n < SAMPLED {
+    if !by_size::samples_splits(n) {
         return arranged(n, split, Conflicts::default());
     }
     let [upper, lower] = samples(unit, n, split, lists, phases);
-    let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
+    let conflicts =
+        Conflicts::sample(by_size::sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
     let geometry = arranged(n, split, conflicts);
     phases.end(Phase::Code);
     geometry
 }
 
 /// The code of the last split for which half-boards were sampled. It serves some of those that follow.
-///
-/// At N = 23 a sample takes a tenth of the time of a task, and neighbours in the plan mostly differ in two columns; a code for
-/// eight of them is hardly worse. On larger boards a sample takes too little of the time.
 #[derive(Default)]
 pub(crate) struct Nearby {
     last: Option<(Split, Geometry)>,
@@ -60,12 +44,6 @@ pub(crate) struct Nearby {
 }
 
 impl Nearby {
-    /// The boards on which a code serves several splits.
-    const BOARDS: RangeInclusive<u32> = SAMPLED..=23;
-
-    /// The number of splits that a code serves.
-    const SPLITS: u32 = 8;
-
     /// The number of columns in which they may differ from the one that was sampled.
     const COLUMNS: u32 = 4;
 
@@ -76,19 +54,21 @@ impl Nearby {
         split: Split,
         sample: impl FnOnce() -> Geometry,
     ) -> Geometry {
-        let may_serve = Nearby::BOARDS.contains(&n) && self.left > 0;
         let is_alike = |last: &Split| {
             last.centre == split.centre
                 && (last.columns ^ split.columns).count_ones() <= Nearby::COLUMNS
         };
         match &self.last {
-            Some((last, geometry)) if may_serve && is_alike(last) => {
+            Some((last, geometry)) if self.left > 0 && is_alike(last) => {
                 self.left -= 1;
                 *geometry
             }
             _ => {
                 let geometry = sample();
-                *self = Nearby { last: Some((split, geometry)), left: Nearby::SPLITS - 1 };
+                *self = Nearby {
+                    last: Some((split, geometry)),
+                    left: by_size::splits_of_a_code(n) - 1,
+                };
                 geometry
             }
         }
@@ -98,7 +78,7 @@ impl Nearby {
 /// The diagonals of a split in an order that suits these conflicts.
 fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Geometry {
     let mut diagonals = diagonals(n, split.centre, split.columns);
-    conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
+    conflicts.order(&mut diagonals, by_size::code(n).bits() as usize);
     Geometry::new(n, &diagonals)
 }
 
@@ -113,11 +93,6 @@ fn samples<U: Unit>(
     let shares = Shares::of(n, split);
     let upper = lists.sample(unit, split.columns, shares.upper, phases);
     [upper, lists.sample(unit, split.others(n), shares.lower, phases)]
-}
-
-/// Whether all splits of a board have one code. Those of an odd board depend on the centre row's queen.
-pub(crate) fn is_common(n: u32, kept: Kept) -> bool {
-    kept == Kept::All && n.is_multiple_of(2)
 }
 
 /// The code of all splits of an even board, for which half-boards of some splits are sampled.
@@ -190,6 +165,7 @@ fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::halves::lists::Kept;
     use crate::halves::portable::Portable;
     use crate::halves::view::CODE;
 

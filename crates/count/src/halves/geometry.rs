@@ -43,6 +43,7 @@ use std::cmp::Reverse;
 
 use board::full_mask;
 
+use super::by_size;
 use super::cover::Conflicts;
 use super::marks::Marks;
 use super::view::{CODE, View};
@@ -71,7 +72,7 @@ impl Geometry {
     pub(crate) fn shared(n: u32, upper: u32, lower: u32, conflicts: Conflicts) -> Geometry {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
         let mut diagonals = in_order(meetings);
-        conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
+        conflicts.order(&mut diagonals, by_size::code(n).bits() as usize);
         Geometry::with_marks(n, &diagonals, Marks::of(n))
     }
 
@@ -83,7 +84,7 @@ impl Geometry {
 
     fn with_marks(n: u32, diagonals: &[u32], marks: Marks) -> Geometry {
         let diagonals = diagonals.iter().copied();
-        let Code { low, high, tail } = Code::of(n);
+        let Code { low, high, tail } = by_size::code(n);
         let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high + tail);
         let [upper_marks, lower_marks] = [marks.upper, marks.lower].map(|(first, len)| {
             assert!(item_diagonals + len <= u32::BITS, "an item and its marks");
@@ -111,23 +112,16 @@ impl Geometry {
     }
 }
 
-/// The smallest board whose tasks each have a code of their own, so that diagonals are left out on which no squares of
-/// both halves meet.
-const OWN_CODES: u32 = 24;
-
 /// The diagonals of a board of size `n` whose upper half's queens take the columns of `split`, each a bit of
 /// the upper half's keys, in the order of the number of pairs of squares that meet on them. `centre` is the
 /// square of the centre row's queen, as a bit, and 0 for even N.
 ///
-/// From N = 24 on those are left out on which none of its pairs of squares meets. There are two at least: on an even
-/// board one of the two outermost diagonals at each side, because their column belongs to one half. With N = 26 looked
-/// up in six chunks instead of seven, the join takes 1.16 times less.
+/// Those on which none of its pairs of squares meets are left out, if the board
+/// [leaves them out](by_size::leaves_out_void_diagonals).
 pub(crate) fn diagonals(n: u32, centre: u32, split: u32) -> Vec<u32> {
     let meetings = meetings(n, split, full_mask(n) & !(split | centre));
-    in_order(
-        meetings
-            .filter(|&(bit, pairs)| centre >> (bit % 32) & 1 == 0 && (pairs > 0 || n < OWN_CODES)),
-    )
+    let least = u32::from(by_size::leaves_out_void_diagonals(n));
+    in_order(meetings.filter(|&(bit, pairs)| centre >> (bit % 32) & 1 == 0 && pairs >= least))
 }
 
 /// The bit of a lower half-board's key for the diagonal that is this bit of an upper half-board's.
@@ -177,9 +171,6 @@ fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> 
 }
 
 /// The numbers of bits of a code.
-///
-/// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low bit multiplies
-/// the copies of an upper half by about 1.75. Trials at N = 18 to 22, 24, 26 and 28 showed that these are best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
     /// The bits of the low part.
@@ -192,26 +183,6 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The code of boards of size `n`. It has at least a bit for each diagonal for which an item has no room.
-    pub(crate) fn of(n: u32) -> Code {
-        let (low, high) = match n {
-            0..=13 => (0, 0),
-            14..=15 => (0, 2),
-            16 => (1, 2),
-            17 => (1, 3),
-            18 => (2, 3),
-            19 => (1, 3),
-            20 => (3, 5),
-            21 => (4, 4),
-            22..=23 => (5, 7),
-            24..=25 => (7, 9),
-            26..=27 => (7, 11),
-            _ => (8, 11),
-        };
-        let tail = if n < 28 { 0 } else { TAIL_BITS };
-        Code { low, high, tail }
-    }
-
     /// The number of all bits.
     pub(crate) fn bits(self) -> u32 {
         self.low + self.high + self.tail
@@ -309,7 +280,7 @@ mod tests {
     fn the_most_important_diagonals_are_on_top() {
         for n in [18, 19, 20, 22, 24] {
             let split = full_mask(n) & 0x0f0f_33aa;
-            let Code { low, high, .. } = Code::of(n);
+            let Code { low, high, .. } = by_size::code(n);
             let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
             let view = Geometry::new(n, &super::diagonals(n, 0, split)).upper;
             let at = |place: u32| meetings[&u32::from(view.from()[(CODE + place) as usize])];

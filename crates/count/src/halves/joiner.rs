@@ -2,12 +2,12 @@
 
 use board::halves::{Shares, Slice, Split};
 
+use super::by_size;
 use super::codes::{self, Nearby};
 use super::draws::Draws;
-use super::geometry::{Code, Geometry};
+use super::geometry::Geometry;
 use super::join::Terms;
 use super::lists::{Kept, Lists, Rest, Wanted};
-use super::marks::shares_lists;
 use super::memory::Room;
 use super::parts::Parts;
 use super::phases::Phases;
@@ -38,8 +38,8 @@ struct ForCentre {
 impl<U: Unit> Joiner<U> {
     /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> Joiner<U> {
-        let parts = Parts::new(unit, Code::of(n), room);
-        let shared = shares_lists(n).then(|| Shared::new(n, room));
+        let parts = Parts::new(unit, by_size::code(n), room);
+        let shared = by_size::shares_lists(n).then(|| Shared::new(n, room));
         Joiner {
             n,
             kept: room.kept,
@@ -165,7 +165,7 @@ fn lists<U: Unit>(
     last.take_if(|last| last.centre != centre);
     let lists = || {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
-        if codes::is_common(n, kept) {
+        if by_size::has_common_code(n, kept) {
             let geometry = codes::of_board(unit, n, &mut lists);
             lists.read(unit, geometry);
         }

@@ -11,6 +11,7 @@
 use board::full_mask;
 use board::halves::{Slice, Window};
 
+use super::by_size;
 use super::geometry::Geometry;
 use super::phases::{Phase, Phases};
 use super::quarters::{Area, By, ByNumber, Columns, Half, Numbering, Place, Quarters, Seen};
@@ -21,12 +22,6 @@ use super::view::View;
 
 /// The number of half-boards that are collected before they are settled.
 const CHUNK: usize = 4096;
-
-/// The number of choices of columns whose quarters are looked up before they are paired. On a large board pairing
-/// takes so long that looking up does not matter, and all half-boards of a batch need room.
-fn choices_at_a_time(n: u32) -> usize {
-    if n < 24 { 32 } else { 2 }
-}
 
 /// Which quarters are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,20 +34,17 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
-    /// The number of sets of columns whose quarters are kept. Those of both halves are needed twice, for a
-    /// sample and for the list, and from N = 28 on for several tasks. At N = 26 and 27 placing them again takes a
-    /// twentieth of the time, and keeping them would take a tenth of the memory.
+    /// The number of sets of columns whose quarters are kept.
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
             Kept::All => 1,
-            Kept::OfList => 1 + usize::from(n <= 25 || n >= 28),
+            Kept::OfList => by_size::kept_sets(n),
         }
     }
 
-    /// Whether quarters are placed only once, with room for them until they are counted. On larger boards, whose tasks
-    /// take seconds, nothing is gained.
-    pub(crate) fn sees_once(self, n: u32) -> bool {
-        self == Kept::OfList && n <= 27
+    /// Whether quarters are placed only once, with room for them until they are counted.
+    pub(crate) fn places_once(self, n: u32) -> bool {
+        self == Kept::OfList && by_size::places_once(n)
     }
 }
 
@@ -192,7 +184,7 @@ impl Lists {
         let placed = &mut self.placed[place];
         placed.columns = columns;
         for table in [&mut placed.upper, &mut placed.lower] {
-            let seen = self.kept.sees_once(n).then_some(&mut self.seen);
+            let seen = self.kept.places_once(n).then_some(&mut self.seen);
             let old = std::mem::take(&mut table.quarters);
             table.quarters = old.replaced(area, table.place, &table.numbering, seen);
         }
@@ -208,8 +200,7 @@ impl Lists {
         phases: &mut Phases,
     ) -> Vec<u64> {
         const ENOUGH: usize = 1 << 16;
-        // On small boards listing more takes longer than a better code saves.
-        let wanted = if self.n < 26 { 20 } else { 64 };
+        let wanted = by_size::sampled_choices(self.n);
         let place = self.place(set);
         phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
@@ -271,7 +262,7 @@ impl Lists {
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
         let columns = Ranked::new(set, half);
-        let at_a_time = choices_at_a_time(self.n);
+        let at_a_time = by_size::choices_at_a_time(self.n);
         let mut batch = Batch::new(at_a_time);
         // The first choice whose half-boards are not settled.
         let mut first = start;

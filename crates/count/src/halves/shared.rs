@@ -22,8 +22,9 @@ use board::full_mask;
 use board::halves::{Slice, Split, Window};
 
 use super::buckets::{Buckets, Sorter};
+use super::by_size;
 use super::codes;
-use super::geometry::{Code, Geometry, key};
+use super::geometry::{Geometry, key};
 use super::lists::{Lists, Rest, Wanted};
 use super::marks::{self, CLOSED_COLUMNS};
 use super::memory::Room;
@@ -61,7 +62,7 @@ struct Block {
 impl Shared {
     /// No lists yet, of a board of size `n`.
     pub(crate) fn new(n: u32, room: Room) -> Shared {
-        let upper_bits = Code::of(n).bits() + CLOSED_COLUMNS;
+        let upper_bits = by_size::code(n).bits() + CLOSED_COLUMNS;
         Shared {
             n,
             block: None,
