@@ -7,9 +7,9 @@ use std::arch::x86_64::*;
 use super::buckets::STEP;
 use super::open::{BOTH, Runs};
 use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, LANES, Quarter, Tables, Unit, lanes_of_tails};
+use super::unit::{ENTRY_LANES, LANES, Quarter, Tables, Unit};
 use super::view::{ByBytes, View};
-use super::word::{Chunks, WORD_BITS, Word};
+use super::word::{Chunks, Word};
 
 /// The right to execute these instructions.
 #[derive(Clone, Copy)]
@@ -67,15 +67,9 @@ impl Unit for Avx2 {
         unsafe { self::words(items, words) }
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate(chunks, items, tails, tables) }
+        unsafe { tabulate(chunks, items, tables) }
     }
 
     fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
@@ -210,13 +204,8 @@ fn pair_held<const VECTORS: usize>(
 
 /// Extracts each bit of 32 items at a time as a mask.
 #[target_feature(enable = "avx2")]
-fn tabulate(
-    chunks: Chunks,
-    items: &[u32; LANES],
-    tails: Option<&[u8; LANES]>,
-    tables: &mut Tables,
-) {
-    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; u32::BITS as usize];
     for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
         let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
         let (first, second) = (bytes_of(items, 0), bytes_of(items, 32));
@@ -230,9 +219,6 @@ fn tabulate(
                 second = _mm256_add_epi8(second, second);
             }
         }
-    }
-    if let Some(tails) = tails {
-        lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
     tables.fill(chunks, &lanes);
 }

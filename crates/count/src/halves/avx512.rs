@@ -76,15 +76,9 @@ impl Unit for Avx512 {
         unsafe { self::words(items, words) }
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tables::tabulate(chunks, items, tails, tables) }
+        unsafe { tables::tabulate(chunks, items, tables) }
     }
 
     fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {

@@ -33,11 +33,10 @@
 //! centre row and touch both halves, less the two diagonals of its queen.
 //!
 //! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
-//! the *item*. The code has a low part, for the most important diagonals, and a high part; on the largest
-//! boards a *tail* follows, for diagonals that items have no room for. In each of them the diagonals are in
-//! order, the most important one as the highest bit. The buckets of the upper half are in the order of the high
-//! part and then of the low one, those of the lower half in the order of the low part and then of the high one;
-//! both then in the order of the tail.
+//! the *item*. The code has a low part, for the most important diagonals, and a high part. In each of them the
+//! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the
+//! order of the high part and then of the low one, those of the lower half in the order of the low part and
+//! then of the high one.
 
 use std::cmp::Reverse;
 
@@ -47,7 +46,7 @@ use super::by_size;
 use super::cover::Conflicts;
 use super::marks::Marks;
 use super::view::{CODE, View};
-use super::word::{CHUNK_BITS, CHUNKS, Chunks};
+use super::word::Chunks;
 
 /// The diagonals of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +57,7 @@ pub(crate) struct Geometry {
     pub(crate) lower: View,
     /// The number of diagonals in an item.
     pub(crate) item_diagonals: u32,
-    /// How many chunks hold the diagonals of an item and of a tail.
+    /// How many chunks hold the diagonals of an item.
     pub(crate) chunks: Chunks,
 }
 
@@ -84,8 +83,8 @@ impl Geometry {
 
     fn with_marks(n: u32, diagonals: &[u32], marks: Marks) -> Geometry {
         let diagonals = diagonals.iter().copied();
-        let Code { low, high, tail } = by_size::code(n);
-        let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high + tail);
+        let Code { low, high } = by_size::code(n);
+        let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high);
         let [upper_marks, lower_marks] = [marks.upper, marks.lower].map(|(first, len)| {
             assert!(item_diagonals + len <= u32::BITS, "an item and its marks");
             (first..first + len).zip(item_diagonals..)
@@ -95,19 +94,14 @@ impl Geometry {
         let places = move |low_at: u32, high_at: u32| {
             let low_part = (0..low).rev().map(move |i| CODE + low_at + i);
             let high_part = (0..high).rev().map(move |i| CODE + high_at + i);
-            let tail = (0..tail).rev().map(|i| CODE + i);
-            low_part.chain(high_part).chain(tail).chain(0..)
+            low_part.chain(high_part).chain(0..)
         };
-        let upper_low = tail + marks.columns;
+        let upper_low = marks.columns;
         let upper = diagonals.clone().zip(places(upper_low, upper_low + low));
         let upper = upper.chain(upper_marks).chain(columns);
-        let lower = diagonals
-            .map(move |bit| in_other_half(n, bit))
-            .zip(places(tail + high, tail))
-            .chain(lower_marks);
-        // A tail is above all bits of an item.
-        let bits = if tail == 0 { item_diagonals } else { u32::BITS + tail };
-        let chunks = Chunks::of_bits(bits);
+        let lower =
+            diagonals.map(move |bit| in_other_half(n, bit)).zip(places(high, 0)).chain(lower_marks);
+        let chunks = Chunks::of_bits(item_diagonals);
         Geometry { upper: View::new(upper), lower: View::new(lower), item_diagonals, chunks }
     }
 }
@@ -177,20 +171,14 @@ pub(crate) struct Code {
     pub(crate) low: u32,
     /// The bits of the high part.
     pub(crate) high: u32,
-    /// The bits that only number buckets, because items have no room for them. They are looked up with the
-    /// item.
-    pub(crate) tail: u32,
 }
 
 impl Code {
     /// The number of all bits.
     pub(crate) fn bits(self) -> u32 {
-        self.low + self.high + self.tail
+        self.low + self.high
     }
 }
-
-/// The bits of a tail, if there is one. With those of an item they fill the chunks of a word.
-pub(crate) const TAIL_BITS: u32 = CHUNKS as u32 * CHUNK_BITS - u32::BITS;
 
 #[cfg(test)]
 mod tests {
@@ -255,21 +243,47 @@ mod tests {
         }
     }
 
-    /// Items must fit the chunks that the units of the board's size compare.
+    /// Whatever columns the halves' queens take, the code has a bit for each diagonal for which items have no
+    /// room. Only the outermost columns decide which diagonals are void, so that the others may be of both
+    /// halves here.
     #[test]
     fn items_and_codes_of_every_board_have_room() {
+        const OUTER: u32 = 3;
+        for n in 16..=29 {
+            let outer = full_mask(OUTER) | full_mask(OUTER) << (n - OUTER);
+            let squares = if n % 2 == 0 { 0..1 } else { 0..n / 2 + 1 };
+            let mut most = 0;
+            for centre in squares.map(|column| (n % 2) << column) {
+                for upper in (0..1_u32 << (2 * OUTER))
+                    .map(|set| set & full_mask(OUTER) | set >> OUTER << (n - OUTER))
+                {
+                    let both = full_mask(n) & !outer;
+                    let [upper, lower] =
+                        [upper, outer & !upper].map(|columns| (columns | both) & !centre);
+                    let met = meetings(n, upper, lower)
+                        .filter(|&(bit, pairs)| centre >> (bit % 32) & 1 == 0 && pairs > 0);
+                    most = most.max(met.count() as u32);
+                }
+            }
+            assert_eq!(most, if n % 2 == 0 { 2 * n - 4 } else { 2 * n - 8 }, "N = {n}");
+            if by_size::leaves_out_void_diagonals(n) {
+                assert!(most <= by_size::code(n).bits() + u32::BITS, "N = {n}");
+            }
+        }
+    }
+
+    /// Looking six chunks up takes six sevenths of the time.
+    #[test]
+    fn items_of_most_boards_are_looked_up_in_six_chunks() {
         for n in 4..=29 {
-            let half = n / 2;
             for split in (0..200_u32).map(|i| i.wrapping_mul(0x9e37_79b9) & full_mask(n)) {
-                let centres = if n % 2 == 0 { 0..1 } else { 0..half + 1 };
-                for centre in centres.map(|column| u32::from(n % 2 == 1) << column) {
+                let squares = if n % 2 == 0 { 0..1 } else { 0..n / 2 + 1 };
+                for centre in squares.map(|column| (n % 2) << column) {
                     let diagonals = super::diagonals(n, centre, split & !centre);
                     let geometry = Geometry::new(n, &diagonals);
-                    let item = geometry.upper.used() as u32;
-                    let chunks = if geometry.chunks == Chunks::Six { 6 } else { 7 };
-                    assert!(u32::BITS - item.leading_zeros() <= chunks * 5, "N = {n}");
-                    // Looking six chunks up takes six sevenths of the time.
-                    assert_eq!(geometry.chunks == Chunks::Six, n <= 27, "N = {n}, {centre:b}");
+                    let item = u32::BITS - (geometry.upper.used() as u32).leading_zeros();
+                    assert_eq!(geometry.chunks, Chunks::of_bits(item), "N = {n}");
+                    assert!(n == 28 || geometry.chunks == Chunks::Six, "N = {n}, {centre:b}");
                 }
             }
         }
@@ -280,7 +294,7 @@ mod tests {
     fn the_most_important_diagonals_are_on_top() {
         for n in [18, 19, 20, 22, 24] {
             let split = full_mask(n) & 0x0f0f_33aa;
-            let Code { low, high, .. } = by_size::code(n);
+            let Code { low, high } = by_size::code(n);
             let meetings: HashMap<u32, u32> = meetings(n, split, full_mask(n) & !split).collect();
             let view = Geometry::new(n, &super::diagonals(n, 0, split)).upper;
             let at = |place: u32| meetings[&u32::from(view.from()[(CODE + place) as usize])];

@@ -1,6 +1,6 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! The number of a bucket has two parts, `high` and `low`, and on large boards a third. For each low part of the
+//! The number of a bucket has two parts, `high` and `low`. For each low part of the
 //! lower halves, the upper halves whose low part has no bit in common with it are streamed in the order of
 //! their high parts. Every 1,024 of them are a *block*:
 //!
@@ -17,10 +17,6 @@
 //! lower half is looked up by its chunks; the intersection of the sets is the set of lanes that fit. Lanes with a
 //! bit of its high part are closed before ([`open`](super::open)), and blocks without an open lane are passed over: neighbours in the
 //! order of the high parts have most of their high bits in common.
-//!
-//! From N = 28 on items have no room for three of the diagonals that are not in `high` or `low`. These are the
-//! *tail*: they number buckets too, so that they need no room in a sorted list, and are looked up as if they
-//! were the item's. A code with a high part of all of them would leave only a few half-boards in a bucket.
 //!
 //! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
 //! after the others of their bucket. Tied upper halves have blocks of their own, unless they are too few: then they
@@ -85,8 +81,6 @@ pub(crate) struct Join<U: Unit> {
 struct Block {
     /// The items of the lanes that are filled, and room to copy more.
     items: Box<[u32; LANES + STEP]>,
-    /// Their tails, if there are any.
-    tails: Box<[u8; LANES + STEP]>,
     /// The number of lanes that are filled.
     len: usize,
     /// The high parts of the lanes, each with its first lane.
@@ -107,17 +101,12 @@ impl<U: Unit> Join<U> {
             unit,
             code,
             low_runs: (0..1 << code.low).map(|taken| disjoint_runs(taken, code.low)).collect(),
-            block: Block {
-                items: Box::new([0; LANES + STEP]),
-                tails: Box::new([0; LANES + STEP]),
-                len: 0,
-                parts: Vec::new(),
-            },
+            block: Block { items: Box::new([0; LANES + STEP]), len: 0, parts: Vec::new() },
             chunks: Chunks::Seven,
             tables: Tables::new(),
             words: Default::default(),
             runs: Runs::new(code.high),
-            ties: Buckets::with_tails(code, room.ties),
+            ties: Buckets::new(code.bits(), room.ties),
             draws: Draws::ALL,
         }
     }
@@ -154,14 +143,14 @@ impl<U: Unit> Join<U> {
     /// The numbers of pairs that fit, with whole lower halves and with ties; estimates of them, if not all blocks
     /// are drawn.
     fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> [u64; 2] {
-        let Code { low: low_bits, high: high_bits, tail } = self.code;
-        let starts = upper.starts_without_tails();
+        let Code { low: low_bits, high: high_bits } = self.code;
+        let starts = upper.sorted().starts;
         let start_of = |code: u32| starts[code as usize] as usize;
         let mut fits = [0; 2];
         for low in 0..1_u32 << low_bits {
-            let codes = low << (high_bits + tail)..(low + 1) << (high_bits + tail);
+            let codes = low << high_bits..(low + 1) << high_bits;
             for (words, lower) in self.words.iter_mut().zip([&lower.whole, &lower.ties]) {
-                words.take(self.unit, lower, codes.clone(), tail);
+                words.take(self.unit, lower.buckets(codes.clone()));
             }
             if self.words.iter().all(|Words(words)| words.is_empty()) {
                 continue;
@@ -213,8 +202,7 @@ impl<U: Unit> Join<U> {
     /// `fits`, and empties the block.
     fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
         let items = self.block.items.first_chunk().expect("a block has more room");
-        let tails = self.block.tails.first_chunk().filter(|_| self.code.tail > 0);
-        self.unit.tabulate(self.chunks, items, tails, &mut self.tables);
+        self.unit.tabulate(self.chunks, items, &mut self.tables);
         phases.end(Phase::Blocks);
         self.runs.note(&self.block.parts, self.block.len);
         self.block.empty();
@@ -231,14 +219,11 @@ impl<U: Unit> Join<U> {
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.
     fn one_by_one(&self, upper: &Unsorted, lower: &Lower) -> [u64; 2] {
-        let Code { low: low_bits, high: high_bits, tail } = self.code;
+        let Code { low: low_bits, high: high_bits } = self.code;
         let mut fits = [0; 2];
         for &record in upper.records() {
             let (code, item) = (view::code(record), view::item(record));
-            let low = code >> tail & ((1 << low_bits) - 1);
-            // In the lower half's order the tail follows the high part.
-            let high = code >> (tail + low_bits) << tail | code & ((1 << tail) - 1);
-            let high_bits = high_bits + tail;
+            let (low, high) = (code & ((1 << low_bits) - 1), code >> low_bits);
             // High parts that differ only in bits below the lowest of these are neighbours.
             let below = high.trailing_zeros().min(high_bits);
             for low in disjoint(low, low_bits) {
@@ -276,29 +261,18 @@ impl Block {
             self.parts.push((high, self.len));
         }
         let len = places.len();
-        upper.copy(places.clone(), &mut self.items[self.len..]);
-        upper.copy_tails(places, &mut self.tails[self.len..]);
+        upper.copy(places, &mut self.items[self.len..]);
         self.len += len;
     }
 }
 
 impl Words {
-    /// Replaces the contents by the half-boards in these buckets.
-    fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>, tail: u32) {
+    /// Replaces the contents by the half-boards with these items.
+    fn take<U: Unit>(&mut self, unit: U, items: &[u32]) {
         let Words(words) = self;
-        let first = lower.places(codes.clone()).start;
-        let items = lower.buckets(codes.clone());
         words.reserve_exact(items.len().saturating_sub(words.len()));
         words.resize(items.len(), Word::default());
         unit.words(items, words);
-        if tail > 0 {
-            for code in codes {
-                let Range { start, end } = lower.places(code..code + 1);
-                let tail = code & ((1 << tail) - 1);
-                let words = &mut words[start - first..end - first];
-                words.iter_mut().for_each(|word| *word = word.with_tail(tail));
-            }
-        }
     }
 }
 

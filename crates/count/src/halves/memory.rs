@@ -47,14 +47,13 @@ impl Room {
 
     /// The bytes of the lists of a task.
     fn list_bytes(self, n: u32) -> u64 {
-        // A record of one list while it is sorted, an item of each list, the tails of the upper one, and words of
-        // the lower halves of one low part. With three low bits these are at most half of the list.
+        // A record of one list while it is sorted, an item of each list, and words of the lower halves of one low
+        // part. With three low bits these are at most half of the list.
         let words = if by_size::code(n).low < 3 { 8 } else { 4 };
-        let tail = u64::from(by_size::code(n).tail > 0);
-        let whole = self.whole as u64 * (8 + 2 * 4 + words + tail);
+        let whole = self.whole as u64 * (8 + 2 * 4 + words);
         // Records of both lists. An item and a word of the lower ones, and an item of the upper ones if they are
         // many.
-        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8 + tail);
+        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
         whole + ties
     }
 
@@ -109,7 +108,7 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let code = by_size::code(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
-    let buckets = 4 * Buckets::bytes_by_code(code) + Sorter::bytes(code.bits());
+    let buckets = 4 * Buckets::bytes(code.bits()) + Sorter::bytes(code.bits());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size; the runs of a block.
     let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);

@@ -10,9 +10,9 @@ use super::buckets::STEP;
 use super::open::Runs;
 use super::portable::Portable;
 use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Tables, Unit, lanes_of_tails};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Tables, Unit};
 use super::view::{ByBytes, View};
-use super::word::{Chunks, WORD_BITS, Word};
+use super::word::{Chunks, Word};
 use crate::neon::{self, Chosen, packed};
 
 /// The right to execute these instructions.
@@ -50,15 +50,9 @@ impl Unit for Neon {
         Portable.words(items, words);
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate(chunks, items, tails, tables) }
+        unsafe { tabulate(chunks, items, tables) }
     }
 
     fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
@@ -139,21 +133,13 @@ const SQUARE: usize = 32;
 
 /// Exchanges rows and columns of the items' bits, of four squares at a time.
 #[target_feature(enable = "neon")]
-fn tabulate(
-    chunks: Chunks,
-    items: &[u32; LANES],
-    tails: Option<&[u8; LANES]>,
-    tables: &mut Tables,
-) {
-    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; u32::BITS as usize];
     for (i, items) in items.as_chunks::<ITEMS>().0.iter().enumerate() {
         let (half, place) = (i / VECTORS, i % VECTORS);
         for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
             store(&mut lanes[half].as_chunks_mut().0[place], column);
         }
-    }
-    if let Some(tails) = tails {
-        lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
     tables.fill(chunks, &lanes);
 }

@@ -25,15 +25,12 @@ pub(crate) struct Parts<U: Unit> {
 impl<U: Unit> Parts<U> {
     /// Empty lists, for which there is `room`, of a board with this code.
     pub(crate) fn new(unit: U, code: Code, room: Room) -> Parts<U> {
-        let buckets = |room| Buckets::by_code(code, room);
+        let buckets = |room| Buckets::new(code.bits(), room);
         Parts {
             unit,
             whole: Unsorted::new(room.whole),
             ties: Unsorted::new(room.ties),
-            upper: Upper {
-                whole: Buckets::with_tails(code, room.whole),
-                ties: Unsorted::new(room.ties),
-            },
+            upper: Upper { whole: buckets(room.whole), ties: Unsorted::new(room.ties) },
             lower: Lower { whole: buckets(room.whole), ties: buckets(room.ties) },
             sorter: Sorter::new(code.bits()),
             phases: Phases::default(),

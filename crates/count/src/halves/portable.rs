@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use super::open::Runs;
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Table, Tables, Unit, lanes_of_tails};
+use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Table, Tables, Unit};
 use super::view::{ByBytes, View};
-use super::word::{Chunks, WORD_BITS, Word};
+use super::word::{Chunks, Word};
 
 /// Plain Rust.
 #[derive(Clone, Copy)]
@@ -54,22 +54,13 @@ impl Unit for Portable {
         }
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
-        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
+        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; u32::BITS as usize];
         for (pair, items) in items.as_chunks::<128>().0.iter().enumerate() {
             let (half, word) = (pair * 128 / ENTRY_LANES, pair * 2 % (ENTRY_LANES / 64));
             for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
                 lanes[half][word..word + 2].copy_from_slice(&column);
             }
-        }
-        if let Some(tails) = tails {
-            lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
         }
         tables.fill(chunks, &lanes);
     }

@@ -1,7 +1,6 @@
 //! Units: the steps of the method that have an implementation for each instruction set.
 
 use super::buckets::STEP;
-use super::geometry::TAIL_BITS;
 use super::open::Runs;
 use super::sift::{Passed, Sieve};
 use super::view::View;
@@ -74,15 +73,9 @@ pub(crate) trait Unit: Copy {
     /// Writes the word of each item.
     fn words(self, items: &[u32], words: &mut [Word]);
 
-    /// Replaces the tables by those of `items`, a lane for each, with their tails if there are any. Chunks that are not looked
-    /// up may have any tables.
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    );
+    /// Replaces the tables by those of `items`, a lane for each. Chunks that are not looked up may have any
+    /// tables.
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);
 
     /// Counts the pairs of a word and a lane that fit, for each run's words and open lanes.
     fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64;
@@ -185,21 +178,6 @@ impl Tables {
             }
         }
     }
-}
-
-/// The lanes that have each bit of a tail.
-#[inline(always)]
-pub(crate) fn lanes_of_tails(
-    tails: &[u8; LANES],
-) -> [[Entry; LANES / ENTRY_LANES]; TAIL_BITS as usize] {
-    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; TAIL_BITS as usize];
-    for (i, tails) in tails.as_chunks::<64>().0.iter().enumerate() {
-        for (bit, lanes) in lanes.iter_mut().enumerate() {
-            let word = &mut lanes[i * 64 / ENTRY_LANES][i % (ENTRY_LANES / 64)];
-            *word = (0..64).fold(0, |word, lane| word | u64::from(tails[lane] >> bit & 1) << lane);
-        }
-    }
-    lanes
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         unit.words(&lower, &mut words);
         assert!(words.iter().zip(&lower).all(|(word, item)| *word == Word::of(*item)));
         let block = upper.first_chunk().expect("it is a block");
-        unit.tabulate(chunks, block, None, &mut tables);
+        unit.tabulate(chunks, block, &mut tables);
         let expected = pairs_that_fit(&upper[len..len * 7], &lower);
         let all = [(open, 0..len / 3), (open, len / 2..len / 2), (open, len / 3..len)];
         let fits = unit.join(chunks, &tables, &Runs::of(&all), &words);
@@ -102,7 +102,7 @@ fn every_unit_joins_like_the_definition() {
 fn adds_up_words_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
     const WORDS: usize = 5000;
     let mut tables = Tables::new();
-    unit.tabulate(chunks, &[0; LANES], None, &mut tables);
+    unit.tabulate(chunks, &[0; LANES], &mut tables);
     let words = [Word::default(); WORDS];
     for lanes in [0..LANES, 0..ENTRY_LANES, ENTRY_LANES..LANES, LANES - 1..LANES] {
         let mut open = Lanes::NONE;
@@ -152,20 +152,17 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     let mut random = Random(0x404);
     let mut blocks_of_ties = 0;
     let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
-    let tails = [0, if chunks == Chunks::Seven { TAIL_BITS } else { 0 }];
     for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
-        let tail = tails[round / 3 % 2];
-        let code = Code { low, high, tail };
+        let code = Code { low, high };
         // The code's diagonals are bits from 7 on, the low part's first; the items' from 20 on.
         let view = |low_at, high_at| {
             let low_part = (0..low).map(|i| (7 + i, view::CODE + low_at + i));
             let high_part = (0..high).map(|i| (7 + low + i, view::CODE + high_at + i));
-            let tail_part = (0..tail).map(|i| (50 + i, view::CODE + i));
-            let code = low_part.chain(high_part).chain(tail_part);
+            let code = low_part.chain(high_part);
             View::new(code.chain((0..20).map(|i| (20 + i, i))))
         };
-        let (above, below) = (view(tail, tail + low), view(tail + high, tail));
-        let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20 | ((1 << tail) - 1) << 50;
+        let (above, below) = (view(0, low), view(high, 0));
+        let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20;
         let mut keys = |len: u64| -> Vec<u64> {
             (0..random.next() % len).map(|_| random.sparse() & used).collect()
         };
@@ -181,7 +178,7 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             list
         };
         let sort = |view: &View, keys: &[u64]| {
-            let mut buckets = Buckets::with_tails(code, ROOM);
+            let mut buckets = Buckets::new(code.bits(), ROOM);
             let mut sorter = Sorter::new(code.bits());
             sorter.sort(&list(view, &[0; 7]), &mut buckets);
             sorter.sort(&list(view, keys), &mut buckets);
