@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::unsorted::Unsorted;
-use super::view;
+use crate::halves::code::view;
+use crate::halves::lists::records::Records;
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
@@ -56,12 +56,12 @@ impl Sorter {
         (4 * streams(bits) as u64) << bits
     }
 
-    /// Replaces the contents of `buckets` by the half-boards of `unsorted`.
-    pub(crate) fn sort(&mut self, unsorted: &Unsorted, buckets: &mut Buckets) {
+    /// Replaces the contents of `buckets` by the half-boards of `records`.
+    pub(crate) fn sort(&mut self, records: &Records, buckets: &mut Buckets) {
         if streams(self.bits) == MANY {
-            self.sort_streams::<MANY>(unsorted.records(), buckets);
+            self.sort_streams::<MANY>(records.as_slice(), buckets);
         } else {
-            self.sort_streams::<SOME>(unsorted.records(), buckets);
+            self.sort_streams::<SOME>(records.as_slice(), buckets);
         }
     }
 
@@ -77,7 +77,7 @@ impl Sorter {
 
         next.fill([0; STREAMS]);
         let mut count = |record: u64, stream: usize| {
-            let count = &mut next[view::code(record) as usize][stream];
+            let count = &mut next[view::bucket(record) as usize][stream];
             // The sum is at most the length of the list. Checking it here and below would cost time.
             *count = count.wrapping_add(1);
         };
@@ -96,7 +96,7 @@ impl Sorter {
         }
 
         let mut place = |record: u64, stream: usize| {
-            let next = &mut next[view::code(record) as usize][stream];
+            let next = &mut next[view::bucket(record) as usize][stream];
             items[*next as usize] = view::item(record);
             *next = next.wrapping_add(1);
         };

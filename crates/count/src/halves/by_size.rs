@@ -17,15 +17,15 @@
 
 use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
 
-use super::geometry::Code;
-use super::lists::Kept;
+use crate::halves::code::CodeBits;
+use crate::halves::lists::Kept;
 
 /// The numbers of bits of the code of boards of size `n`. It has at least a bit for each diagonal for which an
 /// item has no room.
 ///
 /// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low bit multiplies
 /// the copies of an upper half by about 1.75. Trials at N = 18 to 22, 24, 26 and 28 showed that these are best.
-pub(crate) fn code(n: u32) -> Code {
+pub(crate) fn code_bits(n: u32) -> CodeBits {
     let (low, high) = match n {
         0..=13 => (0, 0),
         14..=15 => (0, 2),
@@ -40,7 +40,7 @@ pub(crate) fn code(n: u32) -> Code {
         26..=27 => (7, 11),
         _ => (8, 12),
     };
-    Code { low, high }
+    CodeBits { low, high }
 }
 
 /// Whether the code of a split is chosen by a sample of its half-boards. Tasks of smaller boards take about as

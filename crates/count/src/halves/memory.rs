@@ -1,13 +1,13 @@
 //! How much memory a board takes, and how lists and quarters share it.
 
-use super::buckets::{Buckets, Sorter};
-use super::by_size;
-use super::lists::Kept;
-use super::marks::CLOSED_COLUMNS;
-use super::open::Runs;
-use super::quarters::{Place, Seen};
-use super::sift::Passed;
 use crate::MemoryNeed;
+use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::by_size;
+use crate::halves::join::open::Runs;
+use crate::halves::lists::Kept;
+use crate::halves::quarters::{Place, Seen};
+use crate::halves::shared::filter::Passed;
+use crate::halves::shared::marks::CLOSED_COLUMNS;
 
 /// What a thread has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,11 @@ impl Room {
 
     /// The bytes of the lists of a task.
     fn list_bytes(self, n: u32) -> u64 {
-        // A record of one list while it is sorted, an item of each list, and words of the lower halves of one low
+        // A record of one list while it is sorted, an item of each list, and probes of one low
         // part. With three low bits these are at most half of the list.
-        let words = if by_size::code(n).low < 3 { 8 } else { 4 };
-        let whole = self.whole as u64 * (8 + 2 * 4 + words);
-        // Records of both lists. An item and a word of the lower ones, and an item of the upper ones if they are
+        let probes = if by_size::code_bits(n).low < 3 { 8 } else { 4 };
+        let whole = self.whole as u64 * (8 + 2 * 4 + probes);
+        // Records of both lists. An item and a probe of the lower ones, and an item of the upper ones if they are
         // many.
         let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
         whole + ties
@@ -106,16 +106,16 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a sixth of
     // those that rooks have, and for the half-boards of the choices before it.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
-    let code = by_size::code(n);
+    let bits = by_size::code_bits(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
-    let buckets = 4 * Buckets::bytes(code.bits()) + Sorter::bytes(code.bits());
+    let buckets = 4 * Buckets::bytes(bits.sum()) + Sorter::bytes(bits.sum());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size; the runs of a block.
-    let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);
+    let runs = 2 * 2 * 8 * 3_u64.pow(bits.low) + Runs::bytes(bits.high);
     // For each shared list the starts of its buckets, in a vector that grows to twice the size, and its place in a map. More
     // starts, and the items, of the upper one.
-    let upper_bits = code.bits() + CLOSED_COLUMNS;
-    let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(code.bits()) + 256)
+    let upper_bits = bits.sum() + CLOSED_COLUMNS;
+    let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(bits.sum()) + 256)
         + Buckets::bytes(upper_bits)
         + Sorter::bytes(upper_bits)
         + longest_shared_list(n) as u64 * SHARED_BYTES

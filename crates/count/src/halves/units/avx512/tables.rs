@@ -2,9 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, load_items};
-use crate::halves::unit::{ENTRY_LANES, Entry, Table, Tables};
-use crate::halves::word::{CHUNK_BITS, CHUNKS, Chunks};
+use super::load_items;
+use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
+use crate::halves::join::probe::{CHUNK_BITS, CHUNKS, Chunks};
 
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
 pub(super) fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {

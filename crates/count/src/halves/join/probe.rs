@@ -1,4 +1,4 @@
-//! Items of lower half-boards as they are looked up.
+//! Probes: items of the probe side as they are looked up.
 
 /// The number of bits of an item that one look-up takes.
 pub(crate) const CHUNK_BITS: u32 = 5;
@@ -26,18 +26,18 @@ impl Chunks {
 /// An item as places in tables: byte `i` is eight times chunk `i` of the item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Word(u64);
+pub(crate) struct Probe(u64);
 
-impl Word {
-    /// The word of an item.
+impl Probe {
+    /// The probe of an item.
     #[inline(always)]
-    pub(crate) fn of(item: u32) -> Word {
+    pub(crate) fn of(item: u32) -> Probe {
         let item = u64::from(item);
         let chunk = |i: usize| {
             let chunk = item >> (CHUNK_BITS as usize * i) & ((1 << CHUNK_BITS) - 1);
             chunk << (8 * i + 3)
         };
-        Word(chunk(0) | chunk(1) | chunk(2) | chunk(3) | chunk(4) | chunk(5) | chunk(6))
+        Probe(chunk(0) | chunk(1) | chunk(2) | chunk(3) | chunk(4) | chunk(5) | chunk(6))
     }
 
     /// Eight times chunk `i` of the item, at most 248.
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn each_byte_is_eight_times_a_chunk() {
         for item in [0, 1, 0x1f, 0x20, 0xdead_beef, u32::MAX] {
-            let chunks = (0..CHUNKS).map(|i| (Word::of(item).byte(i) as u64 / 8) << (5 * i));
+            let chunks = (0..CHUNKS).map(|i| (Probe::of(item).byte(i) as u64 / 8) << (5 * i));
             assert_eq!(chunks.sum::<u64>(), u64::from(item));
         }
     }
