@@ -33,60 +33,40 @@
 //! | 24 | 3.37e9 | 1,005 | 12 | 5 | 12 | 31 | 36 |
 //! | 26 | 3.0e9 | | 9 | 2 | 7 | 27 | 49 |
 
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-mod avx512;
 mod buckets;
-mod codes;
-mod cover;
-mod draws;
-mod geometry;
+mod by_size;
+mod code;
 mod join;
-mod joiner;
-mod key_views;
 mod lists;
-mod marks;
+mod measure;
 mod memory;
-#[cfg(target_arch = "aarch64")]
-#[allow(unsafe_code)]
-mod neon;
-mod open;
-mod parts;
-mod phases;
-mod portable;
 mod quarters;
-mod rectangles;
 mod reference;
 mod shared;
-mod shelf;
-mod sift;
 mod sum;
-mod unit;
-mod unsorted;
-mod view;
-mod word;
+mod task;
+mod units;
 
 use board::TaskSlice;
 use board::halves::Split;
 
-#[cfg(target_arch = "x86_64")]
-use self::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use self::avx512::Avx512;
-pub(crate) use self::draws::Draws;
-use self::joiner::Joiner;
-pub use self::key_views::{CodeBits, KeyViews, SampledKeys, key_views};
+pub use self::by_size::most_quarters;
+pub use self::code::CodeBits;
+pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
+pub(crate) use self::measure::draws::Draws;
+pub use self::measure::phases::Phase;
+use self::measure::phases::Phases;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
-#[cfg(target_arch = "aarch64")]
-use self::neon::Neon;
-pub use self::phases::Phase;
-use self::phases::Phases;
-use self::portable::Portable;
 use self::sum::Sum;
+use self::task::TaskCounter;
+#[cfg(target_arch = "x86_64")]
+use self::units::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use self::units::avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+use self::units::neon::Neon;
+use self::units::portable::Portable;
 use crate::{Backend, CountError};
 
 /// The method for one board size, with its tables and buffers.
@@ -101,13 +81,13 @@ pub(crate) struct Halves {
 
 enum Engine {
     Reference,
-    Portable(Joiner<Portable>),
+    Portable(TaskCounter<Portable>),
     #[cfg(target_arch = "aarch64")]
-    Neon(Joiner<Neon>),
+    Neon(TaskCounter<Neon>),
     #[cfg(target_arch = "x86_64")]
-    Avx2(Joiner<Avx2>),
+    Avx2(TaskCounter<Avx2>),
     #[cfg(target_arch = "x86_64")]
-    Avx512(Joiner<Avx512>),
+    Avx512(TaskCounter<Avx512>),
 }
 
 impl Halves {
@@ -143,13 +123,13 @@ impl Halves {
     fn gauges(&mut self) -> Option<(&mut Phases, &mut Draws)> {
         match &mut self.engine {
             Engine::Reference => None,
-            Engine::Portable(joiner) => Some(joiner.gauges()),
+            Engine::Portable(tasks) => Some(tasks.gauges()),
             #[cfg(target_arch = "aarch64")]
-            Engine::Neon(joiner) => Some(joiner.gauges()),
+            Engine::Neon(tasks) => Some(tasks.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(joiner) => Some(joiner.gauges()),
+            Engine::Avx2(tasks) => Some(tasks.gauges()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512(joiner) => Some(joiner.gauges()),
+            Engine::Avx512(tasks) => Some(tasks.gauges()),
         }
     }
 }
@@ -159,15 +139,17 @@ impl Engine {
     fn new(backend: Backend, n: u32, room: Room) -> Option<Engine> {
         match backend {
             Backend::Reference => Some(Engine::Reference),
-            Backend::Portable => Some(Engine::Portable(Joiner::new(Portable, n, room))),
+            Backend::Portable => Some(Engine::Portable(TaskCounter::new(Portable, n, room))),
             #[cfg(target_arch = "aarch64")]
-            Backend::Neon => Neon::new().map(|unit| Engine::Neon(Joiner::new(unit, n, room))),
+            Backend::Neon => Neon::new().map(|unit| Engine::Neon(TaskCounter::new(unit, n, room))),
             #[cfg(not(target_arch = "aarch64"))]
             Backend::Neon => None,
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Avx2::new().map(|unit| Engine::Avx2(Joiner::new(unit, n, room))),
+            Backend::Avx2 => Avx2::new().map(|unit| Engine::Avx2(TaskCounter::new(unit, n, room))),
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Avx512::new().map(|unit| Engine::Avx512(Joiner::new(unit, n, room))),
+            Backend::Avx512 => {
+                Avx512::new().map(|unit| Engine::Avx512(TaskCounter::new(unit, n, room)))
+            }
             #[cfg(not(target_arch = "x86_64"))]
             Backend::Avx2 | Backend::Avx512 => None,
         }
@@ -177,13 +159,13 @@ impl Engine {
     fn count(&mut self, n: u32, split: Split, sum: &mut Sum) {
         match self {
             Engine::Reference => sum.add(reference::completions(n, split)),
-            Engine::Portable(joiner) => joiner.count(split, sum),
+            Engine::Portable(tasks) => tasks.count(split, sum),
             #[cfg(target_arch = "aarch64")]
-            Engine::Neon(joiner) => joiner.count(split, sum),
+            Engine::Neon(tasks) => tasks.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(joiner) => joiner.count(split, sum),
+            Engine::Avx2(tasks) => tasks.count(split, sum),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512(joiner) => joiner.count(split, sum),
+            Engine::Avx512(tasks) => tasks.count(split, sum),
         }
     }
 }

@@ -8,10 +8,10 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use board::halves::{Split, Window};
+use board::halves::{Split, Window, tasks_of_split};
 use count::{KeyViews, SampledKeys, key_views};
 
-use crate::by_size::{self, BySize};
+use crate::by_size::BySize;
 use crate::device::Device;
 use crate::driver::{Argument, Buffer, DeviceError, Kernel, Queue};
 use crate::job::{Fits, Job, Listed};
@@ -174,7 +174,7 @@ impl Array {
         let BySize { code, .. } = by_size;
         let groups = splits.div_ceil(by_size.sharing);
         // Boards whose lists are sliced have up to eight lists of the upper half and four of the lower one.
-        let (upper, lower) = if by_size.n < by_size::SLICED { (2, 2) } else { (8, 4) };
+        let (upper, lower) = if tasks_of_split(by_size.n) == 1 { (2, 2) } else { (8, 4) };
         let (lists, builds) = (splits * (upper + lower), splits * upper.max(lower));
         match self {
             Array::Splits => splits * 4 * SPLIT_WORDS,

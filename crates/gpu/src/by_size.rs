@@ -1,9 +1,6 @@
 //! What depends on the size of a board: codes, batches, and how long lists are.
 
-use count::CodeBits;
-
-/// The smallest board whose tasks join slices of lists: see [`board::halves::Slice`].
-pub(crate) const SLICED: u32 = 28;
+use count::{CodeBits, most_quarters};
 
 /// How boards of one size are counted.
 #[derive(Clone, Copy, Debug)]
@@ -87,18 +84,8 @@ impl BySize {
     }
 
     /// The room for the quarters of `splits` splits, whose halves are divided in so many ways each.
-    ///
-    /// Of all ways to place rooks in five rows and columns at most half are placements of queens, and of those in six
-    /// or seven about a quarter.
     pub(crate) fn room_for_quarters(self, splits: usize, choices: usize) -> u64 {
-        let of_choice = self.quarter_rows().map(|rows| {
-            let rooks: u64 = (1..=u64::from(rows)).product();
-            match rows {
-                0..=4 => rooks,
-                5 => rooks / 2,
-                _ => rooks * 3 / 11,
-            }
-        });
+        let of_choice = self.quarter_rows().map(|rows| most_quarters(rows, rows));
         2 * (splits * choices) as u64 * of_choice.iter().sum::<u64>()
     }
 }

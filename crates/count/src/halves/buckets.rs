@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
-use super::geometry::Code;
-use super::unsorted::Unsorted;
-use super::view;
+use crate::halves::code::view;
+use crate::halves::lists::records::Records;
 
 /// A list of half-boards by bucket.
 pub(crate) struct Buckets {
@@ -16,12 +15,6 @@ pub(crate) struct Buckets {
     first: Vec<u32>,
     /// The items, and [`STEP`] more at the end, whose values are unspecified.
     items: Box<[u32]>,
-    /// The number of bits of a tail, the lowest bits of a bucket's number.
-    tail: u32,
-    /// With a tail, what `first` has for each number without its tail.
-    first_without_tail: Box<[u32]>,
-    /// Each item's tail, if there are tails and they are kept.
-    tails: Box<[u8]>,
 }
 
 /// The half-boards of a list by bucket, wherever they are kept.
@@ -63,12 +56,12 @@ impl Sorter {
         (4 * streams(bits) as u64) << bits
     }
 
-    /// Replaces the contents of `buckets` by the half-boards of `unsorted`.
-    pub(crate) fn sort(&mut self, unsorted: &Unsorted, buckets: &mut Buckets) {
+    /// Replaces the contents of `buckets` by the half-boards of `records`.
+    pub(crate) fn sort(&mut self, records: &Records, buckets: &mut Buckets) {
         if streams(self.bits) == MANY {
-            self.sort_streams::<MANY>(unsorted.records(), buckets);
+            self.sort_streams::<MANY>(records.as_slice(), buckets);
         } else {
-            self.sort_streams::<SOME>(unsorted.records(), buckets);
+            self.sort_streams::<SOME>(records.as_slice(), buckets);
         }
     }
 
@@ -84,7 +77,7 @@ impl Sorter {
 
         next.fill([0; STREAMS]);
         let mut count = |record: u64, stream: usize| {
-            let count = &mut next[view::code(record) as usize][stream];
+            let count = &mut next[view::bucket(record) as usize][stream];
             // The sum is at most the length of the list. Checking it here and below would cost time.
             *count = count.wrapping_add(1);
         };
@@ -103,7 +96,7 @@ impl Sorter {
         }
 
         let mut place = |record: u64, stream: usize| {
-            let next = &mut next[view::code(record) as usize][stream];
+            let next = &mut next[view::bucket(record) as usize][stream];
             items[*next as usize] = view::item(record);
             *next = next.wrapping_add(1);
         };
@@ -111,7 +104,6 @@ impl Sorter {
             streams.iter().enumerate().for_each(|(stream, records)| place(records[i], stream));
         }
         rest.iter().for_each(|&record| place(record, STREAMS - 1));
-        buckets.note_tails();
     }
 }
 
@@ -121,50 +113,14 @@ fn streams(bits: u32) -> usize {
 }
 
 impl Buckets {
-    /// Empty buckets, numbered by `bits` bits without a tail, with room for `room` half-boards.
+    /// Empty buckets, numbered by `bits` bits, with room for `room` half-boards.
     pub(crate) fn new(bits: u32, room: usize) -> Buckets {
-        Buckets {
-            first: vec![0; (1 << bits) + 1],
-            items: vec![0; room + STEP].into_boxed_slice(),
-            tail: 0,
-            first_without_tail: Box::default(),
-            tails: Box::default(),
-        }
-    }
-
-    /// Empty buckets, numbered by a code.
-    pub(crate) fn by_code(code: Code, room: usize) -> Buckets {
-        let len = if code.tail == 0 { 0 } else { (1 << (code.bits() - code.tail)) + 1 };
-        let first_without_tail = vec![0; len].into_boxed_slice();
-        Buckets { tail: code.tail, first_without_tail, ..Buckets::new(code.bits(), room) }
-    }
-
-    /// Empty buckets, numbered by a code, whose items have their tails beside them.
-    pub(crate) fn with_tails(code: Code, room: usize) -> Buckets {
-        let tails = if code.tail == 0 { 0 } else { room + STEP };
-        Buckets { tails: vec![0; tails].into_boxed_slice(), ..Buckets::by_code(code, room) }
-    }
-
-    fn note_tails(&mut self) {
-        let all = self.first.iter().step_by(1 << self.tail);
-        self.first_without_tail.iter_mut().zip(all).for_each(|(without, first)| *without = *first);
-        if !self.tails.is_empty() {
-            for (code, places) in (0_u32..).zip(self.first.windows(2)) {
-                let tail = (code & ((1 << self.tail) - 1)) as u8;
-                self.tails[places[0] as usize..places[1] as usize].fill(tail);
-            }
-        }
+        Buckets { first: vec![0; (1 << bits) + 1], items: vec![0; room + STEP].into_boxed_slice() }
     }
 
     /// The bytes of buckets with numbers of so many bits, beside their half-boards.
     pub(crate) fn bytes(bits: u32) -> u64 {
         4 << bits
-    }
-
-    /// The bytes of buckets that are numbered by a code, beside their half-boards.
-    pub(crate) fn bytes_by_code(code: Code) -> u64 {
-        let without_tail = if code.tail == 0 { 0 } else { Buckets::bytes(code.bits() - code.tail) };
-        Buckets::bytes(code.bits()) + without_tail
     }
 
     /// The number of half-boards.
@@ -175,7 +131,6 @@ impl Buckets {
     /// Leaves no half-board.
     pub(crate) fn clear(&mut self) {
         self.first.fill(0);
-        self.first_without_tail.fill(0);
     }
 
     /// All half-boards.
@@ -183,14 +138,7 @@ impl Buckets {
         Sorted { starts: &self.first, items: &self.items }
     }
 
-    /// The start of each bucket, all tails together, and the end of the last.
-    ///
-    /// Looking them up among those of all tails would read as many bytes as the items of N = 28 have.
-    pub(crate) fn starts_without_tails(&self) -> &[u32] {
-        if self.tail == 0 { &self.first } else { &self.first_without_tail }
-    }
-
-    /// The start of each bucket, and the end of the last, to be replaced. There must be no tail.
+    /// The start of each bucket, and the end of the last, to be replaced.
     pub(crate) fn starts_mut(&mut self) -> &mut [u32] {
         &mut self.first
     }
@@ -213,16 +161,6 @@ impl Buckets {
         for i in (0..places.len()).step_by(STEP) {
             let from = &self.items[places.start + i..places.start + i + STEP];
             to[i..i + STEP].copy_from_slice(from);
-        }
-    }
-
-    /// Copies the tails like the items. There are none without a tail.
-    pub(crate) fn copy_tails(&self, places: Range<usize>, to: &mut [u8]) {
-        if !self.tails.is_empty() {
-            for i in (0..places.len()).step_by(STEP) {
-                let from = &self.tails[places.start + i..places.start + i + STEP];
-                to[i..i + STEP].copy_from_slice(from);
-            }
         }
     }
 

@@ -1,8 +1,11 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! The number of a bucket has two parts, `high` and `low`, and on large boards a third. For each low part of the
-//! lower halves, the upper halves whose low part has no bit in common with it are streamed in the order of
-//! their high parts. Every 1,024 of them are a *block*:
+//! This is a hash join, with two half-boards fitting if they have no bit in common. The upper half-boards are
+//! its *build side*, which is tabulated in blocks, and the lower ones its *probe side*, which is looked up.
+//!
+//! The number of a bucket has two parts, `high` and `low`. For each low part of the probes, the upper halves
+//! whose low part has no bit in common with it are streamed in the order of their high parts. Every 1,024 of
+//! them are a *block*:
 //!
 //! ```text
 //!   lower low = 01     upper buckets  high low                      lanes
@@ -18,36 +21,36 @@
 //! bit of its high part are closed before ([`open`](super::open)), and blocks without an open lane are passed over: neighbours in the
 //! order of the high parts have most of their high bits in common.
 //!
-//! From N = 28 on items have no room for three of the diagonals that are not in `high` or `low`. These are the
-//! *tail*: they number buckets too, so that they need no room in a sorted list, and are looked up as if they
-//! were the item's. A code with a high part of all of them would leave only a few half-boards in a bucket.
-//!
 //! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
 //! after the others of their bucket. Tied upper halves have blocks of their own, unless they are too few: then they
 //! are compared one by one.
 
+pub(crate) mod build;
+pub(crate) mod open;
+pub(crate) mod probe;
+
 use std::ops::Range;
 
-use super::buckets::{Buckets, STEP, Sorter};
-use super::draws::{Drawn, Draws};
-use super::geometry::Code;
-use super::memory::Room;
-use super::open::{Runs, next_subset};
-use super::phases::{Phase, Phases};
-use super::sum::Sum;
-use super::unit::{LANES, Tables, Unit};
-use super::unsorted::Unsorted;
-use super::view;
-use super::word::{Chunks, Word};
+use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::code::{CodeBits, view};
+use crate::halves::join::build::{Block, Tables};
+use crate::halves::join::open::{Runs, next_subset};
+use crate::halves::join::probe::{Chunks, Probe};
+use crate::halves::lists::records::Records;
+use crate::halves::measure::draws::{Drawn, Draws};
+use crate::halves::measure::phases::{Phase, Phases};
+use crate::halves::memory::Room;
+use crate::halves::sum::Sum;
+use crate::halves::units::Unit;
 
-/// The upper halves of a split.
-pub(crate) struct Upper {
+/// The half-boards whose blocks are tabulated: the upper ones.
+pub(crate) struct BuildSide {
     pub(crate) whole: Buckets,
-    pub(crate) ties: Unsorted,
+    pub(crate) ties: Records,
 }
 
-/// The lower halves of a split.
-pub(crate) struct Lower {
+/// The half-boards that are looked up: the lower ones.
+pub(crate) struct ProbeSide {
     pub(crate) whole: Buckets,
     pub(crate) ties: Buckets,
 }
@@ -65,15 +68,15 @@ pub(crate) struct Terms {
 /// The room to join two lists of half-boards.
 pub(crate) struct Join<U: Unit> {
     unit: U,
-    code: Code,
+    bits: CodeBits,
     /// For each low part, the low parts that have no bit in common with it, as runs of neighbours.
     low_runs: Vec<Vec<Range<u32>>>,
     block: Block,
     /// How many chunks of items are looked up.
     chunks: Chunks,
     tables: Box<Tables>,
-    /// The lower halves of one low part: whole ones, then ties.
-    words: [Words; 2],
+    /// The probes of one low part: those of whole half-boards, then those of ties.
+    probes: [Vec<Probe>; 2],
     runs: Runs,
     /// Tied upper halves, if they are many.
     ties: Buckets,
@@ -81,43 +84,22 @@ pub(crate) struct Join<U: Unit> {
     pub(crate) draws: Draws,
 }
 
-/// The upper half-boards of a block.
-struct Block {
-    /// The items of the lanes that are filled, and room to copy more.
-    items: Box<[u32; LANES + STEP]>,
-    /// Their tails, if there are any.
-    tails: Box<[u8; LANES + STEP]>,
-    /// The number of lanes that are filled.
-    len: usize,
-    /// The high parts of the lanes, each with its first lane.
-    parts: Vec<(u32, usize)>,
-}
-
-/// Lower half-boards of one low part, in the order of their high parts.
-#[derive(Default)]
-struct Words(Vec<Word>);
-
 /// So many tied upper halves, or more, are joined in blocks. With fewer, most lanes would be empty.
 const MANY_TIES: usize = 300;
 
 impl<U: Unit> Join<U> {
     /// Room to join lists of half-boards with this code, with upper lists of the size of `room`.
-    pub(crate) fn new(unit: U, code: Code, room: Room) -> Join<U> {
+    pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Join<U> {
         Join {
             unit,
-            code,
-            low_runs: (0..1 << code.low).map(|taken| disjoint_runs(taken, code.low)).collect(),
-            block: Block {
-                items: Box::new([0; LANES + STEP]),
-                tails: Box::new([0; LANES + STEP]),
-                len: 0,
-                parts: Vec::new(),
-            },
+            bits,
+            low_runs: (0..1 << bits.low).map(|taken| disjoint_runs(taken, bits.low)).collect(),
+            block: Block::new(),
             chunks: Chunks::Seven,
             tables: Tables::new(),
-            words: Default::default(),
-            runs: Runs::new(code.high),
-            ties: Buckets::with_tails(code, room.ties),
+            probes: Default::default(),
+            runs: Runs::new(bits.high),
+            ties: Buckets::new(bits.sum(), room.ties),
             draws: Draws::ALL,
         }
     }
@@ -125,23 +107,23 @@ impl<U: Unit> Join<U> {
     /// Adds the shares of all pairs that fit to `sum`. A kind's sum must be less than 2^64.
     pub(crate) fn count(
         &mut self,
-        upper: &Upper,
-        lower: &Lower,
+        build: &BuildSide,
+        probe: &ProbeSide,
         terms: Terms,
         sum: &mut Sum,
         sorter: &mut Sorter,
         phases: &mut Phases,
     ) {
         self.chunks = terms.chunks;
-        let whole = self.in_blocks(&upper.whole, lower, phases);
-        let ties = if upper.ties.len() >= MANY_TIES {
+        let whole = self.in_blocks(&build.whole, probe, phases);
+        let ties = if build.ties.len() >= MANY_TIES {
             let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
-            sorter.sort(&upper.ties, &mut sorted);
-            let fits = self.in_blocks(&sorted, lower, phases);
+            sorter.sort(&build.ties, &mut sorted);
+            let fits = self.in_blocks(&sorted, probe, phases);
             self.ties = sorted;
             fits
         } else {
-            self.one_by_one(&upper.ties, lower)
+            self.one_by_one(&build.ties, probe)
         };
         phases.end(Phase::Ties);
         for (fits, shares) in [whole, ties].into_iter().zip(terms.shares) {
@@ -153,57 +135,57 @@ impl<U: Unit> Join<U> {
 
     /// The numbers of pairs that fit, with whole lower halves and with ties; estimates of them, if not all blocks
     /// are drawn.
-    fn in_blocks(&mut self, upper: &Buckets, lower: &Lower, phases: &mut Phases) -> [u64; 2] {
-        let Code { low: low_bits, high: high_bits, tail } = self.code;
-        let starts = upper.starts_without_tails();
-        let start_of = |code: u32| starts[code as usize] as usize;
+    fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, phases: &mut Phases) -> [u64; 2] {
+        let CodeBits { low: low_bits, high: high_bits } = self.bits;
+        let starts = build.sorted().starts;
+        let start_of = |number: u32| starts[number as usize] as usize;
         let mut fits = [0; 2];
         for low in 0..1_u32 << low_bits {
-            let codes = low << (high_bits + tail)..(low + 1) << (high_bits + tail);
-            for (words, lower) in self.words.iter_mut().zip([&lower.whole, &lower.ties]) {
-                words.take(self.unit, lower, codes.clone(), tail);
+            let numbers = low << high_bits..(low + 1) << high_bits;
+            for (probes, side) in self.probes.iter_mut().zip([&probe.whole, &probe.ties]) {
+                take(self.unit, side.buckets(numbers.clone()), probes);
             }
-            if self.words.iter().all(|Words(words)| words.is_empty()) {
+            if self.probes.iter().all(Vec::is_empty) {
                 continue;
             }
             for high in 0..1 << high_bits {
                 for run in 0..self.low_runs[low as usize].len() {
                     let Range { start, end } = self.low_runs[low as usize][run];
-                    let code = high << low_bits;
-                    let mut places = start_of(code + start)..start_of(code + end);
+                    let first = high << low_bits;
+                    let mut places = start_of(first + start)..start_of(first + end);
                     while !places.is_empty() {
                         let end = places.end.min(places.start + self.block.room());
-                        self.stream(upper, places.start..end, high);
+                        self.stream(build, places.start..end, high);
                         places.start = end;
                         if self.block.room() == 0 {
-                            self.end_block(low, lower, &mut fits, phases);
+                            self.end_block(low, probe, &mut fits, phases);
                         }
                     }
                 }
             }
             if self.block.len > 0 {
-                self.end_block(low, lower, &mut fits, phases);
+                self.end_block(low, probe, &mut fits, phases);
             }
         }
         fits.map(|fits| fits * self.draws.every())
     }
 
     /// Fills lanes of the block with the upper halves at these places, for which there is room, if the block is drawn.
-    fn stream(&mut self, upper: &Buckets, places: Range<usize>, high: u32) {
+    fn stream(&mut self, build: &Buckets, places: Range<usize>, high: u32) {
         if self.block.len == 0 {
             self.draws.begin();
         }
         match self.draws.block() {
-            Drawn::Yes | Drawn::WarmsUp => self.block.fill(upper, places, high),
+            Drawn::Yes | Drawn::WarmsUp => self.block.fill(build, places, high),
             Drawn::No => self.block.len += places.len(),
         }
     }
 
     /// Joins the block, if it is drawn, and empties it.
-    fn end_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
+    fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], phases: &mut Phases) {
         match self.draws.block() {
-            Drawn::Yes => self.join_block(low, lower, fits, phases),
-            Drawn::WarmsUp => self.join_block(low, lower, &mut [0; 2], phases),
+            Drawn::Yes => self.join_block(low, probe, fits, phases),
+            Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2], phases),
             Drawn::No => self.block.empty(),
         }
         self.draws.end();
@@ -211,42 +193,43 @@ impl<U: Unit> Join<U> {
 
     /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that fit to
     /// `fits`, and empties the block.
-    fn join_block(&mut self, low: u32, lower: &Lower, fits: &mut [u64; 2], phases: &mut Phases) {
+    fn join_block(
+        &mut self,
+        low: u32,
+        probe: &ProbeSide,
+        fits: &mut [u64; 2],
+        phases: &mut Phases,
+    ) {
         let items = self.block.items.first_chunk().expect("a block has more room");
-        let tails = self.block.tails.first_chunk().filter(|_| self.code.tail > 0);
-        self.unit.tabulate(self.chunks, items, tails, &mut self.tables);
+        self.unit.tabulate(self.chunks, items, &mut self.tables);
         phases.end(Phase::Blocks);
-        self.runs.note(&self.block.parts, self.block.len);
+        self.runs.note(&self.block.highs, self.block.len);
         self.block.empty();
-        for ((fits, lower), Words(words)) in
-            fits.iter_mut().zip([&lower.whole, &lower.ties]).zip(&self.words)
-        {
-            if !words.is_empty() {
-                self.runs.find(lower, low);
-                *fits += self.unit.join(self.chunks, &self.tables, &self.runs, words);
+        let sides = [&probe.whole, &probe.ties];
+        for ((fits, side), probes) in fits.iter_mut().zip(sides).zip(&self.probes) {
+            if !probes.is_empty() {
+                self.runs.find(side, low);
+                *fits += self.unit.probe(self.chunks, &self.tables, &self.runs, probes);
             }
         }
         phases.end(Phase::Join);
     }
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.
-    fn one_by_one(&self, upper: &Unsorted, lower: &Lower) -> [u64; 2] {
-        let Code { low: low_bits, high: high_bits, tail } = self.code;
+    fn one_by_one(&self, build: &Records, probe: &ProbeSide) -> [u64; 2] {
+        let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let mut fits = [0; 2];
-        for &record in upper.records() {
-            let (code, item) = (view::code(record), view::item(record));
-            let low = code >> tail & ((1 << low_bits) - 1);
-            // In the lower half's order the tail follows the high part.
-            let high = code >> (tail + low_bits) << tail | code & ((1 << tail) - 1);
-            let high_bits = high_bits + tail;
+        for &record in build.as_slice() {
+            let (number, item) = (view::bucket(record), view::item(record));
+            let (low, high) = (number & ((1 << low_bits) - 1), number >> low_bits);
             // High parts that differ only in bits below the lowest of these are neighbours.
             let below = high.trailing_zeros().min(high_bits);
             for low in disjoint(low, low_bits) {
                 for high in disjoint(high >> below, high_bits - below) {
                     let start = low << high_bits | high << below;
-                    let codes = start..start + (1 << below);
-                    for (fits, lower) in fits.iter_mut().zip([&lower.whole, &lower.ties]) {
-                        let items = lower.buckets(codes.clone());
+                    let numbers = start..start + (1 << below);
+                    for (fits, side) in fits.iter_mut().zip([&probe.whole, &probe.ties]) {
+                        let items = side.buckets(numbers.clone());
                         if !items.is_empty() {
                             *fits += self.unit.count_apart(item, items);
                         }
@@ -258,48 +241,11 @@ impl<U: Unit> Join<U> {
     }
 }
 
-impl Block {
-    /// The number of lanes that are not filled.
-    fn room(&self) -> usize {
-        LANES - self.len
-    }
-
-    /// Empties all lanes.
-    fn empty(&mut self) {
-        self.len = 0;
-        self.parts.clear();
-    }
-
-    /// Fills lanes with the upper halves at these places, for which there is room.
-    fn fill(&mut self, upper: &Buckets, places: Range<usize>, high: u32) {
-        if self.parts.last().is_none_or(|last| last.0 != high) {
-            self.parts.push((high, self.len));
-        }
-        let len = places.len();
-        upper.copy(places.clone(), &mut self.items[self.len..]);
-        upper.copy_tails(places, &mut self.tails[self.len..]);
-        self.len += len;
-    }
-}
-
-impl Words {
-    /// Replaces the contents by the half-boards in these buckets.
-    fn take<U: Unit>(&mut self, unit: U, lower: &Buckets, codes: Range<u32>, tail: u32) {
-        let Words(words) = self;
-        let first = lower.places(codes.clone()).start;
-        let items = lower.buckets(codes.clone());
-        words.reserve_exact(items.len().saturating_sub(words.len()));
-        words.resize(items.len(), Word::default());
-        unit.words(items, words);
-        if tail > 0 {
-            for code in codes {
-                let Range { start, end } = lower.places(code..code + 1);
-                let tail = code & ((1 << tail) - 1);
-                let words = &mut words[start - first..end - first];
-                words.iter_mut().for_each(|word| *word = word.with_tail(tail));
-            }
-        }
-    }
+/// Replaces probes by those of these items.
+fn take<U: Unit>(unit: U, items: &[u32], probes: &mut Vec<Probe>) {
+    probes.reserve_exact(items.len().saturating_sub(probes.len()));
+    probes.resize(items.len(), Probe::default());
+    unit.to_probes(items, probes);
 }
 
 /// The numbers of `bits` bits that have no bit in common with `taken`, in order.

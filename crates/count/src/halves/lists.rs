@@ -8,25 +8,26 @@
 //!
 //! If there is no room for the whole list, it is joined in parts.
 
+mod choices;
+pub(crate) mod records;
+mod rectangles;
+
 use board::full_mask;
 use board::halves::{Slice, Window};
 
-use super::geometry::Geometry;
-use super::phases::{Phase, Phases};
-use super::quarters::{Area, By, ByNumber, Columns, Half, Numbering, Place, Quarters, Seen};
-use super::rectangles::{Rectangle, Rectangles};
-use super::unit::{Pair, Unit};
-use super::unsorted::Unsorted;
-use super::view::View;
+use crate::halves::by_size;
+use crate::halves::code::Code;
+use crate::halves::code::view::View;
+use crate::halves::lists::choices::Ranked;
+use crate::halves::lists::records::Records;
+use crate::halves::lists::rectangles::{Rectangle, Rectangles};
+use crate::halves::measure::phases::{Phase, Phases};
+use crate::halves::quarters::numbering::{By, Numbering};
+use crate::halves::quarters::{Area, ByNumber, Half, Pair, Place, Quarters, Seen};
+use crate::halves::units::Unit;
 
 /// The number of half-boards that are collected before they are settled.
 const CHUNK: usize = 4096;
-
-/// The number of choices of columns whose quarters are looked up before they are paired. On a large board pairing
-/// takes so long that looking up does not matter, and all half-boards of a batch need room.
-fn choices_at_a_time(n: u32) -> usize {
-    if n < 24 { 32 } else { 2 }
-}
 
 /// Which quarters are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,20 +40,17 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
-    /// The number of sets of columns whose quarters are kept. Those of both halves are needed twice, for a
-    /// sample and for the list, and from N = 28 on for several tasks. At N = 26 and 27 placing them again takes a
-    /// twentieth of the time, and keeping them would take a tenth of the memory.
+    /// The number of sets of columns whose quarters are kept.
     pub(crate) fn sets(self, n: u32) -> usize {
         match self {
             Kept::All => 1,
-            Kept::OfList => 1 + usize::from(n <= 25 || n >= 28),
+            Kept::OfList => by_size::kept_sets(n),
         }
     }
 
-    /// Whether quarters are placed only once, with room for them until they are counted. On larger boards, whose tasks
-    /// take seconds, nothing is gained.
-    pub(crate) fn sees_once(self, n: u32) -> bool {
-        self == Kept::OfList && n <= 27
+    /// Whether quarters are placed only once, with room for them until they are counted.
+    pub(crate) fn places_once(self, n: u32) -> bool {
+        self == Kept::OfList && by_size::places_once(n)
     }
 }
 
@@ -75,7 +73,7 @@ pub(crate) struct Lists {
     /// Those of the slice that was listed last.
     sliced: (Slice, Vec<u32>),
     /// How the quarters' keys were read, if they were.
-    geometry: Option<Geometry>,
+    code: Option<Code>,
 }
 
 /// The quarters of a half-board whose queens take some columns.
@@ -142,7 +140,7 @@ impl Lists {
             seen: Vec::new(),
             sliced: (Slice::WHOLE, choices.clone()),
             choices,
-            geometry: None,
+            code: None,
         };
         lists.placed.resize_with(kept.sets(n), || Placed {
             columns: 0,
@@ -156,19 +154,19 @@ impl Lists {
     }
 
     /// Reads the keys of all quarters, which must be kept: no split has a code of its own.
-    pub(crate) fn read<U: Unit>(&mut self, unit: U, geometry: Geometry) {
+    pub(crate) fn read<U: Unit>(&mut self, unit: U, code: Code) {
         assert_eq!(self.kept, Kept::All, "quarters that are placed anew are not read");
-        let (upper, lower) = (unit.reader(&geometry.upper), unit.reader(&geometry.lower));
+        let (upper, lower) = (unit.reader(&code.upper), unit.reader(&code.lower));
         for placed in &mut self.placed {
             placed.upper.quarters.read(unit, &upper, &lower);
             placed.lower.quarters.read(unit, &upper, &lower);
         }
-        self.geometry = Some(geometry);
+        self.code = Some(code);
     }
 
     /// How the keys of all quarters were read, if they were.
-    pub(crate) fn geometry(&self) -> Option<Geometry> {
-        self.geometry
+    pub(crate) fn code(&self) -> Option<Code> {
+        self.code
     }
 
     /// Places the quarters in the columns `set`, unless they are there, and returns their place in `placed`.
@@ -192,7 +190,7 @@ impl Lists {
         let placed = &mut self.placed[place];
         placed.columns = columns;
         for table in [&mut placed.upper, &mut placed.lower] {
-            let seen = self.kept.sees_once(n).then_some(&mut self.seen);
+            let seen = self.kept.places_once(n).then_some(&mut self.seen);
             let old = std::mem::take(&mut table.quarters);
             table.quarters = old.replaced(area, table.place, &table.numbering, seen);
         }
@@ -208,15 +206,14 @@ impl Lists {
         phases: &mut Phases,
     ) -> Vec<u64> {
         const ENOUGH: usize = 1 << 16;
-        // On small boards listing more takes longer than a better code saves.
-        let wanted = if self.n < 26 { 20 } else { 64 };
+        let wanted = by_size::sampled_choices(self.n);
         let place = self.place(set);
         phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
         let columns = Ranked::new(set, self.n / 2);
         let Lists { placed, choices, .. } = self;
         let Placed { upper, lower, .. } = &placed[place];
-        let mut listed = Unsorted::default();
+        let mut listed = Records::default();
         // Multiples of about the golden section of the list's length.
         let stride = (choices.len() * 8 / 13) | 1;
         let mut sample = Vec::new();
@@ -249,15 +246,17 @@ impl Lists {
         unit: U,
         wanted: Wanted,
         rest: Rest,
-        whole: &mut Unsorted,
-        ties: &mut Unsorted,
+        whole: &mut Records,
+        ties: &mut Records,
         phases: &mut Phases,
     ) -> Rest {
         whole.clear();
         ties.clear();
         let Wanted { half: side, set, window, slice, closed, view } = wanted;
-        let reader = self.geometry.is_none().then(|| unit.reader(&view));
-        let Rest::From(start) = rest else { return Rest::Nothing };
+        let reader = self.code.is_none().then(|| unit.reader(&view));
+        let Rest::From(start) = rest else {
+            return Rest::Nothing;
+        };
         let place = self.place(set);
         phases.end(Phase::Quarters);
         let Lists { placed, choices, sliced, looked_at, .. } = self;
@@ -271,7 +270,7 @@ impl Lists {
         let half = self.n / 2;
         let rectangles = Rectangles::new(window, half);
         let columns = Ranked::new(set, half);
-        let at_a_time = choices_at_a_time(self.n);
+        let at_a_time = by_size::choices_at_a_time(self.n);
         let mut batch = Batch::new(at_a_time);
         // The first choice whose half-boards are not settled.
         let mut first = start;
@@ -360,8 +359,8 @@ fn settle<U: Unit>(
     unit: U,
     closed: u64,
     reader: Option<&U::Reader>,
-    whole: &mut Unsorted,
-    ties: &mut Unsorted,
+    whole: &mut Records,
+    ties: &mut Records,
 ) -> bool {
     if closed != 0 {
         let left = unit.leave_out(whole.keys(), closed);
@@ -398,46 +397,6 @@ impl Table {
 /// At most `most` of the keys, from all over the list.
 fn thinned(keys: &[u64], most: usize) -> impl Iterator<Item = u64> {
     keys.iter().copied().step_by(keys.len().div_ceil(most).max(1))
-}
-
-/// The columns of a set, by their ranks in it.
-struct Ranked {
-    set: u32,
-    half: u32,
-    /// The columns for each choice of the lowest ranks, and of the others.
-    low: [u32; 1 << LOW_RANKS],
-    high: [u32; 1 << LOW_RANKS],
-}
-
-const LOW_RANKS: u32 = 7;
-
-impl Ranked {
-    fn new(set: u32, half: u32) -> Ranked {
-        let mut columns = set;
-        let mut table = |ranks: u32| {
-            let mut table = [0; 1 << LOW_RANKS];
-            for rank in 0..ranks {
-                let bit = columns & columns.wrapping_neg();
-                columns ^= bit;
-                let (lesser, rest) = table.split_at_mut(1 << rank);
-                for (with, lesser) in rest.iter_mut().zip(lesser.iter()) {
-                    *with = lesser | bit;
-                }
-            }
-            table
-        };
-        let low = table(half.min(LOW_RANKS));
-        let high = table(half.saturating_sub(LOW_RANKS));
-        Ranked { set, half, low, high }
-    }
-
-    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and those of the lower one.
-    #[inline]
-    fn split(&self, choice: u32) -> (Columns, Columns) {
-        let low = self.low[(choice & ((1 << LOW_RANKS) - 1)) as usize];
-        let above = Columns { set: low | self.high[(choice >> LOW_RANKS) as usize], ranks: choice };
-        (above, Columns { set: self.set ^ above.set, ranks: full_mask(self.half) ^ choice })
-    }
 }
 
 #[cfg(test)]

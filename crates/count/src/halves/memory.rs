@@ -1,19 +1,13 @@
 //! How much memory a board takes, and how lists and quarters share it.
 
-use board::halves::KEPT_QUARTERS_MAX_N;
-
-use super::buckets::{Buckets, Sorter};
-use super::codes::{SAMPLED, is_common};
-use super::geometry::Code;
-use super::lists::Kept;
-use super::marks::{CLOSED_COLUMNS, shares_lists};
-use super::open::Runs;
-use super::quarters::{Place, Seen};
-use super::sift::Passed;
 use crate::MemoryNeed;
-
-/// The largest board whose quarters take so little memory that all are always kept.
-const FEW_QUARTERS: u32 = 21;
+use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::by_size;
+use crate::halves::join::open::Runs;
+use crate::halves::lists::Kept;
+use crate::halves::quarters::{Place, Seen};
+use crate::halves::shared::filter::Passed;
+use crate::halves::shared::marks::CLOSED_COLUMNS;
 
 /// What a thread has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +30,14 @@ impl Room {
 
     /// The least room in which a board of size `n` can be counted.
     fn least(n: u32) -> Room {
-        let kept = if n <= FEW_QUARTERS { Kept::All } else { Kept::OfList };
-        Room { shared: longest_shared_list(n), ..Room::new(kept, least(n)) }
+        Room { shared: longest_shared_list(n), ..Room::new(by_size::kept_at_least(n), least(n)) }
     }
 
     /// The most room that is of use.
     fn most(n: u32) -> Room {
-        let kept = if n <= KEPT_QUARTERS_MAX_N { Kept::All } else { Kept::OfList };
+        let whole = longest_list(n).min(by_size::most_at_a_time(n));
         let shared = shared_lists(n) * longest_shared_list(n) / 3 * 2;
-        Room { shared, ..Room::new(kept, longest_list(n).min(most_at_a_time(n))) }
+        Room { shared, ..Room::new(by_size::kept_at_most(n), whole) }
     }
 
     /// The bytes of everything, for a board of size `n`.
@@ -54,14 +47,13 @@ impl Room {
 
     /// The bytes of the lists of a task.
     fn list_bytes(self, n: u32) -> u64 {
-        // A record of one list while it is sorted, an item of each list, the tails of the upper one, and words of
-        // the lower halves of one low part. With three low bits these are at most half of the list.
-        let words = if Code::of(n).low < 3 { 8 } else { 4 };
-        let tail = u64::from(Code::of(n).tail > 0);
-        let whole = self.whole as u64 * (8 + 2 * 4 + words + tail);
-        // Records of both lists. An item and a word of the lower ones, and an item of the upper ones if they are
+        // A record of one list while it is sorted, an item of each list, and probes of one low
+        // part. With three low bits these are at most half of the list.
+        let probes = if by_size::code_bits(n).low < 3 { 8 } else { 4 };
+        let whole = self.whole as u64 * (8 + 2 * 4 + probes);
+        // Records of both lists. An item and a probe of the lower ones, and an item of the upper ones if they are
         // many.
-        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8 + tail);
+        let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
         whole + ties
     }
 
@@ -92,7 +84,7 @@ pub(crate) fn needs(n: u32) -> MemoryNeed {
 /// The bytes that a board takes beside its lists.
 fn fixed(n: u32, kept: Kept) -> u64 {
     // Samples of both lists and their conflicts, and the runs of a block, take most of it.
-    let rest = if n >= SAMPLED { 6 << 20 } else { 2 << 20 };
+    let rest = if by_size::samples_splits(n) { 6 << 20 } else { 2 << 20 };
     let half = n / 2;
     let columns = match kept {
         Kept::All => n,
@@ -103,33 +95,27 @@ fn fixed(n: u32, kept: Kept) -> u64 {
         let rooks = (0..rows).map(|row| u64::from(columns - row)).product::<u64>();
         let orders = (1..=u64::from(rows)).product::<u64>();
         let sets = rooks / orders;
-        // In five rows of 23 columns, two fifths of the ways to place rooks are placements of queens; in six
-        // rows a quarter are. In fewer columns the share is smaller.
-        let queens = match rows {
-            0..=4 => rooks,
-            5 => rooks / 2,
-            _ => rooks * 3 / 11,
-        };
-        let keys = if is_common(n, kept) { 3 } else { 2 };
+        let queens = by_size::most_quarters(rows, columns);
+        let keys = if by_size::has_common_code(n, kept) { 3 } else { 2 };
         // The starts of sets and numbers are in words of 32 bits at first.
         let bytes = keys * 8 * queens + 4 * sets + (2 + 4) * (sets << rows);
         (bytes, orders, queens)
     });
     // Room for those of one place, in a vector that grows to twice the size.
-    let seen = if kept.sees_once(n) { 2 * size_of::<Seen>() as u64 * quarters[1].2 } else { 0 };
+    let seen = if kept.places_once(n) { 2 * size_of::<Seen>() as u64 * quarters[1].2 } else { 0 };
     // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a sixth of
     // those that rooks have, and for the half-boards of the choices before it.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
-    let code = Code::of(n);
+    let bits = by_size::code_bits(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
-    let buckets = 4 * Buckets::bytes_by_code(code) + Sorter::bytes(code.bits());
+    let buckets = 4 * Buckets::bytes(bits.sum()) + Sorter::bytes(bits.sum());
     // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
     // size; the runs of a block.
-    let runs = 2 * 2 * 8 * 3_u64.pow(code.low) + Runs::bytes(code.high);
+    let runs = 2 * 2 * 8 * 3_u64.pow(bits.low) + Runs::bytes(bits.high);
     // For each shared list the starts of its buckets, in a vector that grows to twice the size, and its place in a map. More
     // starts, and the items, of the upper one.
-    let upper_bits = code.bits() + CLOSED_COLUMNS;
-    let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(code.bits()) + 256)
+    let upper_bits = bits.sum() + CLOSED_COLUMNS;
+    let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(bits.sum()) + 256)
         + Buckets::bytes(upper_bits)
         + Sorter::bytes(upper_bits)
         + longest_shared_list(n) as u64 * SHARED_BYTES
@@ -143,7 +129,7 @@ const SHARED_BYTES: u64 = 4;
 
 /// The most lists that tasks of a board of size `n` share at a time, the upper one among them.
 fn shared_lists(n: u32) -> usize {
-    if !shares_lists(n) {
+    if !by_size::shares_lists(n) {
         return 0;
     }
     let half = n as usize / 2;
@@ -153,7 +139,7 @@ fn shared_lists(n: u32) -> usize {
 
 /// The longest list that tasks share.
 fn longest_shared_list(n: u32) -> usize {
-    if shares_lists(n) { longest_list(n) } else { 0 }
+    if by_size::shares_lists(n) { longest_list(n) } else { 0 }
 }
 
 /// The least number of half-boards in a part of a list, unless the list has fewer.
@@ -162,46 +148,14 @@ const PART: usize = 2 << 20;
 /// The least room of any list: enough for a chunk and the half-boards of one choice of columns.
 const LEAST: usize = 16 << 10;
 
-/// The most half-boards of a list at a time. Longer lists are joined in parts, for which the other list is made
-/// and sorted once more. That takes a tenth of the time of a task of N = 26, and less of a larger one.
-fn most_at_a_time(n: u32) -> usize {
-    if n <= 27 { 19 << 20 } else { 36 << 20 }
-}
-
 fn least(n: u32) -> usize {
     longest_list(n).min(PART)
 }
 
-/// The room for the half-boards of a split of a board of size `n`, with `n / 2` up to 14. As far as is known,
-/// no list is longer, so that with this room none is joined in parts.
-///
-/// The longest list is 2.5 to 2.7 times as long as the mean; all lists were measured up to N = 18, and evenly
-/// spread ones up to N = 22. The room is 1.3 to 1.4 times the longest list, and for N = 24 to 28 it is 3.6
-/// times the mean. On an odd board lists are shorter than on the even board below it, because half-boards
-/// that attack the centre's queen are left out. Lists that its tasks share hold these half-boards too, with
-/// marks, and are longer. The room is 1.2 times the longest of them; all were measured up to N = 19. If one
-/// does not fit, its tasks are counted without sharing it.
+/// The room for the longest list of a board.
 fn longest_list(n: u32) -> usize {
-    LONGEST[n as usize / 2 - 1].max(LEAST)
+    by_size::longest_list(n).max(LEAST)
 }
-
-/// The room for boards of size 2 and 3, 4 and 5, and so on.
-const LONGEST: [usize; 14] = [
-    16,
-    16,
-    16,
-    32,
-    64,
-    192,
-    768,
-    4_200,
-    24_000,
-    145_000,
-    1_000_000,
-    7_200_000,
-    60_000_000,
-    520_000_000,
-];
 
 #[cfg(test)]
 mod tests {

@@ -19,13 +19,37 @@
 //! [`Shares`](board::halves::Shares) look at. The upper quarter's number followed by the lower quarter's is
 //! the half-board's number.
 
+pub(crate) mod numbering;
+
 use std::ops::Range;
 
 use board::{Prefix, full_mask};
 
-use super::geometry::key;
-use super::marks::marks;
-use super::unit::{PADDING, Quarter, Unit};
+use crate::halves::code::diagonals::key;
+use crate::halves::quarters::numbering::{Columns, Numbering};
+use crate::halves::shared::marks::marks;
+use crate::halves::units::Unit;
+
+/// The number of keys beyond a list's end that may be loaded as part of a vector.
+pub(crate) const PADDING: usize = 8;
+
+/// Some quarter-boards with equal columns: their keys, and [`PADDING`] more.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Quarter<'a> {
+    /// The number of boards.
+    pub(crate) len: usize,
+    /// The diagonals as the row between the quarters sees them.
+    pub(crate) meet: &'a [u64],
+    /// The diagonals as the row beyond the half-board sees them.
+    pub(crate) far: &'a [u64],
+}
+
+/// Quarters whose half-boards are listed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pair<'a> {
+    pub(crate) upper: Quarter<'a>,
+    pub(crate) lower: Quarter<'a>,
+}
 
 /// Quarter-boards in the order of their columns, and then of their numbers.
 #[derive(Default)]
@@ -78,15 +102,6 @@ impl Place {
             Place::Lower => half - half / 2,
         }
     }
-}
-
-/// A set of columns of an area.
-#[derive(Clone, Copy)]
-pub(crate) struct Columns {
-    /// The columns.
-    pub(crate) set: u32,
-    /// Their ranks among the area's columns.
-    pub(crate) ranks: u32,
 }
 
 /// A quarter-board under construction.
@@ -286,83 +301,6 @@ impl Area {
                 back: placing.back | key(bit >> row, right as u32),
             };
             self.place(rows, row + 1, next, found);
-        }
-    }
-}
-
-/// Numbers the sets of one size of some columns, from 0, by two look-ups.
-///
-/// The sets are in the order of their upper columns, which are all but the lowest 10. Sets with equal upper
-/// columns have equally many lower ones, and are in the order of these.
-pub(crate) struct Numbering {
-    by: By,
-    upper: Vec<u32>,
-    lower: Vec<u32>,
-    len: u32,
-}
-
-/// By what a set of columns is numbered.
-#[derive(Clone, Copy)]
-pub(crate) enum By {
-    /// The columns.
-    Set,
-    /// Their ranks among the columns of the area.
-    Ranks,
-}
-
-/// The number of columns that the second of two look-ups covers. With 10, both tables are small.
-const LOWER_COLUMNS: u32 = 10;
-
-impl Numbering {
-    /// Numbers the sets of `chosen` of `columns` columns, or ranks.
-    pub(crate) fn new(by: By, columns: u32, chosen: u32) -> Numbering {
-        let lower_columns = columns.min(LOWER_COLUMNS);
-        let mut of_size = [0; LOWER_COLUMNS as usize + 1];
-        let mut lower = Vec::with_capacity(1 << lower_columns);
-        for set in 0..1_u32 << lower_columns {
-            let next = &mut of_size[set.count_ones() as usize];
-            lower.push(*next);
-            *next += 1;
-        }
-        let mut len = 0;
-        let mut upper = Vec::with_capacity(1 << (columns - lower_columns));
-        for set in 0..1_u32 << (columns - lower_columns) {
-            upper.push(len);
-            let below = chosen.checked_sub(set.count_ones());
-            len += below.and_then(|below| of_size.get(below as usize)).unwrap_or(&0);
-        }
-        Numbering { by, upper, lower, len }
-    }
-
-    /// The number of sets.
-    pub(crate) fn len(&self) -> usize {
-        self.len as usize
-    }
-
-    /// The number of a set, which has as many columns as all sets that are numbered.
-    pub(crate) fn of(&self, Columns { set, ranks }: Columns) -> usize {
-        let set = match self.by {
-            By::Set => set,
-            By::Ranks => ranks,
-        };
-        let low = set & ((1 << LOWER_COLUMNS) - 1);
-        (self.upper[(set >> LOWER_COLUMNS) as usize] + self.lower[low as usize]) as usize
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sets_of_columns_are_numbered_without_gaps() {
-        for (n, chosen) in [(6, 0), (6, 3), (9, 4), (18, 2), (20, 5)] {
-            let numbering = Numbering::new(By::Set, n, chosen);
-            let sets = (0..1_u32 << n).filter(|set| set.count_ones() == chosen);
-            let mut numbers: Vec<usize> =
-                sets.map(|set| numbering.of(Columns { set, ranks: set })).collect();
-            numbers.sort_unstable();
-            assert!(numbers.into_iter().eq(0..numbering.len()), "{chosen} of {n}");
         }
     }
 }

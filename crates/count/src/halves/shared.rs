@@ -2,7 +2,7 @@
 //!
 //! Tasks with equal upper columns differ in the column of this queen, and so do tasks with equal lower
 //! columns; at N = 19 a list serves 4.5 tasks on average. Such a list is made and sorted once for all columns
-//! of the queen, and sifted for each task: about a third of its half-boards do not attack the queen. In the
+//! of the queen, and filtered for each task: about a third of its half-boards do not attack the queen. In the
 //! order of the plan, tasks whose upper halves have the same columns right of the centre follow one another.
 //! They differ only on the left. All their lower lists are kept as far as there is room, while an upper list
 //! is needed only for neighbours.
@@ -10,31 +10,37 @@
 //! ```text
 //!   lists      an upper one and a lower one, with marks        once for 2 to 10 tasks
 //!   buckets    by diagonals that suit all these tasks           \
-//!   sift       those that do not attack the centre's queen      for each task
+//!   filter       those that do not attack the centre's queen      for each task
 //!   join                                                        /
 //! ```
 //!
 //! Half-boards carry [`marks`] of the squares that they attack. Those closed in every column
 //! that is left are not listed, about a quarter of them. The other marks go into items, on top of the
-//! diagonals, or number buckets that are merged when they are sifted.
+//! diagonals, or number buckets that are merged when they are filtered.
+
+mod arena;
+pub(crate) mod filter;
+pub(crate) mod marks;
 
 use board::full_mask;
 use board::halves::{Slice, Split, Window};
 
-use super::buckets::{Buckets, Sorter};
-use super::codes;
-use super::geometry::{Code, Geometry, key};
-use super::lists::{Lists, Rest, Wanted};
-use super::marks::{self, CLOSED_COLUMNS};
-use super::memory::Room;
-use super::parts::Parts;
-use super::phases::Phase;
-use super::quarters::Half;
-use super::shelf::{Shelf, TooLong};
-use super::sift::{Passed, Sieve};
-use super::unit::Unit;
-use super::view::{self, View};
-use super::word::Chunks;
+use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::by_size;
+use crate::halves::code::choose;
+use crate::halves::code::diagonals::key;
+use crate::halves::code::view::View;
+use crate::halves::code::{Code, view};
+use crate::halves::join::probe::Chunks;
+use crate::halves::lists::{Lists, Rest, Wanted};
+use crate::halves::measure::phases::Phase;
+use crate::halves::memory::Room;
+use crate::halves::quarters::Half;
+use crate::halves::shared::arena::{Arena, TooLong};
+use crate::halves::shared::filter::{Filter, Passed};
+use crate::halves::shared::marks::CLOSED_COLUMNS;
+use crate::halves::task::Workspace;
+use crate::halves::units::Unit;
 
 /// The lists that tasks share whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
@@ -45,7 +51,7 @@ pub(crate) struct Shared {
     upper: Buckets,
     sorter: Sorter,
     /// The lower lists of all tasks of the block.
-    lower: Shelf,
+    lower: Arena,
     passed: Passed,
 }
 
@@ -53,7 +59,7 @@ pub(crate) struct Shared {
 struct Block {
     /// These columns.
     right: u32,
-    geometry: Geometry,
+    code: Code,
     /// The columns of the upper list, if there is one.
     upper: Option<u32>,
 }
@@ -61,13 +67,13 @@ struct Block {
 impl Shared {
     /// No lists yet, of a board of size `n`.
     pub(crate) fn new(n: u32, room: Room) -> Shared {
-        let upper_bits = Code::of(n).bits() + CLOSED_COLUMNS;
+        let upper_bits = by_size::code_bits(n).sum() + CLOSED_COLUMNS;
         Shared {
             n,
             block: None,
             upper: Buckets::new(upper_bits, room.whole),
             sorter: Sorter::new(upper_bits),
-            lower: Shelf::new(room.shared),
+            lower: Arena::new(room.shared),
             passed: Passed::default(),
         }
     }
@@ -85,7 +91,7 @@ impl Shared {
         &mut self,
         split: Split,
         lists: &mut Lists,
-        parts: &mut Parts<U>,
+        parts: &mut Workspace<U>,
     ) -> Result<Chunks, TooLong> {
         let n = self.n;
         let Split { centre, columns, .. } = split;
@@ -93,15 +99,15 @@ impl Shared {
         let right = columns & !full_mask(n / 2);
         self.block.take_if(|block| block.right != right);
         if self.block.is_none() {
-            let Parts { unit, phases, .. } = parts;
-            let geometry = codes::of_neighbours(*unit, n, columns, lists, phases);
-            self.block = Some(Block { right, geometry, upper: None });
+            let Workspace { unit, phases, .. } = parts;
+            let code = choose::of_neighbours(*unit, n, columns, lists, phases);
+            self.block = Some(Block { right, code, upper: None });
             self.lower.clear();
         }
         let Shared { block: Some(block), upper, sorter, lower, passed, .. } = self else {
             unreachable!("there is a block now")
         };
-        let Geometry { upper: above, lower: below, item_diagonals, chunks } = block.geometry;
+        let Code { upper: above, lower: below, item_diagonals, chunks } = block.code;
         if is_next_to_the_centre(n, centre) {
             parts.upper.whole.clear();
             parts.lower.whole.clear();
@@ -124,17 +130,17 @@ impl Shared {
             parts.sorter.sort(&parts.whole, sorted);
             lower.add(others, sorted.sorted())?;
         }
-        let above = upper_sieve(n, centre, above, item_diagonals);
-        parts.upper.whole.sift(parts.unit, upper.sorted(), above, passed);
+        let above = upper_filter(n, centre, above, item_diagonals);
+        parts.upper.whole.filter(parts.unit, upper.sorted(), above, passed);
         let list = lower.get(others).expect("it was there, or was added");
-        let below = lower_sieve(n, centre, below, item_diagonals);
-        parts.lower.whole.sift(parts.unit, list, below, passed);
+        let below = lower_filter(n, centre, below, item_diagonals);
+        parts.lower.whole.filter(parts.unit, list, below, passed);
         parts.phases.end(Phase::Buckets);
         Ok(chunks)
     }
 }
 
-/// Lists, unsorted and into `parts`, the half-boards in the columns `set` that count for some square of the
+/// Lists, records and into `parts`, the half-boards in the columns `set` that count for some square of the
 /// centre row.
 fn list<U: Unit>(
     n: u32,
@@ -143,11 +149,11 @@ fn list<U: Unit>(
     window: Window,
     view: View,
     lists: &mut Lists,
-    parts: &mut Parts<U>,
+    parts: &mut Workspace<U>,
 ) -> Result<(), TooLong> {
     let closed = u64::from(!set & full_mask(n / 2 - 1)) << n;
     let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
-    let Parts { unit, whole, ties, phases, .. } = parts;
+    let Workspace { unit, whole, ties, phases, .. } = parts;
     let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
     phases.end(Phase::Lists);
     match rest {
@@ -162,17 +168,17 @@ fn is_next_to_the_centre(n: u32, centre: u32) -> bool {
     centre << 1 == 1 << (n / 2)
 }
 
-/// The sieve that leaves the upper half-boards of a shared list that count with the queen on the square `centre`, which is not
+/// The filter that leaves the upper half-boards of a shared list that count with the queen on the square `centre`, which is not
 /// next to the centre. Their items have so many diagonals.
-fn upper_sieve(n: u32, centre: u32, view: View, diagonals: u32) -> Sieve {
+fn upper_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
     let column = centre.trailing_zeros();
     let keep = (1 << diagonals) - 1;
     if column < CLOSED_COLUMNS {
-        return Sieve { codes: centre, bits: 0, most: u32::MAX, keep, merged: CLOSED_COLUMNS };
+        return Filter { codes: centre, bits: 0, most: u32::MAX, keep, merged: CLOSED_COLUMNS };
     }
     let attacked = view.read(key(centre, centre));
-    Sieve {
-        codes: view::code(attacked),
+    Filter {
+        codes: view::bucket(attacked),
         bits: view::item(attacked),
         most: marks::most(n, column, diagonals),
         keep,
@@ -180,12 +186,12 @@ fn upper_sieve(n: u32, centre: u32, view: View, diagonals: u32) -> Sieve {
     }
 }
 
-/// As [`upper_sieve`], for lower half-boards.
-fn lower_sieve(n: u32, centre: u32, view: View, diagonals: u32) -> Sieve {
+/// As [`upper_filter`], for lower half-boards.
+fn lower_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
     // Of the first square's diagonals some do not touch the other half, so that no view has them.
     let attacked = view.read(key(centre, centre) | u64::from(centre & 1) << n);
-    Sieve {
-        codes: view::code(attacked),
+    Filter {
+        codes: view::bucket(attacked),
         bits: view::item(attacked),
         most: u32::MAX,
         keep: (1 << diagonals) - 1,

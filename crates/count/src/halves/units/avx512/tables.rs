@@ -2,40 +2,23 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, load_items};
-use crate::halves::unit::{ENTRY_LANES, Entry, Table, Tables};
-use crate::halves::word::{CHUNK_BITS, Chunks, WORD_BITS};
+use super::load_items;
+use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
+use crate::halves::join::probe::{CHUNK_BITS, CHUNKS, Chunks};
 
 #[target_feature(enable = "avx512bw,avx512vbmi,gfni")]
-pub(super) fn tabulate(
-    chunks: Chunks,
-    items: &[u32; LANES],
-    tails: Option<&[u8; LANES]>,
-    tables: &mut Tables,
-) {
+pub(super) fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
     for (half, items) in items.as_chunks::<ENTRY_LANES>().0.iter().enumerate() {
-        let mut columns = [[_mm512_setzero_si512(); WORDS]; 5];
+        let mut columns = [[_mm512_setzero_si512(); WORDS]; 4];
         for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
             for (columns, bits) in columns.iter_mut().zip(bits_of(items)) {
                 columns[word] = bits;
             }
         }
-        // For each bit of an item the lanes that have it, and then for each bit of a tail.
-        let mut lanes = [_mm512_setzero_si512(); WORD_BITS];
-        let (of_items, of_tails) = lanes.as_chunks_mut::<8>();
-        for (lanes, columns) in of_items.iter_mut().zip(&columns) {
+        // For each bit of an item the lanes that have it; the last chunk has only two bits.
+        let mut lanes = [_mm512_setzero_si512(); CHUNKS * CHUNK_BITS as usize];
+        for (lanes, columns) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(&columns) {
             *lanes = transposed(columns);
-        }
-        if let Some(tails) = tails {
-            let tails = tails.as_chunks::<ENTRY_LANES>().0[half].as_chunks::<64>().0;
-            for (column, tails) in columns[4].iter_mut().zip(tails) {
-                *column = bits_of_bytes(_mm512_permutexvar_epi8(
-                    load_bytes(&REVERSED),
-                    load_bytes(tails),
-                ));
-            }
-            let bits = of_tails.len();
-            of_tails.copy_from_slice(&transposed(&columns[4])[..bits]);
         }
         let lanes = lanes.as_chunks::<{ CHUNK_BITS as usize }>().0;
         for (tables, lanes) in tables.0.iter_mut().zip(&lanes[..6]) {
@@ -127,17 +110,6 @@ static BYTES_OF_SIXTEEN: [u8; 64] = {
     let mut i = 0;
     while i < order.len() {
         order[i] = (((i % 16) ^ 7) * 4 + i / 16) as u8;
-        i += 1;
-    }
-    order
-};
-
-/// Reverses each eight bytes.
-static REVERSED: [u8; 64] = {
-    let mut order = [0; 64];
-    let mut i = 0;
-    while i < order.len() {
-        order[i] = (i ^ 7) as u8;
         i += 1;
     }
     order

@@ -12,7 +12,7 @@ pub enum Phase {
     Code,
     /// Pairs of quarter-boards become half-boards, and their keys are read.
     Lists,
-    /// Half-boards are sorted into buckets, and sifted for a task.
+    /// Half-boards are sorted into buckets, and filtered for a task.
     Buckets,
     /// Upper half-boards are gathered in blocks, and their tables are made.
     Blocks,

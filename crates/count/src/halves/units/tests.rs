@@ -1,20 +1,25 @@
 //! Every unit of the processor against the definition of each step.
 
-use super::*;
 use crate::halves::buckets::{Buckets, Sorter};
-use crate::halves::geometry::Code;
-use crate::halves::join::{Join, Lower, Terms, Upper};
+use crate::halves::code::view::View;
+use crate::halves::code::{CodeBits, view};
+use crate::halves::join::build::{ENTRY_LANES, LANES, Lanes, Tables};
+use crate::halves::join::open::Runs;
+use crate::halves::join::probe::{Chunks, Probe};
+use crate::halves::join::{BuildSide, Join, ProbeSide, Terms};
 use crate::halves::lists::Kept;
+use crate::halves::lists::records::Records;
+use crate::halves::measure::phases::Phases;
 use crate::halves::memory::Room;
-#[cfg(target_arch = "aarch64")]
-use crate::halves::neon::Neon;
-use crate::halves::phases::Phases;
-use crate::halves::portable::Portable;
+use crate::halves::quarters::{PADDING, Pair, Quarter};
+use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::sum::Sum;
-use crate::halves::unsorted::Unsorted;
-use crate::halves::view;
+use crate::halves::units::Unit;
+#[cfg(target_arch = "aarch64")]
+use crate::halves::units::neon::Neon;
+use crate::halves::units::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::halves::{avx2::Avx2, avx512::Avx512};
+use crate::halves::units::{avx2::Avx2, avx512::Avx512};
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 struct Random(u64);
@@ -66,23 +71,23 @@ fn joins_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let (upper, lower) = (items(LANES), items(len));
         let mut open = Lanes::NONE;
         open.add(len, len * 7);
-        let mut words = vec![Word::default(); len];
-        unit.words(&lower, &mut words);
-        assert!(words.iter().zip(&lower).all(|(word, item)| *word == Word::of(*item)));
+        let mut probes = vec![Probe::default(); len];
+        unit.to_probes(&lower, &mut probes);
+        assert!(probes.iter().zip(&lower).all(|(probe, item)| *probe == Probe::of(*item)));
         let block = upper.first_chunk().expect("it is a block");
-        unit.tabulate(chunks, block, None, &mut tables);
+        unit.tabulate(chunks, block, &mut tables);
         let expected = pairs_that_fit(&upper[len..len * 7], &lower);
         let all = [(open, 0..len / 3), (open, len / 2..len / 2), (open, len / 3..len)];
-        let fits = unit.join(chunks, &tables, &Runs::of(&all), &words);
+        let fits = unit.probe(chunks, &tables, &Runs::of(&all), &probes);
         assert_eq!(fits, expected, "{}, {len}", std::any::type_name::<U>());
-        let some = unit.join(chunks, &tables, &Runs::of(&all[..2]), &words);
+        let some = unit.probe(chunks, &tables, &Runs::of(&all[..2]), &probes);
         assert_eq!(some, pairs_that_fit(&upper[len..len * 7], &lower[..len / 3]));
         // Lanes of one half, of the other, and of both.
         for lanes in [0..len, 512 - len..512, 512..512 + len, LANES - len..LANES, 0..LANES] {
             let mut open = Lanes::NONE;
             open.add(lanes.start, lanes.end);
             let runs = Runs::of(&[(open, 0..len)]);
-            let found = unit.join(chunks, &tables, &runs, &words);
+            let found = unit.probe(chunks, &tables, &runs, &probes);
             let name = std::any::type_name::<U>();
             assert_eq!(found, pairs_that_fit(&upper[lanes.clone()], &lower), "{name}, {lanes:?}");
         }
@@ -99,17 +104,17 @@ fn every_unit_joins_like_the_definition() {
 }
 
 /// Counts are as large as they can be where no item has a bit.
-fn adds_up_words_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
-    const WORDS: usize = 5000;
+fn adds_up_probes_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
+    const PROBES: usize = 5000;
     let mut tables = Tables::new();
-    unit.tabulate(chunks, &[0; LANES], None, &mut tables);
-    let words = [Word::default(); WORDS];
+    unit.tabulate(chunks, &[0; LANES], &mut tables);
+    let probes = [Probe::default(); PROBES];
     for lanes in [0..LANES, 0..ENTRY_LANES, ENTRY_LANES..LANES, LANES - 1..LANES] {
         let mut open = Lanes::NONE;
         open.add(lanes.start, lanes.end);
-        for len in (0..10).chain([61, 62, 63, 64, WORDS]) {
+        for len in (0..10).chain([61, 62, 63, 64, PROBES]) {
             let runs = Runs::of(&[(open, 0..len)]);
-            let found = unit.join(chunks, &tables, &runs, &words);
+            let found = unit.probe(chunks, &tables, &runs, &probes);
             assert_eq!(found, (len * lanes.len()) as u64, "{}", std::any::type_name::<U>());
         }
     }
@@ -117,8 +122,8 @@ fn adds_up_words_that_fit_everything<U: Unit>(unit: U, chunks: Chunks) {
 }
 
 #[test]
-fn every_unit_adds_up_words_that_fit_everything() {
-    for_every_unit!(adds_up_words_that_fit_everything);
+fn every_unit_adds_up_probes_that_fit_everything() {
+    for_every_unit!(adds_up_probes_that_fit_everything);
 }
 
 #[test]
@@ -135,7 +140,7 @@ fn lanes_are_those_that_were_added() {
 }
 
 /// Adds the half-boards with these keys to a list.
-fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Unsorted) {
+fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Records) {
     // Quarters of which one has no diagonals: every pair is a half-board.
     let none = [0; 1 + PADDING];
     let padded = [keys, &[0; PADDING]].concat();
@@ -152,20 +157,17 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     let mut random = Random(0x404);
     let mut blocks_of_ties = 0;
     let codes = [(0, 0), (1, 0), (0, 1), (1, 2), (3, 3), (2, 7)];
-    let tails = [0, if chunks == Chunks::Seven { TAIL_BITS } else { 0 }];
     for (round, (low, high)) in (0..60).zip(codes.into_iter().cycle()) {
-        let tail = tails[round / 3 % 2];
-        let code = Code { low, high, tail };
+        let bits = CodeBits { low, high };
         // The code's diagonals are bits from 7 on, the low part's first; the items' from 20 on.
         let view = |low_at, high_at| {
             let low_part = (0..low).map(|i| (7 + i, view::CODE + low_at + i));
             let high_part = (0..high).map(|i| (7 + low + i, view::CODE + high_at + i));
-            let tail_part = (0..tail).map(|i| (50 + i, view::CODE + i));
-            let code = low_part.chain(high_part).chain(tail_part);
+            let code = low_part.chain(high_part);
             View::new(code.chain((0..20).map(|i| (20 + i, i))))
         };
-        let (above, below) = (view(tail, tail + low), view(tail + high, tail));
-        let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20 | ((1 << tail) - 1) << 50;
+        let (above, below) = (view(0, low), view(high, 0));
+        let used = ((1 << (low + high)) - 1) << 7 | 0xf_ffff << 20;
         let mut keys = |len: u64| -> Vec<u64> {
             (0..random.next() % len).map(|_| random.sparse() & used).collect()
         };
@@ -173,7 +175,7 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
         let ties = [1, 200, 2900][round % 3];
         let (upper, lower) = ([keys(2900), keys(ties)], [keys(300), keys(ties / 7 + 1)]);
         let list = |view: &View, keys: &[u64]| {
-            let mut list = Unsorted::new(ROOM);
+            let mut list = Records::new(ROOM);
             let (some, others) = keys.split_at(keys.len() / 3);
             for keys in [some, others] {
                 add(unit, view, keys, &mut list);
@@ -181,8 +183,8 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             list
         };
         let sort = |view: &View, keys: &[u64]| {
-            let mut buckets = Buckets::with_tails(code, ROOM);
-            let mut sorter = Sorter::new(code.bits());
+            let mut buckets = Buckets::new(bits.sum(), ROOM);
+            let mut sorter = Sorter::new(bits.sum());
             sorter.sort(&list(view, &[0; 7]), &mut buckets);
             sorter.sort(&list(view, keys), &mut buckets);
             buckets
@@ -196,11 +198,11 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             }
         }
         blocks_of_ties += u32::from(upper[1].len() >= 2 * LANES);
-        let upper = Upper { whole: sort(&above, &upper[0]), ties: list(&above, &upper[1]) };
-        let lower = Lower { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
+        let upper = BuildSide { whole: sort(&above, &upper[0]), ties: list(&above, &upper[1]) };
+        let lower = ProbeSide { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
         let room = Room { kept: Kept::All, whole: ROOM, ties: ROOM, shared: 0 };
-        let mut join = Join::new(unit, code, room);
-        let mut sorter = Sorter::new(code.bits());
+        let mut join = Join::new(unit, bits, room);
+        let mut sorter = Sorter::new(bits.sum());
         // Twice, so that what the first leaves behind is seen.
         for _ in 0..2 {
             let mut sum = Sum::default();
@@ -208,7 +210,7 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             let terms = Terms { chunks, shares };
             join.count(&upper, &lower, terms, &mut sum, &mut sorter, phases);
             let name = std::any::type_name::<U>();
-            assert_eq!(sum.get(), Some(expected), "{name}, {code:?}, {ties} ties");
+            assert_eq!(sum.get(), Some(expected), "{name}, {bits:?}, {ties} ties");
         }
     }
     assert!(blocks_of_ties > 0, "ties are never so many");
@@ -267,7 +269,7 @@ fn every_unit_leaves_out_what_is_closed() {
     for_every_unit!(leaves_out_what_is_closed);
 }
 
-fn sifts_like_the_definition<U: Unit>(unit: U, _: Chunks) {
+fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     const BITS: u32 = 3;
     const ROOM: usize = 700;
     let mut random = Random(0x606);
@@ -277,30 +279,30 @@ fn sifts_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     // Lists that end within a group and at its end, and buckets that are closed alone and with others.
     for len in (0..150).chain([ROOM]) {
         let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used()).collect();
-        let mut list = Unsorted::new(ROOM);
+        let mut list = Records::new(ROOM);
         add(unit, &view, &keys, &mut list);
         let merged = len as u32 % 3;
         let mut sorted = Buckets::new(BITS, len);
-        let mut sifted = Buckets::new(BITS - merged, ROOM);
+        let mut filtered = Buckets::new(BITS - merged, ROOM);
         Sorter::new(BITS).sort(&list, &mut sorted);
         // The limit is often an item's own value, which passes.
         let limit = keys.last().map_or(0, |key| view::item(*key));
-        let sieve = Sieve {
+        let filter = Filter {
             codes: len as u32 % (1 << BITS),
             bits: 1 << (len % 27),
             most: limit.max(1 << 31),
             keep: u32::MAX >> 5,
             merged,
         };
-        sifted.sift(unit, sorted.sorted(), sieve, &mut passed);
+        filtered.filter(unit, sorted.sorted(), filter, &mut passed);
         for code in 0..1 << (BITS - merged) {
             let of_code = code << merged..(code + 1) << merged;
-            let open = of_code.filter(|code| code & sieve.codes == 0);
+            let open = of_code.filter(|code| code & filter.codes == 0);
             let items = open.flat_map(|code| sorted.buckets(code..code + 1));
-            let through = items.filter(|item| **item <= sieve.most && **item & sieve.bits == 0);
-            let expected: Vec<u32> = through.map(|item| item & sieve.keep).collect();
+            let through = items.filter(|item| **item <= filter.most && **item & filter.bits == 0);
+            let expected: Vec<u32> = through.map(|item| item & filter.keep).collect();
             let name = std::any::type_name::<U>();
-            assert_eq!(sifted.buckets(code..code + 1), expected, "{name}, {len}, {code}");
+            assert_eq!(filtered.buckets(code..code + 1), expected, "{name}, {len}, {code}");
             all += expected.len();
         }
     }
@@ -308,8 +310,8 @@ fn sifts_like_the_definition<U: Unit>(unit: U, _: Chunks) {
 }
 
 #[test]
-fn every_unit_sifts_like_the_definition() {
-    for_every_unit!(sifts_like_the_definition);
+fn every_unit_filters_like_the_definition() {
+    for_every_unit!(filters_like_the_definition);
 }
 
 fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {

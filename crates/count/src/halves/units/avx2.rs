@@ -1,15 +1,17 @@
 //! AVX2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
 
-mod sift;
+mod filter;
 
 use std::arch::x86_64::*;
 
-use super::buckets::STEP;
-use super::open::{BOTH, Runs};
-use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, LANES, Quarter, Tables, Unit, lanes_of_tails};
-use super::view::{ByBytes, View};
-use super::word::{Chunks, WORD_BITS, Word};
+use crate::halves::buckets::STEP;
+use crate::halves::code::view::{ByBytes, View};
+use crate::halves::join::build::{ENTRY_LANES, LANES, Tables};
+use crate::halves::join::open::{BOTH, Runs};
+use crate::halves::join::probe::{Chunks, Probe};
+use crate::halves::quarters::Quarter;
+use crate::halves::shared::filter::{Filter, Passed};
+use crate::halves::units::Unit;
 
 /// The right to execute these instructions.
 #[derive(Clone, Copy)]
@@ -49,41 +51,35 @@ impl Unit for Avx2 {
 
     fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
         // SAFETY: there is a `self`, so that `new` found the instructions that `leave_out` enables.
-        unsafe { sift::leave_out(keys, closed) }
+        unsafe { filter::leave_out(keys, closed) }
     }
 
-    fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
-        unsafe { sift::sift(groups, sieve, passed, to) }
+    fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `filter` enables.
+        unsafe { filter::filter(groups, rule, passed, to) }
     }
 
     fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
-        unsafe { sift::ranks(places, step, passed, ranks) }
+        unsafe { filter::ranks(places, step, passed, ranks) }
     }
 
-    fn words(self, items: &[u32], words: &mut [Word]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `words` enables.
-        unsafe { self::words(items, words) }
+    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `to_probes` enables.
+        unsafe { to_probes(items, probes) }
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate(chunks, items, tails, tables) }
+        unsafe { tabulate(chunks, items, tables) }
     }
 
-    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
+    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `probe` enables.
         unsafe {
             match chunks {
-                Chunks::Six => join::<6>(tables, runs, words),
-                Chunks::Seven => join::<7>(tables, runs, words),
+                Chunks::Six => probe::<6>(tables, runs, probes),
+                Chunks::Seven => probe::<7>(tables, runs, probes),
             }
         }
     }
@@ -95,9 +91,9 @@ impl Unit for Avx2 {
 }
 
 #[target_feature(enable = "avx2")]
-fn words(items: &[u32], words: &mut [Word]) {
-    for (item, word) in items.iter().zip(words) {
-        *word = Word::of(*item);
+fn to_probes(items: &[u32], probes: &mut [Probe]) {
+    for (item, probe) in items.iter().zip(probes) {
+        *probe = Probe::of(*item);
     }
 }
 
@@ -210,13 +206,8 @@ fn pair_held<const VECTORS: usize>(
 
 /// Extracts each bit of 32 items at a time as a mask.
 #[target_feature(enable = "avx2")]
-fn tabulate(
-    chunks: Chunks,
-    items: &[u32; LANES],
-    tails: Option<&[u8; LANES]>,
-    tables: &mut Tables,
-) {
-    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; u32::BITS as usize];
     for (word, items) in items.as_chunks::<64>().0.iter().enumerate() {
         let (half, word) = (word * 64 / ENTRY_LANES, word % (ENTRY_LANES / 64));
         let (first, second) = (bytes_of(items, 0), bytes_of(items, 32));
@@ -230,9 +221,6 @@ fn tabulate(
                 second = _mm256_add_epi8(second, second);
             }
         }
-    }
-    if let Some(tails) = tails {
-        lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
     tables.fill(chunks, &lanes);
 }
@@ -259,20 +247,20 @@ fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
     ]
 }
 
-/// Looks up one word after the other, in both halves of the lanes if lanes of both are open.
+/// Looks up one probe after the other, in both halves of the lanes if lanes of both are open.
 ///
 /// Before bits are counted, carry-save additions reduce four vectors to a vector of fours, one of twos
 /// and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2")]
-fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let zero = _mm256_setzero_si256();
     let (mut ones, mut twos, mut fours) = (zero, zero, zero);
     for run in runs.with(BOTH) {
         let open = &runs.open(run).0;
         let open = [open_lanes(open, 0), open_lanes(open, 1)];
-        for &word in &words[run.words()] {
-            let [a, b] = look_up::<USED>(tables, 0, open[0], word);
-            let [c, d] = look_up::<USED>(tables, 1, open[1], word);
+        for &probe in &probes[run.probes()] {
+            let [a, b] = look_up::<USED>(tables, 0, open[0], probe);
+            let [c, d] = look_up::<USED>(tables, 1, open[1], probe);
             let (ones_1, twos_1) = carry_save(ones, a, b);
             let (ones_2, twos_2) = carry_save(ones_1, c, d);
             let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
@@ -283,8 +271,8 @@ fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 
     for half in 0..LANES / ENTRY_LANES {
         for run in runs.with(1 << half) {
             let open = open_lanes(&runs.open(run).0, half);
-            for &word in &words[run.words()] {
-                let [a, b] = look_up::<USED>(tables, half, open, word);
+            for &probe in &probes[run.probes()] {
+                let [a, b] = look_up::<USED>(tables, half, open, probe);
                 let (ones_1, twos_1) = carry_save(ones, a, b);
                 let fours_1 = _mm256_and_si256(twos, twos_1);
                 (ones, twos) = (ones_1, _mm256_xor_si256(twos, twos_1));
@@ -308,18 +296,18 @@ fn open_lanes(open: &[u64], half: usize) -> [__m256i; VECTORS] {
     [0, KEYS].map(|at| load(open, half * VECTORS * KEYS + at))
 }
 
-/// The open lanes of a half that fit a word.
+/// The open lanes of a half that fit a probe.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look_up<const USED: usize>(
     tables: &Tables,
     half: usize,
     open: [__m256i; VECTORS],
-    word: Word,
+    probe: Probe,
 ) -> [__m256i; VECTORS] {
     let mut fits = open;
     for chunk in 0..USED {
-        let entry = &tables.0[chunk][half].0[word.byte(chunk) / 8];
+        let entry = &tables.0[chunk][half].0[probe.byte(chunk) / 8];
         for (i, fits) in fits.iter_mut().enumerate() {
             *fits = _mm256_and_si256(*fits, load(entry, KEYS * i));
         }

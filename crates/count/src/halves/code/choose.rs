@@ -6,29 +6,16 @@
 //!   other boards                          one for each split, or up to 23 for a few that are much alike
 //! ```
 
-use std::ops::RangeInclusive;
-
 use board::halves::{HalvesPlan, Shares, Split};
 use board::{Tasks, full_mask};
 
-use super::cover::Conflicts;
-use super::geometry::{Code, Geometry, as_upper, diagonals, key};
-use super::lists::{Kept, Lists};
-use super::phases::{Phase, Phases};
-use super::unit::Unit;
-
-/// The smallest board whose tasks have codes of their own, by a sample. Tasks of smaller ones take about as
-/// long as such a sample, or less.
-pub(crate) const SAMPLED: u32 = 22;
-
-/// The number of pairs of half-boards of a sample. It takes a few hundredths of the time of a task, or less.
-fn sampled_pairs(n: u32) -> u64 {
-    match n {
-        0..=23 => 5_000,
-        24..=25 => 30_000,
-        _ => 100_000,
-    }
-}
+use crate::halves::by_size;
+use crate::halves::code::Code;
+use crate::halves::code::conflicts::Conflicts;
+use crate::halves::code::diagonals::{as_upper, diagonals, key};
+use crate::halves::lists::Lists;
+use crate::halves::measure::phases::{Phase, Phases};
+use crate::halves::units::Unit;
 
 /// The code of a split, for which its half-boards are sampled on a larger board.
 pub(crate) fn of_split<U: Unit>(
@@ -37,69 +24,56 @@ pub(crate) fn of_split<U: Unit>(
     split: Split,
     lists: &mut Lists,
     phases: &mut Phases,
-) -> Geometry {
-    if n < SAMPLED {
+) -> Code {
+    if !by_size::samples_splits(n) {
         return arranged(n, split, Conflicts::default());
     }
     let [upper, lower] = samples(unit, n, split, lists, phases);
-    let conflicts = Conflicts::sample(sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
-    let geometry = arranged(n, split, conflicts);
+    let conflicts =
+        Conflicts::sample(by_size::sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
+    let code = arranged(n, split, conflicts);
     phases.end(Phase::Code);
-    geometry
+    code
 }
 
 /// The code of the last split for which half-boards were sampled. It serves some of those that follow.
-///
-/// At N = 23 a sample takes a tenth of the time of a task, and neighbours in the plan mostly differ in two columns; a code for
-/// eight of them is hardly worse. On larger boards a sample takes too little of the time.
 #[derive(Default)]
-pub(crate) struct Nearby {
-    last: Option<(Split, Geometry)>,
+pub(crate) struct LastCode {
+    last: Option<(Split, Code)>,
     /// How many splits it serves at most from now on.
     left: u32,
 }
 
-impl Nearby {
-    /// The boards on which a code serves several splits.
-    const BOARDS: RangeInclusive<u32> = SAMPLED..=23;
-
-    /// The number of splits that a code serves.
-    const SPLITS: u32 = 8;
-
+impl LastCode {
     /// The number of columns in which they may differ from the one that was sampled.
     const COLUMNS: u32 = 4;
 
     /// The code for a split, by a sample if the last one does not serve it.
-    pub(crate) fn code(
-        &mut self,
-        n: u32,
-        split: Split,
-        sample: impl FnOnce() -> Geometry,
-    ) -> Geometry {
-        let may_serve = Nearby::BOARDS.contains(&n) && self.left > 0;
+    pub(crate) fn code(&mut self, n: u32, split: Split, sample: impl FnOnce() -> Code) -> Code {
         let is_alike = |last: &Split| {
             last.centre == split.centre
-                && (last.columns ^ split.columns).count_ones() <= Nearby::COLUMNS
+                && (last.columns ^ split.columns).count_ones() <= LastCode::COLUMNS
         };
         match &self.last {
-            Some((last, geometry)) if may_serve && is_alike(last) => {
+            Some((last, code)) if self.left > 0 && is_alike(last) => {
                 self.left -= 1;
-                *geometry
+                *code
             }
             _ => {
-                let geometry = sample();
-                *self = Nearby { last: Some((split, geometry)), left: Nearby::SPLITS - 1 };
-                geometry
+                let code = sample();
+                *self =
+                    LastCode { last: Some((split, code)), left: by_size::splits_of_a_code(n) - 1 };
+                code
             }
         }
     }
 }
 
 /// The diagonals of a split in an order that suits these conflicts.
-fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Geometry {
+fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Code {
     let mut diagonals = diagonals(n, split.centre, split.columns);
-    conflicts.order(&mut diagonals, Code::of(n).bits() as usize);
-    Geometry::new(n, &diagonals)
+    conflicts.order(&mut diagonals, by_size::code_bits(n).sum() as usize);
+    Code::new(n, &diagonals)
 }
 
 /// Samples of both lists of a split.
@@ -115,16 +89,11 @@ fn samples<U: Unit>(
     [upper, lists.sample(unit, split.others(n), shares.lower, phases)]
 }
 
-/// Whether all splits of a board have one code. Those of an odd board depend on the centre row's queen.
-pub(crate) fn is_common(n: u32, kept: Kept) -> bool {
-    kept == Kept::All && n.is_multiple_of(2)
-}
-
 /// The code of all splits of an even board, for which half-boards of some splits are sampled.
 ///
 /// The join takes 3% longer with it than with a code for each split (N = 18 to 22), but neither samples nor views
 /// are made for splits, and keys are read once for all of them.
-pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Geometry {
+pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     const SPLITS: u64 = 32;
     const PAIRS: u64 = 5_000;
     let plan = HalvesPlan::new(n).expect("the method counts this board");
@@ -152,7 +121,7 @@ pub(crate) fn of_neighbours<U: Unit>(
     columns: u32,
     lists: &mut Lists,
     phases: &mut Phases,
-) -> Geometry {
+) -> Code {
     const SPLITS: usize = 8;
     const PAIRS: u64 = 500;
     let left = full_mask(n / 2);
@@ -174,9 +143,9 @@ pub(crate) fn of_neighbours<U: Unit>(
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
     let others = full_mask(n) & !columns;
-    let geometry = Geometry::shared(n, columns | left, others | left, conflicts);
+    let code = Code::shared(n, columns | left, others | left, conflicts);
     phases.end(Phase::Code);
-    geometry
+    code
 }
 
 /// The diagonals of those half-boards that do not attack the square `centre` of the centre row, without the marks that keys have.
@@ -190,20 +159,21 @@ fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::portable::Portable;
-    use crate::halves::view::CODE;
+    use crate::halves::code::view::CODE;
+    use crate::halves::lists::Kept;
+    use crate::halves::units::portable::Portable;
 
     #[test]
     fn a_code_serves_eight_splits_with_the_same_centre_that_are_alike() {
-        let geometry = |n| Geometry::new(n, &diagonals(n, 1, 0b1_1110));
+        let code = |n| Code::new(n, &diagonals(n, 1, 0b1_1110));
         let samples = |n: u32, splits: &[(u32, u32)]| {
-            let mut nearby = Nearby::default();
+            let mut nearby = LastCode::default();
             let mut samples = 0;
             for &(centre, columns) in splits {
                 let split = Split { centre, columns, ..Split::default() };
                 nearby.code(n, split, || {
                     samples += 1;
-                    geometry(n)
+                    code(n)
                 });
             }
             samples
@@ -225,8 +195,8 @@ mod tests {
         n: u32,
         ordinal: u64,
         kept: Kept,
-        by_meetings: impl Fn(Split) -> Geometry,
-        sampled: impl Fn(Split, &mut Lists, &mut Phases) -> Geometry,
+        by_meetings: impl Fn(Split) -> Code,
+        sampled: impl Fn(Split, &mut Lists, &mut Phases) -> Code,
     ) -> [usize; 2] {
         let plan = HalvesPlan::new(n).expect("the size is in range");
         let mut tasks = Tasks::new();
@@ -237,8 +207,8 @@ mod tests {
         let lists_of_task = samples(Portable, n, split, &mut lists, phases);
         let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
         assert!(upper.len().min(lower.len()) > 500, "{} and {}", upper.len(), lower.len());
-        [by_meetings(split), sampled(split, &mut lists, phases)].map(|geometry| {
-            let (from, used) = (geometry.upper.from(), geometry.upper.used());
+        [by_meetings(split), sampled(split, &mut lists, phases)].map(|code| {
+            let (from, used) = (code.upper.from(), code.upper.used());
             let places = (CODE..u64::BITS).filter(|place| used >> place & 1 == 1);
             let code: Vec<u32> = places.map(|place| u32::from(from[place as usize])).collect();
             Conflicts::sample(20_000, &upper, &lower, |key| as_upper(n, key)).left(&code)
@@ -260,7 +230,7 @@ mod tests {
         let (n, left_of_centre) = (21, full_mask(21 / 2));
         let by_meetings = |split: Split| {
             let [upper, lower] = [split.columns, split.others(n)].map(|set| set | left_of_centre);
-            Geometry::shared(n, upper, lower, Conflicts::default())
+            Code::shared(n, upper, lower, Conflicts::default())
         };
         let [before, after] = left(n, 400_000, Kept::All, by_meetings, |split, lists, phases| {
             of_neighbours(Portable, n, split.columns, lists, phases)

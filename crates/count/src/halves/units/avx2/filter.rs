@@ -2,9 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::buckets::STEP;
-use super::super::sift::{Passed, Sieve};
 use super::{KEYS, PACK, load, store};
+use crate::halves::buckets::STEP;
+use crate::halves::shared::filter::{Filter, Passed};
 
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
@@ -28,10 +28,10 @@ pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
+pub(super) fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
     const ITEMS: usize = 8;
     let same = |word: u32| _mm256_set1_epi32(word as i32);
-    let (most, bits, keep) = (same(sieve.most), same(sieve.bits), same(sieve.keep));
+    let (most, bits, keep) = (same(rule.most), same(rule.bits), same(rule.keep));
     let Passed { through, before } = passed;
     assert!(groups.len() * STEP <= to.len(), "room for all and a group");
     let mut len = 0;

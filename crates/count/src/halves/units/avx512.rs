@@ -1,7 +1,7 @@
 //! AVX-512 with VBMI, BITALG, VPOPCNTDQ and GFNI: the method in vectors of 64 bytes, for x86-64 processors
 //! since Ice Lake (2019) and Zen 4 (2022).
 //!
-//! Looking a word of six chunks up in 1,024 lanes takes twelve loads, six operations of three operands, two
+//! Looking a probe of six chunks up in 1,024 lanes takes twelve loads, six operations of three operands, two
 //! counts of bits and two additions: 9 to 11 cycles.
 
 mod tables;
@@ -11,13 +11,15 @@ use std::arch::x86_64::*;
 
 use self::tables::{ACROSS, load_bytes};
 use super::avx2::{prefetch, prefetch_starts};
-use super::buckets::STEP;
-use super::open::{BOTH, Runs};
-use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Table, Tables, Unit};
-use super::view::View;
-use super::word::{CHUNKS, Chunks, Word};
 use crate::avx512::is_available;
+use crate::halves::buckets::STEP;
+use crate::halves::code::view::View;
+use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
+use crate::halves::join::open::{BOTH, Runs};
+use crate::halves::join::probe::{CHUNKS, Chunks, Probe};
+use crate::halves::quarters::Quarter;
+use crate::halves::shared::filter::{Filter, Passed};
+use crate::halves::units::Unit;
 
 /// The right to execute these instructions.
 #[derive(Clone, Copy)]
@@ -61,9 +63,9 @@ impl Unit for Avx512 {
         unsafe { leave_out(keys, closed) }
     }
 
-    fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
-        unsafe { sift(groups, sieve, passed, to) }
+    fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `filter` enables.
+        unsafe { filter(groups, rule, passed, to) }
     }
 
     fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
@@ -71,28 +73,22 @@ impl Unit for Avx512 {
         unsafe { self::ranks(places, step, passed, ranks) }
     }
 
-    fn words(self, items: &[u32], words: &mut [Word]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `words` enables.
-        unsafe { self::words(items, words) }
+    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `to_probes` enables.
+        unsafe { to_probes(items, probes) }
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tables::tabulate(chunks, items, tails, tables) }
+        unsafe { tables::tabulate(chunks, items, tables) }
     }
 
-    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
+    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `probe` enables.
         unsafe {
             match chunks {
-                Chunks::Six => join::<6>(tables, runs, words),
-                Chunks::Seven => join::<7>(tables, runs, words),
+                Chunks::Six => probe::<6>(tables, runs, probes),
+                Chunks::Seven => probe::<7>(tables, runs, probes),
             }
         }
     }
@@ -206,7 +202,7 @@ fn read_batch(keys: &mut [u64; BATCH], reader: &Reader) {
     let bytes = reader.from.as_chunks().0;
     let from: [__m512i; 8] =
         std::array::from_fn(|i| _mm512_set1_epi64(i64::from_le_bytes(bytes[i])));
-    // Word `i` of a vector's has byte `i` of each record.
+    // Probe `i` of a vector's has byte `i` of each record.
     let mut batch = [[0; 8]; BATCH / KEYS];
     for (i, bytes) in batch.iter_mut().enumerate() {
         let some = load_keys(keys, KEYS * i);
@@ -243,10 +239,10 @@ fn leave_out(keys: &mut [u64], closed: u64) -> usize {
 }
 
 #[target_feature(enable = "avx512f,popcnt")]
-fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
-    let most = _mm512_set1_epi32(sieve.most as i32);
-    let bits = _mm512_set1_epi32(sieve.bits as i32);
-    let keep = _mm512_set1_epi32(sieve.keep as i32);
+fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
+    let most = _mm512_set1_epi32(rule.most as i32);
+    let bits = _mm512_set1_epi32(rule.bits as i32);
+    let keep = _mm512_set1_epi32(rule.keep as i32);
     let Passed { through, before } = passed;
     assert!(groups.len() * STEP <= to.len(), "room for all and a group");
     let mut len = 0;
@@ -271,9 +267,9 @@ fn ranks(places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
 }
 
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn words(items: &[u32], words: &mut [Word]) {
-    for (item, word) in items.iter().zip(words) {
-        *word = Word::of(*item);
+fn to_probes(items: &[u32], probes: &mut [Probe]) {
+    for (item, probe) in items.iter().zip(probes) {
+        *probe = Probe::of(*item);
     }
 }
 
@@ -291,29 +287,29 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     sum + u64::from(_mm512_mask_testn_epi32_mask(there, item, some).count_ones())
 }
 
-/// Looks up one word after the other, in both halves of the lanes if lanes of both are open.
+/// Looks up one probe after the other, in both halves of the lanes if lanes of both are open.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let zero = _mm512_setzero_si512();
     let (mut first, mut second) = (zero, zero);
     for run in runs.with(BOTH) {
         let open = &runs.open(run).0;
         let open = [load_keys(open, 0), load_keys(open, KEYS)];
-        for &word in &words[run.words()] {
-            first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open[0], word));
-            second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open[1], word));
+        for &probe in &probes[run.probes()] {
+            first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open[0], probe));
+            second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open[1], probe));
         }
     }
     for run in runs.with(1) {
         let open = load_keys(&runs.open(run).0, 0);
-        for &word in &words[run.words()] {
-            first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open, word));
+        for &probe in &probes[run.probes()] {
+            first = _mm512_add_epi64(first, fits::<USED, 0>(tables, open, probe));
         }
     }
     for run in runs.with(1 << 1) {
         let open = load_keys(&runs.open(run).0, KEYS);
-        for &word in &words[run.words()] {
-            second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open, word));
+        for &probe in &probes[run.probes()] {
+            second = _mm512_add_epi64(second, fits::<USED, 1>(tables, open, probe));
         }
     }
     _mm512_reduce_add_epi64(_mm512_add_epi64(first, second)) as u64
@@ -322,41 +318,41 @@ fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 
 /// The number of vectors of a block's lanes.
 const HALVES: usize = LANES / ENTRY_LANES;
 
-/// The numbers of open lanes of a half that fit a word.
+/// The numbers of open lanes of a half that fit a probe.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 fn fits<const USED: usize, const HALF: usize>(
     tables: &Tables,
     open: __m512i,
-    word: Word,
+    probe: Probe,
 ) -> __m512i {
-    let fits = and(open, entry::<0, HALF>(tables, word), entry::<1, HALF>(tables, word));
-    let fits = and(fits, entry::<2, HALF>(tables, word), entry::<3, HALF>(tables, word));
-    let fits = and(fits, entry::<4, HALF>(tables, word), entry::<5, HALF>(tables, word));
+    let fits = and(open, entry::<0, HALF>(tables, probe), entry::<1, HALF>(tables, probe));
+    let fits = and(fits, entry::<2, HALF>(tables, probe), entry::<3, HALF>(tables, probe));
+    let fits = and(fits, entry::<4, HALF>(tables, probe), entry::<5, HALF>(tables, probe));
     if USED == 6 {
         return _mm512_popcnt_epi64(fits);
     }
-    _mm512_popcnt_epi64(_mm512_and_si512(fits, entry::<6, HALF>(tables, word)))
+    _mm512_popcnt_epi64(_mm512_and_si512(fits, entry::<6, HALF>(tables, probe)))
 }
 
-/// The lanes of a half whose items have none of the bits of a chunk of `word`.
+/// The lanes of a half whose items have none of the bits of a chunk of `probe`.
 ///
 /// The compiler would make the load a part of the operation of three operands. With such an address that is split into
 /// two micro-operations again, and processors of Intel do fewer of them in a cycle than of loads.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn entry<const CHUNK: usize, const HALF: usize>(tables: &Tables, word: Word) -> __m512i {
-    const { assert!(size_of::<Entry>() == 8 * 8, "a byte of a word is eight times a chunk") };
+fn entry<const CHUNK: usize, const HALF: usize>(tables: &Tables, probe: Probe) -> __m512i {
+    const { assert!(size_of::<Entry>() == 8 * 8, "a byte of a probe is eight times a chunk") };
     const { assert!(CHUNK < CHUNKS && HALF < HALVES, "there is such a table") };
     let entry;
-    // SAFETY: a byte of a word is eight times a chunk, and a table has an entry of 64 bytes for each value of
+    // SAFETY: a byte of a probe is eight times a chunk, and a table has an entry of 64 bytes for each value of
     // a chunk. So the address is that of an entry, which is aligned like the tables.
     unsafe {
         asm!(
             "vmovdqa64 {entry}, [{tables} + 8 * {byte} + {table}]",
             entry = lateout(zmm_reg) entry,
             tables = in(reg) tables,
-            byte = in(reg) word.byte(CHUNK),
+            byte = in(reg) probe.byte(CHUNK),
             table = const (CHUNK * HALVES + HALF) * size_of::<Table>(),
             options(pure, readonly, nostack, preserves_flags)
         );

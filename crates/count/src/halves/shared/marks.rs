@@ -13,14 +13,6 @@
 //! diagonals and the distance are enough. Of a lower half-board the diagonals are enough for all squares but the first,
 //! for which its item has a mark.
 
-use board::halves::SHARED_LISTS_MAX_N;
-
-/// Whether tasks of a board of size `n` share lists. Lists of a larger board would take too much memory, and
-/// its keys have no room for marks.
-pub(crate) fn shares_lists(n: u32) -> bool {
-    n % 2 == 1 && n <= SHARED_LISTS_MAX_N
-}
-
 /// Which bits of the keys are marks that records have.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Marks {

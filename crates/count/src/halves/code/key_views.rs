@@ -6,9 +6,10 @@
 
 use board::halves::Split;
 
-use super::cover::Conflicts;
-use super::geometry::{as_upper, diagonals, in_other_half};
-use super::view::{ByBytes, CODE, View};
+use crate::halves::code::CodeBits;
+use crate::halves::code::conflicts::Conflicts;
+use crate::halves::code::diagonals::{as_upper, diagonals, in_other_half};
+use crate::halves::code::view::{ByBytes, CODE, View};
 
 /// The tables by which the keys of upper and of lower half-boards become records: for each byte of a key the bits of
 /// the record. A record has the number of a bucket in its upper 32 bits, and an item in the lower ones; a pair fits if
@@ -17,15 +18,6 @@ pub type KeyViews = [Box<[[u64; 256]; 8]>; 2];
 
 /// The keys of some upper and of some lower half-boards of one split.
 pub type SampledKeys = [Vec<u64>; 2];
-
-/// The numbers of bits of a code, of which those of the low part are the most important diagonals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodeBits {
-    /// The bits of the low part.
-    pub low: u32,
-    /// The bits of the high part.
-    pub high: u32,
-}
 
 /// Views for `splits` of a board of size `n` (4 to 29), with a code that suits the `samples`.
 ///

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use board::halves::Window;
 
-use super::quarters::Place;
+use crate::halves::quarters::Place;
 
 /// All pairs of an upper and a lower quarter with numbers in these ranges.
 pub(crate) struct Rectangle {

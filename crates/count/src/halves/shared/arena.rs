@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::buckets::{STEP, Sorted};
+use crate::halves::buckets::{STEP, Sorted};
 
 /// Sorted lists of half-boards, by the columns of their queens.
-pub(crate) struct Shelf {
+pub(crate) struct Arena {
     /// The places of the items of each list, which are in the order in which they were added.
     lists: HashMap<u32, List>,
     /// The starts of the buckets of one list after the other.
@@ -31,10 +31,10 @@ struct List {
 /// A list is too long for the room there is.
 pub(crate) struct TooLong;
 
-impl Shelf {
+impl Arena {
     /// No lists, with room for `room` half-boards.
-    pub(crate) fn new(room: usize) -> Shelf {
-        Shelf {
+    pub(crate) fn new(room: usize) -> Arena {
+        Arena {
             lists: HashMap::new(),
             starts: Vec::new(),
             starts_len: 0,
@@ -82,42 +82,42 @@ impl Shelf {
 mod tests {
     use super::*;
     use crate::halves::buckets::{Buckets, Sorter};
-    use crate::halves::unsorted::Unsorted;
+    use crate::halves::lists::records::Records;
 
     const BITS: u32 = 2;
 
-    fn list(records: &[(u64, u64)]) -> Buckets {
-        let mut unsorted = Unsorted::new(records.len());
-        unsorted.add_records(records.iter().map(|(code, item)| code << 32 | item));
-        let mut sorted = Buckets::new(BITS, records.len());
-        Sorter::new(BITS).sort(&unsorted, &mut sorted);
+    fn list(half_boards: &[(u64, u64)]) -> Buckets {
+        let mut records = Records::new(half_boards.len());
+        records.add_records(half_boards.iter().map(|(code, item)| code << 32 | item));
+        let mut sorted = Buckets::new(BITS, half_boards.len());
+        Sorter::new(BITS).sort(&records, &mut sorted);
         sorted
     }
 
-    fn items(shelf: &Shelf, columns: u32) -> Option<Vec<(u32, u32)>> {
-        let list = shelf.get(columns)?;
+    fn items(arena: &Arena, columns: u32) -> Option<Vec<(u32, u32)>> {
+        let list = arena.get(columns)?;
         let bucket = |code| list.places(code..code + 1).map(move |place| (code, list.items[place]));
         Some((0..list.numbers()).flat_map(bucket).collect())
     }
 
     #[test]
     fn lists_stay_until_there_is_no_room_left() {
-        let mut shelf = Shelf::new(5);
-        let add = |shelf: &mut Shelf, columns, records: &[(u64, u64)]| {
-            shelf.add(columns, list(records).sorted()).is_ok()
+        let mut arena = Arena::new(5);
+        let add = |arena: &mut Arena, columns, records: &[(u64, u64)]| {
+            arena.add(columns, list(records).sorted()).is_ok()
         };
-        assert!(add(&mut shelf, 7, &[(3, 30), (0, 1), (3, 31)]));
-        assert!(add(&mut shelf, 9, &[(1, 12), (0, 2)]));
-        assert_eq!(items(&shelf, 7), Some(vec![(0, 1), (3, 30), (3, 31)]));
-        assert_eq!(items(&shelf, 9), Some(vec![(0, 2), (1, 12)]));
-        assert!(add(&mut shelf, 8, &[(2, 5)]));
-        assert_eq!((items(&shelf, 7), items(&shelf, 9)), (None, None));
-        assert_eq!(items(&shelf, 8), Some(vec![(2, 5)]));
-        assert!(!add(&mut shelf, 1, &[(0, 0); 6]), "there is no room for six");
-        assert_eq!((items(&shelf, 8), items(&shelf, 1)), (Some(vec![(2, 5)]), None));
-        shelf.clear();
-        assert_eq!(items(&shelf, 8), None);
-        assert!(add(&mut shelf, 8, &[]));
-        assert_eq!(items(&shelf, 8), Some(vec![]));
+        assert!(add(&mut arena, 7, &[(3, 30), (0, 1), (3, 31)]));
+        assert!(add(&mut arena, 9, &[(1, 12), (0, 2)]));
+        assert_eq!(items(&arena, 7), Some(vec![(0, 1), (3, 30), (3, 31)]));
+        assert_eq!(items(&arena, 9), Some(vec![(0, 2), (1, 12)]));
+        assert!(add(&mut arena, 8, &[(2, 5)]));
+        assert_eq!((items(&arena, 7), items(&arena, 9)), (None, None));
+        assert_eq!(items(&arena, 8), Some(vec![(2, 5)]));
+        assert!(!add(&mut arena, 1, &[(0, 0); 6]), "there is no room for six");
+        assert_eq!((items(&arena, 8), items(&arena, 1)), (Some(vec![(2, 5)]), None));
+        arena.clear();
+        assert_eq!(items(&arena, 8), None);
+        assert!(add(&mut arena, 8, &[]));
+        assert_eq!(items(&arena, 8), Some(vec![]));
     }
 }

@@ -1,4 +1,4 @@
-//! Items of lower half-boards as they are looked up.
+//! Probes: items of the probe side as they are looked up.
 
 /// The number of bits of an item that one look-up takes.
 pub(crate) const CHUNK_BITS: u32 = 5;
@@ -11,43 +11,33 @@ pub(crate) const CHUNKS: usize = u32::BITS.div_ceil(CHUNK_BITS) as usize;
 pub(crate) enum Chunks {
     /// For items of up to 30 bits.
     Six,
-    /// For all items, and for tails.
+    /// For all items.
     Seven,
 }
 
 impl Chunks {
-    /// The fewest chunks that hold this many bits, at most [`WORD_BITS`].
+    /// The fewest chunks that hold this many bits, at most 32.
     pub(crate) fn of_bits(bits: u32) -> Chunks {
-        assert!(bits as usize <= WORD_BITS, "{bits} bits of an item and its tail");
+        assert!(bits <= u32::BITS, "{bits} bits of an item");
         if bits <= 6 * CHUNK_BITS { Chunks::Six } else { Chunks::Seven }
     }
 }
 
-/// The bits of all chunks.
-pub(crate) const WORD_BITS: usize = CHUNKS * CHUNK_BITS as usize;
-
 /// An item as places in tables: byte `i` is eight times chunk `i` of the item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Word(u64);
+pub(crate) struct Probe(u64);
 
-impl Word {
-    /// The word of an item.
+impl Probe {
+    /// The probe of an item.
     #[inline(always)]
-    pub(crate) fn of(item: u32) -> Word {
+    pub(crate) fn of(item: u32) -> Probe {
         let item = u64::from(item);
         let chunk = |i: usize| {
             let chunk = item >> (CHUNK_BITS as usize * i) & ((1 << CHUNK_BITS) - 1);
             chunk << (8 * i + 3)
         };
-        Word(chunk(0) | chunk(1) | chunk(2) | chunk(3) | chunk(4) | chunk(5) | chunk(6))
-    }
-
-    /// The word with this tail, of at most [`TAIL_BITS`](super::geometry::TAIL_BITS) bits, above the item.
-    #[inline(always)]
-    pub(crate) fn with_tail(self, tail: u32) -> Word {
-        const PLACE: u32 = 8 * (u32::BITS / CHUNK_BITS) + 3 + u32::BITS % CHUNK_BITS;
-        Word(self.0 | u64::from(tail) << PLACE)
+        Probe(chunk(0) | chunk(1) | chunk(2) | chunk(3) | chunk(4) | chunk(5) | chunk(6))
     }
 
     /// Eight times chunk `i` of the item, at most 248.
@@ -60,18 +50,12 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::geometry::TAIL_BITS;
 
     #[test]
     fn each_byte_is_eight_times_a_chunk() {
         for item in [0, 1, 0x1f, 0x20, 0xdead_beef, u32::MAX] {
-            let chunks = (0..CHUNKS).map(|i| (Word::of(item).byte(i) as u64 / 8) << (5 * i));
+            let chunks = (0..CHUNKS).map(|i| (Probe::of(item).byte(i) as u64 / 8) << (5 * i));
             assert_eq!(chunks.sum::<u64>(), u64::from(item));
-            for tail in 0..1 << TAIL_BITS {
-                let word = Word::of(item).with_tail(tail);
-                let chunks = (0..CHUNKS).map(|i| (word.byte(i) as u64 / 8) << (5 * i));
-                assert_eq!(chunks.sum::<u64>(), u64::from(item) | u64::from(tail) << 32);
-            }
         }
     }
 }

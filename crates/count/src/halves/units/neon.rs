@@ -6,13 +6,15 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::buckets::STEP;
-use super::open::Runs;
-use super::portable::Portable;
-use super::sift::{Passed, Sieve};
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Tables, Unit, lanes_of_tails};
-use super::view::{ByBytes, View};
-use super::word::{Chunks, WORD_BITS, Word};
+use crate::halves::buckets::STEP;
+use crate::halves::code::view::{ByBytes, View};
+use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Tables};
+use crate::halves::join::open::Runs;
+use crate::halves::join::probe::{Chunks, Probe};
+use crate::halves::quarters::Quarter;
+use crate::halves::shared::filter::{Filter, Passed};
+use crate::halves::units::Unit;
+use crate::halves::units::portable::Portable;
 use crate::neon::{self, Chosen, packed};
 
 /// The right to execute these instructions.
@@ -41,32 +43,26 @@ impl Unit for Neon {
         Portable.read(keys, reader);
     }
 
-    fn sift(self, groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `sift` enables.
-        unsafe { sift(groups, sieve, passed, to) }
+    fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `filter` enables.
+        unsafe { filter(groups, rule, passed, to) }
     }
 
-    fn words(self, items: &[u32], words: &mut [Word]) {
-        Portable.words(items, words);
+    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
+        Portable.to_probes(items, probes);
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
         // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate(chunks, items, tails, tables) }
+        unsafe { tabulate(chunks, items, tables) }
     }
 
-    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `join` enables.
+    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+        // SAFETY: there is a `self`, so that `new` found the instructions that `probe` enables.
         unsafe {
             match chunks {
-                Chunks::Six => join::<6>(tables, runs, words),
-                Chunks::Seven => join::<7>(tables, runs, words),
+                Chunks::Six => probe::<6>(tables, runs, probes),
+                Chunks::Seven => probe::<7>(tables, runs, probes),
             }
         }
     }
@@ -79,23 +75,23 @@ impl Unit for Neon {
 /// The number of vectors of half of a block's lanes.
 const VECTORS: usize = ENTRY_LANES / 128;
 
-/// The most words whose lanes are added up in 16 bits: each adds at most the bits of two bytes of each vector.
-const MOST_WORDS: usize = u16::MAX as usize / (2 * 8 * VECTORS);
+/// The most probes whose lanes are added up in 16 bits: each adds at most the bits of two bytes of each vector.
+const MOST_PROBES: usize = u16::MAX as usize / (2 * 8 * VECTORS);
 
-/// Looks up one word after the other, in one half of the lanes after the other.
+/// Looks up one probe after the other, in one half of the lanes after the other.
 ///
 /// The processor counts the bits of bytes by one instruction, so that carry-save additions would cost more
 /// than they save.
 #[target_feature(enable = "neon")]
-fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let mut all = vdupq_n_u64(0);
     for half in 0..LANES / ENTRY_LANES {
         for run in runs.with_half(half) {
             let open = load(&runs.open(run).0.as_chunks().0[half]);
-            for words in words[run.words()].chunks(MOST_WORDS) {
+            for probes in probes[run.probes()].chunks(MOST_PROBES) {
                 let mut some = vdupq_n_u16(0);
-                for &word in words {
-                    some = vpadalq_u8(some, bits(look_up::<USED>(tables, half, open, word)));
+                for &probe in probes {
+                    some = vpadalq_u8(some, bits(look_up::<USED>(tables, half, open, probe)));
                 }
                 all = vpadalq_u32(all, vpaddlq_u16(some));
             }
@@ -104,18 +100,18 @@ fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 
     vaddvq_u64(all)
 }
 
-/// The open lanes of a half that fit a word.
+/// The open lanes of a half that fit a probe.
 #[inline]
 #[target_feature(enable = "neon")]
 fn look_up<const USED: usize>(
     tables: &Tables,
     half: usize,
     open: [uint64x2_t; VECTORS],
-    word: Word,
+    probe: Probe,
 ) -> [uint64x2_t; VECTORS] {
     let mut fits = open;
     for chunk in 0..USED {
-        let entry = load(&tables.0[chunk][half].0[word.byte(chunk) / 8]);
+        let entry = load(&tables.0[chunk][half].0[probe.byte(chunk) / 8]);
         for (fits, entry) in fits.iter_mut().zip(entry) {
             *fits = vandq_u64(*fits, entry);
         }
@@ -139,21 +135,13 @@ const SQUARE: usize = 32;
 
 /// Exchanges rows and columns of the items' bits, of four squares at a time.
 #[target_feature(enable = "neon")]
-fn tabulate(
-    chunks: Chunks,
-    items: &[u32; LANES],
-    tails: Option<&[u8; LANES]>,
-    tables: &mut Tables,
-) {
-    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
+    let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; u32::BITS as usize];
     for (i, items) in items.as_chunks::<ITEMS>().0.iter().enumerate() {
         let (half, place) = (i / VECTORS, i % VECTORS);
         for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
             store(&mut lanes[half].as_chunks_mut().0[place], column);
         }
-    }
-    if let Some(tails) = tails {
-        lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
     }
     tables.fill(chunks, &lanes);
 }
@@ -191,9 +179,9 @@ fn exchange<const SIZE: i32>(squares: &mut [uint32x4_t; SQUARE], mask: u32) {
 
 /// Lets through vectors of items, one after the other.
 #[target_feature(enable = "neon")]
-fn sift(groups: &[[u32; STEP]], sieve: Sieve, passed: &mut Passed, to: &mut [u32]) {
-    let (bits, keep) = (vdupq_n_u32(sieve.bits), vdupq_n_u32(sieve.keep));
-    let most = vdupq_n_u32(sieve.most);
+fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
+    let (bits, keep) = (vdupq_n_u32(rule.bits), vdupq_n_u32(rule.keep));
+    let most = vdupq_n_u32(rule.most);
     let Passed { through, before } = passed;
     let mut len = 0;
     for ((items, through), before) in groups.iter().zip(&mut *through).zip(&mut *before) {

@@ -1,4 +1,4 @@
-//! Sifts sorted lists: of a list that several tasks share, one task takes a part.
+//! Filters sorted lists: of a list that several tasks share, one task takes a part.
 //!
 //! ```text
 //!   buckets  of the shared list    0         1    2             3
@@ -13,12 +13,12 @@
 
 use std::ops::Range;
 
-use super::buckets::{Buckets, STEP, Sorted};
-use super::unit::Unit;
+use crate::halves::buckets::{Buckets, STEP, Sorted};
+use crate::halves::units::Unit;
 
 /// Which half-boards of a sorted list are let through, and which bits of their items are kept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sieve {
+pub(crate) struct Filter {
     /// Half-boards of a bucket whose number has one of these bits are left out.
     pub(crate) codes: u32,
     /// Half-boards whose item has one of these bits are left out.
@@ -82,26 +82,26 @@ impl Passed {
 }
 
 impl Buckets {
-    /// Replaces the contents by what a sieve lets through of `from`; there is room for all of it.
-    pub(crate) fn sift<U: Unit>(
+    /// Replaces the contents by what a filter lets through of `from`; there is room for all of it.
+    pub(crate) fn filter<U: Unit>(
         &mut self,
         unit: U,
         from: Sorted<'_>,
-        sieve: Sieve,
+        filter: Filter,
         passed: &mut Passed,
     ) {
         passed.start(from.len());
         // Neighbouring buckets are closed together if only higher bits of their numbers decide.
-        let neighbours = sieve.codes & sieve.codes.wrapping_neg();
+        let neighbours = filter.codes & filter.codes.wrapping_neg();
         if neighbours > 0 {
             for first in (0..from.numbers()).step_by(neighbours as usize) {
-                if first & sieve.codes != 0 {
+                if first & filter.codes != 0 {
                     passed.close(from.places(first..first + neighbours));
                 }
             }
         }
-        unit.sift(from.groups(), sieve, passed, self.items_mut());
-        unit.ranks(from.starts, 1 << sieve.merged, passed, self.starts_mut());
+        unit.filter(from.groups(), filter, passed, self.items_mut());
+        unit.ranks(from.starts, 1 << filter.merged, passed, self.starts_mut());
     }
 }
 

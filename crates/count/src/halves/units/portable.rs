@@ -2,10 +2,12 @@
 
 use std::hint::black_box;
 
-use super::open::Runs;
-use super::unit::{ENTRY_LANES, Entry, LANES, Quarter, Table, Tables, Unit, lanes_of_tails};
-use super::view::{ByBytes, View};
-use super::word::{Chunks, WORD_BITS, Word};
+use crate::halves::code::view::{ByBytes, View};
+use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
+use crate::halves::join::open::Runs;
+use crate::halves::join::probe::{Chunks, Probe};
+use crate::halves::quarters::Quarter;
+use crate::halves::units::Unit;
 
 /// Plain Rust.
 #[derive(Clone, Copy)]
@@ -48,36 +50,27 @@ impl Unit for Portable {
         keys.iter_mut().for_each(|key| *key = reader.read(*key));
     }
 
-    fn words(self, items: &[u32], words: &mut [Word]) {
-        for (item, word) in items.iter().zip(words) {
-            *word = Word::of(*item);
+    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
+        for (item, probe) in items.iter().zip(probes) {
+            *probe = Probe::of(*item);
         }
     }
 
-    fn tabulate(
-        self,
-        chunks: Chunks,
-        items: &[u32; LANES],
-        tails: Option<&[u8; LANES]>,
-        tables: &mut Tables,
-    ) {
-        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; WORD_BITS];
+    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
+        let mut lanes = [[[0; ENTRY_LANES / 64]; LANES / ENTRY_LANES]; u32::BITS as usize];
         for (pair, items) in items.as_chunks::<128>().0.iter().enumerate() {
             let (half, word) = (pair * 128 / ENTRY_LANES, pair * 2 % (ENTRY_LANES / 64));
             for (lanes, column) in lanes.iter_mut().zip(transposed(items)) {
                 lanes[half][word..word + 2].copy_from_slice(&column);
             }
         }
-        if let Some(tails) = tails {
-            lanes[u32::BITS as usize..].copy_from_slice(&lanes_of_tails(tails));
-        }
         tables.fill(chunks, &lanes);
     }
 
-    fn join(self, chunks: Chunks, tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
         match chunks {
-            Chunks::Six => join::<6>(tables, runs, words),
-            Chunks::Seven => join::<7>(tables, runs, words),
+            Chunks::Six => probe::<6>(tables, runs, probes),
+            Chunks::Seven => probe::<7>(tables, runs, probes),
         }
     }
 
@@ -153,25 +146,25 @@ fn exchange<const SIZE: usize>(squares: &mut [Pair; 32], lower: u64) {
     }
 }
 
-/// Looks up one word after the other, in one half of the lanes after the other.
-fn join<const USED: usize>(tables: &Tables, runs: &Runs, words: &[Word]) -> u64 {
+/// Looks up one probe after the other, in one half of the lanes after the other.
+fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let mut counter = Counter::default();
     for half in 0..LANES / ENTRY_LANES {
         let tables: [&Table; USED] = std::array::from_fn(|i| &tables.0[i][half]);
         for run in runs.with_half(half) {
             let open = &runs.open(run).0.as_chunks().0[half];
-            for words in words[run.words()].chunks(2 * MOST_SUMS) {
-                counter.add(open, tables, words);
+            for probes in probes[run.probes()].chunks(2 * MOST_SUMS) {
+                counter.add(open, tables, probes);
             }
         }
     }
     counter.sum()
 }
 
-/// The open lanes that have none of the bits of a word.
+/// The open lanes that have none of the bits of a probe.
 #[inline(always)]
-fn look_up<const USED: usize>(open: &Entry, tables: [&Table; USED], word: Word) -> Entry {
-    let entries: [&Entry; USED] = std::array::from_fn(|i| &tables[i].0[word.byte(i) / 8]);
+fn look_up<const USED: usize>(open: &Entry, tables: [&Table; USED], probe: Probe) -> Entry {
+    let entries: [&Entry; USED] = std::array::from_fn(|i| &tables[i].0[probe.byte(i) / 8]);
     std::array::from_fn(|i| entries.iter().fold(open[i], |lanes, entry| lanes & entry[i]))
 }
 
@@ -194,10 +187,10 @@ struct Counter {
 const MOST_SUMS: usize = u8::MAX as usize / 8;
 
 impl Counter {
-    /// Looks these words up, at most two times [`MOST_SUMS`].
+    /// Looks these probes up, at most two times [`MOST_SUMS`].
     #[inline(always)]
-    fn add<const USED: usize>(&mut self, open: &Entry, tables: [&Table; USED], words: &[Word]) {
-        let (twos, rest) = words.as_chunks();
+    fn add<const USED: usize>(&mut self, open: &Entry, tables: [&Table; USED], probes: &[Probe]) {
+        let (twos, rest) = probes.as_chunks();
         let mut bytes = Pair::default();
         for [a, b] in twos {
             let fours_1 = self.add_entry(look_up(open, tables, *a));
@@ -207,8 +200,8 @@ impl Counter {
             // Without checks, because these would be made for each word.
             bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));
         }
-        if let [word] = rest {
-            let fours_1 = self.add_entry(look_up(open, tables, *word));
+        if let [probe] = rest {
+            let fours_1 = self.add_entry(look_up(open, tables, *probe));
             let eights: Pair = each(|i| self.fours[i] & fours_1[i]);
             self.fours = each(|i| self.fours[i] ^ fours_1[i]);
             bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));

@@ -1,10 +1,11 @@
 //! Half-boards as they are listed, before they are sorted.
 
-use super::unit::{PADDING, Pair, Unit};
+use crate::halves::quarters::{PADDING, Pair};
+use crate::halves::units::Unit;
 
 /// A list that grows at its end: first the records of half-boards, then the keys of those that were added last.
 #[derive(Default)]
-pub(crate) struct Unsorted {
+pub(crate) struct Records {
     /// The first `len` are in use.
     records: Vec<u64>,
     len: usize,
@@ -14,10 +15,10 @@ pub(crate) struct Unsorted {
     room: usize,
 }
 
-impl Unsorted {
+impl Records {
     /// An empty list with room for `room` half-boards.
-    pub(crate) fn new(room: usize) -> Unsorted {
-        Unsorted { records: vec![0; room], len: 0, settled: 0, room }
+    pub(crate) fn new(room: usize) -> Records {
+        Records { records: vec![0; room], len: 0, settled: 0, room }
     }
 
     /// Starts a new list.
@@ -59,18 +60,18 @@ impl Unsorted {
     }
 
     /// The records of the settled half-boards.
-    pub(crate) fn records(&self) -> &[u64] {
+    pub(crate) fn as_slice(&self) -> &[u64] {
         &self.records[..self.settled]
     }
 
     /// The number of settled half-boards.
     pub(crate) fn len(&self) -> usize {
-        self.records().len()
+        self.as_slice().len()
     }
 }
 
 #[cfg(test)]
-impl Unsorted {
+impl Records {
     /// Adds half-boards with these records.
     pub(crate) fn add_records(&mut self, records: impl Iterator<Item = u64>) {
         self.records.truncate(self.len);

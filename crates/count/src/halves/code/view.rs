@@ -48,8 +48,8 @@ pub(crate) fn item(record: u64) -> u32 {
     record as u32
 }
 
-/// The code of a record.
-pub(crate) fn code(record: u64) -> u32 {
+/// The number of the bucket of a record.
+pub(crate) fn bucket(record: u64) -> u32 {
     (record >> CODE) as u32
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   high parts of the lanes   0110 0110 0111 0111      bits that all have: 011.
 //!                                                      bits that vary:     ...1
-//!   high parts of the words   0000, 1000               all lanes are open
+//!   high parts of the probes  0000, 1000               all lanes are open
 //!                             0001, 1001               the first two are
 //! ```
 //!
@@ -13,26 +13,26 @@
 
 use std::ops::Range;
 
-use super::buckets::Buckets;
-use super::unit::{ENTRY_LANES, Entry, Lanes};
+use crate::halves::buckets::Buckets;
+use crate::halves::join::build::{ENTRY_LANES, Entry, Lanes};
 
 /// The most bits of a high part.
 pub(crate) const MOST_HIGH_BITS: usize = 13;
 
-/// Some neighbouring words to which the same lanes of a block are open.
+/// Some neighbouring probes to which the same lanes of a block are open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     /// The number of the open lanes.
     open: u32,
-    /// The places of the words.
+    /// The places of the probes.
     start: u32,
     end: u32,
 }
 
 impl Run {
-    /// The places of its words.
+    /// The places of its probes.
     #[inline(always)]
-    pub(crate) fn words(&self) -> Range<usize> {
+    pub(crate) fn probes(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
@@ -60,7 +60,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// No runs of words whose high parts have so many bits.
+    /// No runs of probes whose high parts have so many bits.
     pub(crate) fn new(high_bits: u32) -> Runs {
         assert!(high_bits as usize <= MOST_HIGH_BITS, "a high part of {high_bits} bits");
         let sets = 1 << high_bits;
@@ -98,17 +98,17 @@ impl Runs {
         &self.open[run.open as usize]
     }
 
-    /// Notes which lanes have which high parts: each of `parts` with its first lane, of `len` lanes.
-    pub(crate) fn note(&mut self, parts: &[(u32, usize)], len: usize) {
-        self.common = parts.iter().fold(u32::MAX, |common, (high, _)| common & high);
-        self.any = parts.iter().fold(0, |any, (high, _)| any | high);
+    /// Notes which lanes have which high parts: each of `highs` with its first lane, of `len` lanes.
+    pub(crate) fn note(&mut self, highs: &[(u32, usize)], len: usize) {
+        self.common = highs.iter().fold(u32::MAX, |common, (high, _)| common & high);
+        self.any = highs.iter().fold(0, |any, (high, _)| any | high);
         let mut filled = Lanes::NONE;
         filled.add(0, len);
         self.set(0, filled);
         let varying = self.any & !self.common;
         let mut having = [Lanes::NONE; MOST_HIGH_BITS];
-        let ends = parts[1..].iter().map(|&(_, start)| start).chain([len]);
-        for (&(high, start), end) in parts.iter().zip(ends) {
+        let ends = highs[1..].iter().map(|&(_, start)| start).chain([len]);
+        for (&(high, start), end) in highs.iter().zip(ends) {
             let mut bits = high & varying;
             while bits != 0 {
                 having[bits.trailing_zeros() as usize].add(start, end);
@@ -131,12 +131,12 @@ impl Runs {
         self.open[set as usize] = open;
     }
 
-    /// Replaces the runs by those of all lower halves of a low part, of which the first is word 0.
-    pub(crate) fn find(&mut self, lower: &Buckets, low: u32) {
+    /// Replaces the runs by those of all lower halves of a low part, of which the first is probe 0.
+    pub(crate) fn find(&mut self, side: &Buckets, low: u32) {
         let Runs { open, halves, runs, any, common, .. } = self;
         let high_bits = open.len().trailing_zeros();
         let codes = 1 << high_bits;
-        let starts = &lower.starts_without_tails()[(low * codes) as usize..][..=codes as usize];
+        let starts = &side.sorted().starts[(low * codes) as usize..][..=codes as usize];
         // Neighbours differ in bits that no lane has.
         let neighbours = 1 << any.trailing_zeros().min(high_bits);
         let free = !*common & (codes - neighbours);
@@ -147,7 +147,7 @@ impl Runs {
             let set = high & varying;
             let (start, end) = (starts[high as usize], starts[(high + neighbours) as usize]);
             let halves = usize::from(halves[set as usize]) & BOTH;
-            // The run is always written, and the end moves only if it has a word: no branch. No start is less than the
+            // The run is always written, and the end moves only if it has a probe: no branch. No start is less than the
             // first one; checking that would take time.
             let place = |at: u32| at.wrapping_sub(starts[0]);
             runs[halves][len[halves]] = Run { open: set, start: place(start), end: place(end) };
@@ -172,19 +172,19 @@ pub(crate) fn next_subset(set: u32, all: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::halves::buckets::Sorter;
-    use crate::halves::geometry::Code;
-    use crate::halves::unit::LANES;
-    use crate::halves::unsorted::Unsorted;
+    use crate::halves::code::CodeBits;
+    use crate::halves::join::build::LANES;
+    use crate::halves::lists::records::Records;
 
     impl Runs {
-        /// These lanes are open to these words.
+        /// These lanes are open to these probes.
         pub(crate) fn of(found: &[(Lanes, Range<usize>)]) -> Runs {
             let bits = found.len().next_power_of_two().trailing_zeros();
             let mut runs = Runs::new(bits);
-            for (number, (open, words)) in found.iter().enumerate() {
+            for (number, (open, probes)) in found.iter().enumerate() {
                 runs.set(number as u32, *open);
                 let halves = usize::from(runs.halves[number]);
-                let (start, end) = (words.start as u32, words.end as u32);
+                let (start, end) = (probes.start as u32, probes.end as u32);
                 runs.runs[halves][runs.len[halves]] = Run { open: number as u32, start, end };
                 runs.len[halves] += 1;
             }
@@ -193,25 +193,25 @@ mod tests {
     }
 
     /// Lower halves of all numbers of which a bit of `some` is 1, and these numbers in order.
-    fn lower(code: Code, some: u64) -> (Buckets, Vec<u32>) {
+    fn lower(bits: CodeBits, some: u64) -> (Buckets, Vec<u32>) {
         let codes: Vec<u32> =
-            (0..1 << code.bits()).filter(|code| some >> (code % 61) & 1 == 1).collect();
-        let mut unsorted = Unsorted::new(codes.len());
-        unsorted.add_records(codes.iter().map(|code| u64::from(*code) << 32));
-        let mut sorted = Buckets::by_code(code, unsorted.len());
-        Sorter::new(code.bits()).sort(&unsorted, &mut sorted);
+            (0..1 << bits.sum()).filter(|code| some >> (code % 61) & 1 == 1).collect();
+        let mut records = Records::new(codes.len());
+        records.add_records(codes.iter().map(|code| u64::from(*code) << 32));
+        let mut sorted = Buckets::new(bits.sum(), records.len());
+        Sorter::new(bits.sum()).sort(&records, &mut sorted);
         (sorted, codes)
     }
 
     #[test]
-    fn lanes_are_open_to_words_without_a_bit_of_their_high_parts() {
+    fn lanes_are_open_to_probes_without_a_bit_of_their_high_parts() {
         let mut closed = 0;
-        for (high_bits, tail) in [(0, 0), (1, 0), (3, 0), (5, 0), (4, 2)] {
+        for high_bits in [0, 1, 3, 5] {
             let mut runs = Runs::new(high_bits);
             for (round, some) in
                 [u64::MAX, 0x1234_5678_9abc_def0, 0, 1 << 7 | 1].into_iter().enumerate()
             {
-                let (buckets, codes) = lower(Code { low: 2, high: high_bits, tail }, some);
+                let (buckets, codes) = lower(CodeBits { low: 2, high: high_bits }, some);
                 for first in 0..1_u32 << high_bits {
                     // A block of a few neighbouring high parts, some of which are left out.
                     let highs = (first..1 << high_bits).step_by(1 + round).take(5).enumerate();
@@ -220,22 +220,19 @@ mod tests {
                     runs.note(&parts, len);
                     for low in 0..4 {
                         runs.find(&buckets, low);
-                        let words: Vec<u32> = codes
-                            .iter()
-                            .copied()
-                            .filter(|code| code >> (high_bits + tail) == low)
-                            .collect();
-                        let mut open = vec![Lanes::NONE; words.len()];
+                        let probes: Vec<u32> =
+                            codes.iter().copied().filter(|code| code >> high_bits == low).collect();
+                        let mut open = vec![Lanes::NONE; probes.len()];
                         for halves in 1..=BOTH {
                             for run in runs.with(halves) {
-                                for word in run.words() {
-                                    assert_eq!(open[word], Lanes::NONE, "a word is in one run");
-                                    open[word] = *runs.open(run);
+                                for probe in run.probes() {
+                                    assert_eq!(open[probe], Lanes::NONE, "a probe is in one run");
+                                    open[probe] = *runs.open(run);
                                 }
                             }
                         }
-                        for (word, open) in words.iter().zip(&open) {
-                            let high = word >> tail & ((1 << high_bits) - 1);
+                        for (probe, open) in probes.iter().zip(&open) {
+                            let high = probe & ((1 << high_bits) - 1);
                             for lane in 0..LANES {
                                 let part = parts.iter().rev().find(|part| part.1 <= lane);
                                 let expected =
@@ -260,12 +257,12 @@ mod tests {
         };
         let runs =
             Runs::of(&[(lanes(0, 512), 0..1), (lanes(512, 513), 1..3), (lanes(511, 513), 3..4)]);
-        let words = |halves: OpenHalves| {
+        let probes = |halves: OpenHalves| {
             let [run] = runs.with(halves) else { panic!("there is one of each") };
-            run.words()
+            run.probes()
         };
-        assert_eq!([words(1), words(2), words(3)], [0..1, 1..3, 3..4]);
-        let of_second: Vec<_> = runs.with_half(1).map(Run::words).collect();
+        assert_eq!([probes(1), probes(2), probes(3)], [0..1, 1..3, 3..4]);
+        let of_second: Vec<_> = runs.with_half(1).map(Run::probes).collect();
         assert_eq!(of_second, [1..3, 3..4]);
     }
 }
