@@ -421,9 +421,7 @@ impl Job {
 
     /// Thread time that what is not accepted takes `workers`: sessions, and their threads.
     pub(crate) fn busy_us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
-        let lent = self.lent().map(|(range, _)| range);
-        let free = self.pool.iter().chain(self.suspected.iter());
-        self.costs.busy_us_left(free.chain(lent), workers)
+        self.costs.busy_us_left(self.free_tasks() + self.lent_tasks, workers)
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {
