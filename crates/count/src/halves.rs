@@ -53,11 +53,12 @@ use board::halves::Split;
 pub use self::by_size::most_quarters;
 pub use self::code::CodeBits;
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
+use self::measure::Gauges;
 pub(crate) use self::measure::draws::Draws;
 pub use self::measure::phases::Phase;
-use self::measure::phases::Phases;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
+use self::reference::Reference;
 use self::sum::Sum;
 use self::task::TaskCounter;
 #[cfg(target_arch = "x86_64")]
@@ -76,25 +77,38 @@ use crate::{Backend, CountError};
 /// made anew when the centre row's queen changes.
 pub(crate) struct Halves {
     n: u32,
-    engine: Engine,
+    tasks: Box<dyn CountTasks>,
 }
 
-enum Engine {
-    Reference,
-    Portable(TaskCounter<Portable>),
-    #[cfg(target_arch = "aarch64")]
-    Neon(TaskCounter<Neon>),
-    #[cfg(target_arch = "x86_64")]
-    Avx2(TaskCounter<Avx2>),
-    #[cfg(target_arch = "x86_64")]
-    Avx512(TaskCounter<Avx512>),
+/// Counts tasks of one board, in the instructions of one backend.
+trait CountTasks: Send + Sync {
+    /// Adds the shares of the boards of one task to `sum`.
+    fn count(&mut self, split: Split, sum: &mut Sum);
+
+    /// What is measured; the reference measures nothing.
+    fn gauges(&mut self) -> Option<&mut Gauges>;
 }
 
 impl Halves {
     /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at least; the
     /// reference takes what its lists take. `None` if the processor lacks the backend.
     pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
-        Some(Halves { n, engine: Engine::new(backend, n, Room::within(memory, n))? })
+        let room = Room::within(memory, n);
+        let tasks: Box<dyn CountTasks> = match backend {
+            Backend::Reference => Box::new(Reference { n }),
+            Backend::Portable => Box::new(TaskCounter::new(Portable, n, room)),
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon => Box::new(TaskCounter::new(Neon::new()?, n, room)),
+            #[cfg(not(target_arch = "aarch64"))]
+            Backend::Neon => return None,
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2 => Box::new(TaskCounter::new(Avx2::new()?, n, room)),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512 => Box::new(TaskCounter::new(Avx512::new()?, n, room)),
+            #[cfg(not(target_arch = "x86_64"))]
+            Backend::Avx2 | Backend::Avx512 => return None,
+        };
+        Some(Halves { n, tasks })
     }
 
     /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task of this
@@ -103,69 +117,13 @@ impl Halves {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {
             let split = Split::unpack(self.n, tasks.get(index).0).expect("each is a task");
-            self.engine.count(self.n, split, &mut sum);
+            self.tasks.count(split, &mut sum);
         }
         sum.get().ok_or(CountError::Overflow)
     }
-}
 
-impl Halves {
-    /// The time of each phase; the reference has none.
-    pub(crate) fn phases(&mut self) -> Option<&mut Phases> {
-        self.gauges().map(|(phases, _)| phases)
-    }
-
-    /// Which blocks are joined; the reference has none.
-    pub(crate) fn draws(&mut self) -> Option<&mut Draws> {
-        self.gauges().map(|(_, draws)| draws)
-    }
-
-    fn gauges(&mut self) -> Option<(&mut Phases, &mut Draws)> {
-        match &mut self.engine {
-            Engine::Reference => None,
-            Engine::Portable(tasks) => Some(tasks.gauges()),
-            #[cfg(target_arch = "aarch64")]
-            Engine::Neon(tasks) => Some(tasks.gauges()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(tasks) => Some(tasks.gauges()),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512(tasks) => Some(tasks.gauges()),
-        }
-    }
-}
-
-impl Engine {
-    /// `None` if the processor lacks the backend.
-    fn new(backend: Backend, n: u32, room: Room) -> Option<Engine> {
-        match backend {
-            Backend::Reference => Some(Engine::Reference),
-            Backend::Portable => Some(Engine::Portable(TaskCounter::new(Portable, n, room))),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon => Neon::new().map(|unit| Engine::Neon(TaskCounter::new(unit, n, room))),
-            #[cfg(not(target_arch = "aarch64"))]
-            Backend::Neon => None,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => Avx2::new().map(|unit| Engine::Avx2(TaskCounter::new(unit, n, room))),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => {
-                Avx512::new().map(|unit| Engine::Avx512(TaskCounter::new(unit, n, room)))
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            Backend::Avx2 | Backend::Avx512 => None,
-        }
-    }
-
-    /// Adds the shares of one task's boards to `sum`.
-    fn count(&mut self, n: u32, split: Split, sum: &mut Sum) {
-        match self {
-            Engine::Reference => sum.add(reference::completions(n, split)),
-            Engine::Portable(tasks) => tasks.count(split, sum),
-            #[cfg(target_arch = "aarch64")]
-            Engine::Neon(tasks) => tasks.count(split, sum),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(tasks) => tasks.count(split, sum),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Avx512(tasks) => tasks.count(split, sum),
-        }
+    /// What is measured, but for the reference.
+    pub(crate) fn gauges(&mut self) -> Option<&mut Gauges> {
+        self.tasks.gauges()
     }
 }

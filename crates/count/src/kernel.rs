@@ -105,7 +105,7 @@ enum Work {
     /// Searches the inner rows.
     Ring(Engine, Ring),
     /// Joins upper and lower half-boards.
-    Halves(Box<Halves>),
+    Halves(Halves),
     /// Searches the rows below the first ones, of problems that are not the total.
     FirstRows(FirstRows),
     /// Searches the boards of splits.
@@ -179,9 +179,9 @@ impl Kernel {
     /// Starts to measure where the time goes, which makes counting some hundredths slower.
     pub fn start_phases(&mut self) {
         if let Work::Halves(halves) = &mut self.work
-            && let Some(phases) = halves.phases()
+            && let Some(gauges) = halves.gauges()
         {
-            phases.start();
+            gauges.phases.start();
         }
     }
 
@@ -189,7 +189,7 @@ impl Kernel {
     /// included. Only the method `halves` has phases, and not by the reference.
     pub fn phases(&mut self) -> Option<[(Phase, Duration); Phase::ALL.len()]> {
         match &mut self.work {
-            Work::Halves(halves) => halves.phases()?.times(),
+            Work::Halves(halves) => halves.gauges()?.phases.times(),
             Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
     }
@@ -377,7 +377,7 @@ impl Work {
                 let (columns, most_rows) = Ring::size(n, width);
                 Work::Ring(Engine::new(backend, columns, most_rows)?, Ring::new(n, width))
             }
-            TaskKind::Split => Work::Halves(Box::new(Halves::new(memory, backend, n)?)),
+            TaskKind::Split => Work::Halves(Halves::new(memory, backend, n)?),
             TaskKind::FirstRows { rows } => {
                 Work::FirstRows(FirstRows::new(backend, problem, rows)?)
             }

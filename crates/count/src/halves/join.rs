@@ -37,32 +37,23 @@ use crate::halves::join::build::{Block, Tables};
 use crate::halves::join::open::{Runs, next_subset};
 use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::lists::records::Records;
+use crate::halves::measure::Gauges;
 use crate::halves::measure::draws::{Drawn, Draws};
-use crate::halves::measure::phases::{Phase, Phases};
-use crate::halves::memory::Room;
-use crate::halves::sum::Sum;
+use crate::halves::measure::phases::Phase;
 use crate::halves::units::Unit;
 
 /// The half-boards whose blocks are tabulated: the upper ones.
 pub(crate) struct BuildSide {
     pub(crate) whole: Buckets,
     pub(crate) ties: Records,
+    /// The ties, if they are joined in blocks.
+    pub(crate) sorted_ties: Buckets,
 }
 
 /// The half-boards that are looked up: the lower ones.
 pub(crate) struct ProbeSide {
     pub(crate) whole: Buckets,
     pub(crate) ties: Buckets,
-}
-
-/// How the pairs of two lists are counted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// How many chunks their items have.
-    pub(crate) chunks: Chunks,
-    /// The share of a pair of an upper half of kind `i` and a lower one of kind `j` is `shares[i][j]`, where 0 is a whole
-    /// one and 1 a tie.
-    pub(crate) shares: [[u64; 2]; 2],
 }
 
 /// The room to join two lists of half-boards.
@@ -78,18 +69,32 @@ pub(crate) struct Join<U: Unit> {
     /// The probes of one low part: those of whole half-boards, then those of ties.
     probes: [Vec<Probe>; 2],
     runs: Runs,
-    /// Tied upper halves, if they are many.
-    ties: Buckets,
-    /// The blocks that are joined.
-    pub(crate) draws: Draws,
 }
 
 /// So many tied upper halves, or more, are joined in blocks. With fewer, most lanes would be empty.
 const MANY_TIES: usize = 300;
 
+impl BuildSide {
+    /// Whether there is no half-board.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.whole.len() + self.ties.len() == 0
+    }
+
+    fn has_many_ties(&self) -> bool {
+        self.ties.len() >= MANY_TIES
+    }
+
+    /// Sorts the ties, if they are joined in blocks.
+    pub(crate) fn sort_ties(&mut self, sorter: &mut Sorter) {
+        if self.has_many_ties() {
+            sorter.sort(&self.ties, &mut self.sorted_ties);
+        }
+    }
+}
+
 impl<U: Unit> Join<U> {
-    /// Room to join lists of half-boards with this code, with upper lists of the size of `room`.
-    pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Join<U> {
+    /// Room to join lists of half-boards with a code of so many bits.
+    pub(crate) fn new(unit: U, bits: CodeBits) -> Join<U> {
         Join {
             unit,
             bits,
@@ -99,43 +104,31 @@ impl<U: Unit> Join<U> {
             tables: Tables::new(),
             probes: Default::default(),
             runs: Runs::new(bits.high),
-            ties: Buckets::new(bits.sum(), room.ties),
-            draws: Draws::ALL,
         }
     }
 
-    /// Adds the shares of all pairs that fit to `sum`. A kind's sum must be less than 2^64.
+    /// The numbers of pairs that fit: `fits[upper is a tie][lower is a tie]`. They are estimates, if not all blocks
+    /// are drawn.
     pub(crate) fn count(
         &mut self,
         build: &BuildSide,
         probe: &ProbeSide,
-        terms: Terms,
-        sum: &mut Sum,
-        sorter: &mut Sorter,
-        phases: &mut Phases,
-    ) {
-        self.chunks = terms.chunks;
-        let whole = self.in_blocks(&build.whole, probe, phases);
-        let ties = if build.ties.len() >= MANY_TIES {
-            let mut sorted = std::mem::replace(&mut self.ties, Buckets::new(0, 0));
-            sorter.sort(&build.ties, &mut sorted);
-            let fits = self.in_blocks(&sorted, probe, phases);
-            self.ties = sorted;
-            fits
+        chunks: Chunks,
+        gauges: &mut Gauges,
+    ) -> [[u64; 2]; 2] {
+        self.chunks = chunks;
+        let whole = self.in_blocks(&build.whole, probe, gauges);
+        let ties = if build.has_many_ties() {
+            self.in_blocks(&build.sorted_ties, probe, gauges)
         } else {
             self.one_by_one(&build.ties, probe)
         };
-        phases.end(Phase::Ties);
-        for (fits, shares) in [whole, ties].into_iter().zip(terms.shares) {
-            for (fits, share) in fits.into_iter().zip(shares) {
-                sum.add(fits * share);
-            }
-        }
+        gauges.phases.end(Phase::Ties);
+        [whole, ties]
     }
 
-    /// The numbers of pairs that fit, with whole lower halves and with ties; estimates of them, if not all blocks
-    /// are drawn.
-    fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, phases: &mut Phases) -> [u64; 2] {
+    /// The numbers of pairs that fit, with whole lower halves and with ties.
+    fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, gauges: &mut Gauges) -> [u64; 2] {
         let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let starts = build.sorted().starts;
         let start_of = |number: u32| starts[number as usize] as usize;
@@ -155,40 +148,40 @@ impl<U: Unit> Join<U> {
                     let mut places = start_of(first + start)..start_of(first + end);
                     while !places.is_empty() {
                         let end = places.end.min(places.start + self.block.room());
-                        self.stream(build, places.start..end, high);
+                        self.stream(build, places.start..end, high, &mut gauges.draws);
                         places.start = end;
                         if self.block.room() == 0 {
-                            self.end_block(low, probe, &mut fits, phases);
+                            self.end_block(low, probe, &mut fits, gauges);
                         }
                     }
                 }
             }
             if self.block.len > 0 {
-                self.end_block(low, probe, &mut fits, phases);
+                self.end_block(low, probe, &mut fits, gauges);
             }
         }
-        fits.map(|fits| fits * self.draws.every())
+        fits.map(|fits| fits * gauges.draws.every())
     }
 
     /// Fills lanes of the block with the upper halves at these places, for which there is room, if the block is drawn.
-    fn stream(&mut self, build: &Buckets, places: Range<usize>, high: u32) {
+    fn stream(&mut self, build: &Buckets, places: Range<usize>, high: u32, draws: &mut Draws) {
         if self.block.len == 0 {
-            self.draws.begin();
+            draws.begin();
         }
-        match self.draws.block() {
+        match draws.block() {
             Drawn::Yes | Drawn::WarmsUp => self.block.fill(build, places, high),
             Drawn::No => self.block.len += places.len(),
         }
     }
 
     /// Joins the block, if it is drawn, and empties it.
-    fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], phases: &mut Phases) {
-        match self.draws.block() {
-            Drawn::Yes => self.join_block(low, probe, fits, phases),
-            Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2], phases),
+    fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], gauges: &mut Gauges) {
+        match gauges.draws.block() {
+            Drawn::Yes => self.join_block(low, probe, fits, gauges),
+            Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2], gauges),
             Drawn::No => self.block.empty(),
         }
-        self.draws.end();
+        gauges.draws.end();
     }
 
     /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that fit to
@@ -198,11 +191,11 @@ impl<U: Unit> Join<U> {
         low: u32,
         probe: &ProbeSide,
         fits: &mut [u64; 2],
-        phases: &mut Phases,
+        gauges: &mut Gauges,
     ) {
         let items = self.block.items.first_chunk().expect("a block has more room");
         self.unit.tabulate(self.chunks, items, &mut self.tables);
-        phases.end(Phase::Blocks);
+        gauges.phases.end(Phase::Blocks);
         self.runs.note(&self.block.highs, self.block.len);
         self.block.empty();
         let sides = [&probe.whole, &probe.ties];
@@ -212,7 +205,7 @@ impl<U: Unit> Join<U> {
                 *fits += self.unit.probe(self.chunks, &self.tables, &self.runs, probes);
             }
         }
-        phases.end(Phase::Join);
+        gauges.phases.end(Phase::Join);
     }
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.

@@ -17,7 +17,7 @@ use board::halves::{Slice, Window};
 
 use crate::halves::by_size;
 use crate::halves::code::Code;
-use crate::halves::code::view::View;
+use crate::halves::code::view::{Reader, View};
 use crate::halves::lists::choices::Ranked;
 use crate::halves::lists::records::Records;
 use crate::halves::lists::rectangles::{Rectangle, Rectangles};
@@ -107,20 +107,6 @@ pub(crate) struct Wanted {
     pub(crate) view: View,
 }
 
-/// What is left of a list that is made in parts.
-#[derive(Clone, Copy)]
-pub(crate) enum Rest {
-    /// The half-boards from this choice of columns for the upper quarter on.
-    From(usize),
-    /// The list is complete.
-    Nothing,
-}
-
-impl Rest {
-    /// The whole list.
-    pub(crate) const ALL: Rest = Rest::From(0);
-}
-
 impl Lists {
     /// Tables for lists of half-boards that do not attack the square `centre` of the centre row, a bit or 0,
     /// with numbers by the columns `looked_at`. For an odd board and no square the keys have
@@ -158,10 +144,15 @@ impl Lists {
         assert_eq!(self.kept, Kept::All, "quarters that are placed anew are not read");
         let (upper, lower) = (unit.reader(&code.upper), unit.reader(&code.lower));
         for placed in &mut self.placed {
-            placed.upper.quarters.read(unit, &upper, &lower);
-            placed.lower.quarters.read(unit, &upper, &lower);
+            placed.upper.quarters.read(&upper, &lower);
+            placed.lower.quarters.read(&upper, &lower);
         }
         self.code = Some(code);
+    }
+
+    /// The centre row's square, a bit or 0.
+    pub(crate) fn centre(&self) -> u32 {
+        self.centre
     }
 
     /// How the keys of all quarters were read, if they were.
@@ -236,7 +227,8 @@ impl Lists {
         sample
     }
 
-    /// Lists the part `rest` of what is `wanted`, as far as there is room, and returns what is left.
+    /// Lists what is `wanted` from the choice `from` of columns for the upper quarter on, as far as there is room.
+    /// Returns the choice from which on half-boards are left, if any are.
     ///
     /// # Panics
     ///
@@ -245,18 +237,15 @@ impl Lists {
         &mut self,
         unit: U,
         wanted: Wanted,
-        rest: Rest,
+        from: usize,
         whole: &mut Records,
         ties: &mut Records,
         phases: &mut Phases,
-    ) -> Rest {
+    ) -> Option<usize> {
         whole.clear();
         ties.clear();
         let Wanted { half: side, set, window, slice, closed, view } = wanted;
         let reader = self.code.is_none().then(|| unit.reader(&view));
-        let Rest::From(start) = rest else {
-            return Rest::Nothing;
-        };
         let place = self.place(set);
         phases.end(Phase::Quarters);
         let Lists { placed, choices, sliced, looked_at, .. } = self;
@@ -273,11 +262,11 @@ impl Lists {
         let at_a_time = by_size::choices_at_a_time(self.n);
         let mut batch = Batch::new(at_a_time);
         // The first choice whose half-boards are not settled.
-        let mut first = start;
-        for from in (start..choices.len()).step_by(at_a_time) {
-            let end = choices.len().min(from + at_a_time);
+        let mut first = from;
+        for start in (from..choices.len()).step_by(at_a_time) {
+            let end = choices.len().min(start + at_a_time);
             batch.clear();
-            for &choice in &choices[from..end] {
+            for &choice in &choices[start..end] {
                 let (above, below) = columns.split(choice);
                 if rectangles.may_hold((above.set & *looked_at).count_ones()) {
                     let (above, below) = (upper.numbering.of(above), lower.numbering.of(below));
@@ -297,16 +286,13 @@ impl Lists {
             ties.pair(unit, &batch.ties);
             if whole.keys().len() >= CHUNK || ties.keys().len() >= CHUNK {
                 if !settle(unit, closed, reader.as_ref(), whole, ties) {
-                    return Rest::From(first);
+                    return Some(first);
                 }
                 first = end;
             }
         }
-        if settle(unit, closed, reader.as_ref(), whole, ties) {
-            Rest::Nothing
-        } else {
-            Rest::From(first)
-        }
+        let fits = settle(unit, closed, reader.as_ref(), whole, ties);
+        (!fits).then_some(first)
     }
 }
 
@@ -372,7 +358,7 @@ fn settle<U: Unit>(
         if !fits {
             list.keep(0);
         } else if let Some(reader) = reader {
-            unit.read(list.keys(), reader);
+            reader.read(list.keys());
         }
         list.settle();
     }

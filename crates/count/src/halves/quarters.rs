@@ -26,6 +26,7 @@ use std::ops::Range;
 use board::{Prefix, full_mask};
 
 use crate::halves::code::diagonals::key;
+use crate::halves::code::view::Reader;
 use crate::halves::quarters::numbering::{Columns, Numbering};
 use crate::halves::shared::marks::marks;
 use crate::halves::units::Unit;
@@ -202,7 +203,7 @@ impl Quarters {
     }
 
     /// Replaces the diagonals as row M sees them by their records. Keys are read only once.
-    pub(crate) fn read<U: Unit>(&mut self, unit: U, upper: &U::Reader, lower: &U::Reader) {
+    pub(crate) fn read(&mut self, upper: &impl Reader, lower: &impl Reader) {
         assert!(self.lower_records.is_empty(), "the keys are read already");
         let len = self.first.last().map_or(0, |len| *len as usize);
         self.lower_records = vec![0; len + PADDING];
@@ -210,9 +211,9 @@ impl Quarters {
             let (first, end) = (set[0] as usize, set[1] as usize);
             let far = &mut self.keys[first + end..2 * end];
             self.lower_records[first..end].copy_from_slice(far);
-            unit.read(far, upper);
+            upper.read(far);
         }
-        unit.read(&mut self.lower_records[..len], lower);
+        lower.read(&mut self.lower_records[..len]);
     }
 
     /// Prefetches where the quarters with the `columns`-th set of columns start.

@@ -4,8 +4,27 @@
 use board::Prefix;
 use board::halves::{Shares, Slice, Split};
 
+use crate::halves::CountTasks;
+use crate::halves::measure::Gauges;
+use crate::halves::sum::Sum;
+
+/// Counts tasks of boards of size `n`.
+pub(crate) struct Reference {
+    pub(crate) n: u32,
+}
+
+impl CountTasks for Reference {
+    fn count(&mut self, split: Split, sum: &mut Sum) {
+        sum.add(completions(self.n, split));
+    }
+
+    fn gauges(&mut self) -> Option<&mut Gauges> {
+        None
+    }
+}
+
 /// The count of a task of a board of size `n`: the sum of the shares of all its boards.
-pub(crate) fn completions(n: u32, split: Split) -> u64 {
+fn completions(n: u32, split: Split) -> u64 {
     let shares = Shares::of(n, split);
     let centre = split.centre;
     let list = |columns, slice| {

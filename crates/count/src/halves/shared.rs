@@ -32,7 +32,7 @@ use crate::halves::code::diagonals::key;
 use crate::halves::code::view::View;
 use crate::halves::code::{Code, view};
 use crate::halves::join::probe::Chunks;
-use crate::halves::lists::{Lists, Rest, Wanted};
+use crate::halves::lists::{Lists, Wanted};
 use crate::halves::measure::phases::Phase;
 use crate::halves::memory::Room;
 use crate::halves::quarters::Half;
@@ -85,13 +85,13 @@ impl Shared {
         is_whole && centre < middle && columns & middle != 0
     }
 
-    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `parts`, and returns how many chunks their
+    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `work`, and returns how many chunks their
     /// items have.
     pub(crate) fn list<U: Unit>(
         &mut self,
         split: Split,
         lists: &mut Lists,
-        parts: &mut Workspace<U>,
+        work: &mut Workspace<U>,
     ) -> Result<Chunks, TooLong> {
         let n = self.n;
         let Split { centre, columns, .. } = split;
@@ -99,8 +99,8 @@ impl Shared {
         let right = columns & !full_mask(n / 2);
         self.block.take_if(|block| block.right != right);
         if self.block.is_none() {
-            let Workspace { unit, phases, .. } = parts;
-            let code = choose::of_neighbours(*unit, n, columns, lists, phases);
+            let Workspace { unit, gauges, .. } = work;
+            let code = choose::of_neighbours(*unit, n, columns, lists, &mut gauges.phases);
             self.block = Some(Block { right, code, upper: None });
             self.lower.clear();
         }
@@ -109,8 +109,8 @@ impl Shared {
         };
         let Code { upper: above, lower: below, item_diagonals, chunks } = block.code;
         if is_next_to_the_centre(n, centre) {
-            parts.upper.whole.clear();
-            parts.lower.whole.clear();
+            work.build.whole.clear();
+            work.probe.whole.clear();
             return Ok(chunks);
         }
         if block.upper != Some(columns) {
@@ -119,28 +119,28 @@ impl Shared {
             // row's queen. The half-boards at the bound are ties, and none of them counts.
             let bound = 1 << (n / 2 - 1 - columns.trailing_ones());
             let window = Window { below: -1, above: bound };
-            list(n, Half::Upper, columns, window, above, lists, parts)?;
-            sorter.sort(&parts.whole, upper);
+            list(n, Half::Upper, columns, window, above, lists, work)?;
+            sorter.sort(&work.records, upper);
             block.upper = Some(columns);
         }
         if lower.get(others).is_none() {
             let all = Window { below: -1, above: 1 << (n / 2) };
-            list(n, Half::Lower, others, all, below, lists, parts)?;
-            let sorted = &mut parts.lower.whole;
-            parts.sorter.sort(&parts.whole, sorted);
+            list(n, Half::Lower, others, all, below, lists, work)?;
+            let sorted = &mut work.probe.whole;
+            work.sorter.sort(&work.records, sorted);
             lower.add(others, sorted.sorted())?;
         }
         let above = upper_filter(n, centre, above, item_diagonals);
-        parts.upper.whole.filter(parts.unit, upper.sorted(), above, passed);
+        work.build.whole.filter(work.unit, upper.sorted(), above, passed);
         let list = lower.get(others).expect("it was there, or was added");
         let below = lower_filter(n, centre, below, item_diagonals);
-        parts.lower.whole.filter(parts.unit, list, below, passed);
-        parts.phases.end(Phase::Buckets);
+        work.probe.whole.filter(work.unit, list, below, passed);
+        work.gauges.phases.end(Phase::Buckets);
         Ok(chunks)
     }
 }
 
-/// Lists, records and into `parts`, the half-boards in the columns `set` that count for some square of the
+/// Lists, as records of `work`, the half-boards in the columns `set` that count for some square of the
 /// centre row.
 fn list<U: Unit>(
     n: u32,
@@ -149,17 +149,14 @@ fn list<U: Unit>(
     window: Window,
     view: View,
     lists: &mut Lists,
-    parts: &mut Workspace<U>,
+    work: &mut Workspace<U>,
 ) -> Result<(), TooLong> {
     let closed = u64::from(!set & full_mask(n / 2 - 1)) << n;
     let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
-    let Workspace { unit, whole, ties, phases, .. } = parts;
-    let rest = lists.list(*unit, wanted, Rest::ALL, whole, ties, phases);
-    phases.end(Phase::Lists);
-    match rest {
-        Rest::Nothing => Ok(()),
-        Rest::From(_) => Err(TooLong),
-    }
+    let Workspace { unit, records, ties, gauges, .. } = work;
+    let rest = lists.list(*unit, wanted, 0, records, ties, &mut gauges.phases);
+    gauges.phases.end(Phase::Lists);
+    rest.map_or(Ok(()), |_| Err(TooLong))
 }
 
 /// With the centre row's queen next to the centre, where it attacks the centre column's queen or is nearer to the centre, no

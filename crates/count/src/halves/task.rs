@@ -1,99 +1,105 @@
-//! One task: its lists, whole or in parts as there is room, and their joins.
+//! The path of a task, from its split to the sum of its boards' shares.
+//!
+//! ```text
+//!   split           the columns that the upper half's queens take     board::halves
+//!     1 quarters    are placed by their columns                       quarters
+//!     2 code        the diagonals that number buckets are chosen      code
+//!     3 lists       pairs of quarters become half-boards' records     lists
+//!     4 buckets     records are sorted: the upper half-boards into    buckets
+//!                   the build side, the lower ones into the probe side
+//!     5 join        the pairs that fit are counted                    join
+//!     6 sum         each counts as often as its share says            sum
+//! ```
+//!
+//! What is left of a task serves the next ones:
+//!
+//! ```text
+//!   quarters        for all tasks with the same square of the centre row's queen; on large boards those in
+//!                   the columns of the last lists
+//!   code            for all tasks of an even board, for some splits that are alike, or for a split's slices
+//!   build side      for the tasks of a split that join the same upper slice
+//!   shared lists    on odd boards up to 21: neighbours filter them, instead of steps 2 to 4 (`shared`)
+//! ```
 
 use board::halves::{Shares, Slice, Split};
 
+use crate::halves::CountTasks;
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size;
-use crate::halves::code::choose;
-use crate::halves::code::choose::LastCode;
+use crate::halves::code::choose::{self, LastCode};
 use crate::halves::code::{Code, CodeBits};
 use crate::halves::join::probe::Chunks;
-use crate::halves::join::{BuildSide, Join, ProbeSide, Terms};
+use crate::halves::join::{BuildSide, Join, ProbeSide};
 use crate::halves::lists::records::Records;
-use crate::halves::lists::{Kept, Lists, Rest, Wanted};
-use crate::halves::measure::draws::Draws;
-use crate::halves::measure::phases::{Phase, Phases};
+use crate::halves::lists::{Kept, Lists, Wanted};
+use crate::halves::measure::Gauges;
+use crate::halves::measure::phases::Phase;
 use crate::halves::memory::Room;
 use crate::halves::quarters::Half;
 use crate::halves::shared::Shared;
 use crate::halves::sum::Sum;
 use crate::halves::units::Unit;
 
-/// The method in the instructions of one unit.
+/// Counts tasks in the instructions of one unit.
 pub(crate) struct TaskCounter<U: Unit> {
     n: u32,
     kept: Kept,
-    for_centre: Option<ForCentre>,
+    /// The quarters for the last square of the centre row, or for every square.
+    lists: Option<Lists>,
+    last_code: LastCode,
+    /// Whose upper half-boards the build side has.
+    built: Option<Built>,
     shared: Option<Shared>,
-    listed: Option<Listed>,
-    nearby: LastCode,
-    parts: Workspace<U>,
+    work: Workspace<U>,
 }
 
-/// Lists that serve all tasks with one square of the centre row's queen.
-struct ForCentre {
-    /// The square, as a bit. It is 0 for even N, and for an odd board if the lists serve every square.
+/// The half-boards of a build side that has all of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Built {
     centre: u32,
-    lists: Lists,
+    columns: u32,
+    slice: Slice,
+    code: Code,
 }
 
 impl<U: Unit> TaskCounter<U> {
-    /// The method for boards of size `n`, with lists of at most `room` half-boards at a time.
+    /// For boards of size `n`, with lists of at most `room` half-boards at a time.
     pub(crate) fn new(unit: U, n: u32, room: Room) -> TaskCounter<U> {
-        let parts = Workspace::new(unit, by_size::code_bits(n), room);
-        let shared = by_size::shares_lists(n).then(|| Shared::new(n, room));
         TaskCounter {
             n,
             kept: room.kept,
-            for_centre: None,
-            shared,
-            listed: None,
-            nearby: LastCode::default(),
-            parts,
+            lists: None,
+            last_code: LastCode::default(),
+            built: None,
+            shared: by_size::shares_lists(n).then(|| Shared::new(n, room)),
+            work: Workspace::new(unit, by_size::code_bits(n), room),
         }
     }
 
-    /// Where the time goes, and which blocks are joined.
-    pub(crate) fn gauges(&mut self) -> (&mut Phases, &mut Draws) {
-        (&mut self.parts.phases, &mut self.parts.join.draws)
-    }
-
-    /// Adds the shares of the boards of one task to `sum`.
-    pub(crate) fn count(&mut self, split: Split, sum: &mut Sum) {
-        let shares = Shares::of(self.n, split);
-        if let Some(chunks) = self.list_shared(split, shares) {
-            self.parts.count(Terms { chunks, shares: shares.times }, sum);
-        } else {
-            self.count_in_parts(split, shares, sum);
-        }
-    }
-
-    /// Makes the lists of a task from shared ones, and says how many chunks their items have. `None` if it shares none, or
-    /// they do not fit.
-    fn list_shared(&mut self, split: Split, shares: Shares) -> Option<Chunks> {
-        let TaskCounter { n, kept, for_centre, shared, listed, parts, .. } = self;
+    /// Steps 1 to 4 by lists that neighbours share. Returns how many chunks their items have; `None` if the task
+    /// shares none, or they do not fit.
+    fn share(&mut self, split: Split, shares: &Shares) -> Option<Chunks> {
+        let TaskCounter { n, kept, lists, built, shared, work, .. } = self;
         let shared = shared.as_mut().filter(|shared| shared.has(split))?;
-        *listed = None;
-        let lists = lists(for_centre, parts.unit, *n, *kept, 0, shares);
-        parts.clear_ties();
-        shared.list(split, lists, parts).ok()
+        *built = None;
+        let lists = quarters(lists, work.unit, *n, *kept, 0, shares);
+        work.clear_ties();
+        shared.list(split, lists, work).ok()
     }
 
-    fn count_in_parts(&mut self, split: Split, shares: Shares, sum: &mut Sum) {
-        let TaskCounter { n, kept, for_centre, listed, nearby, parts, .. } = self;
-        let lists = lists(for_centre, parts.unit, *n, *kept, split.centre, shares);
-        let before = listed.take().filter(|listed| listed.is_of(split));
-        let upper_is_listed =
-            before.as_ref().is_some_and(|listed| listed.upper == Some(split.upper));
-        let code = match before {
-            Some(Listed { code, .. }) => code,
-            None => match lists.code() {
-                Some(code) => code,
-                None => nearby.code(*n, split, || {
-                    choose::of_split(parts.unit, *n, split, lists, &mut parts.phases)
-                }),
-            },
+    /// Steps 1 to 6 by lists of the task's own.
+    fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut Sum) {
+        let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
+        let n = *n;
+        let lists = quarters(lists, work.unit, n, *kept, split.centre, shares);
+
+        let code = match lists.code() {
+            Some(code) => code,
+            None => last_code.serve(n, split, || {
+                choose::of_split(work.unit, n, split, lists, &mut work.gauges.phases)
+            }),
         };
+
         let upper = Wanted {
             half: Half::Upper,
             set: split.columns,
@@ -104,138 +110,140 @@ impl<U: Unit> TaskCounter<U> {
         };
         let lower = Wanted {
             half: Half::Lower,
-            set: split.others(*n),
+            set: split.others(n),
             window: shares.lower,
             slice: split.lower,
             closed: 0,
             view: code.lower,
         };
+        let Split { centre, columns, upper: slice, .. } = split;
+        let wanted = Built { centre, columns, slice, code };
+        let is_built = built.take() == Some(wanted);
         // A list that does not fit is joined in parts; the other list is made once more for each.
-        let mut upper_rest = Rest::ALL;
-        let mut upper_parts = 0;
-        while let Rest::From(_) = upper_rest {
-            upper_rest = if upper_is_listed {
-                Rest::Nothing
-            } else {
-                parts.list_upper(lists, upper, upper_rest)
-            };
-            upper_parts += 1;
-            if parts.upper.whole.len() + parts.upper.ties.len() == 0 {
+        let mut upper_from = Some(0);
+        while let Some(from) = upper_from {
+            upper_from = if is_built { None } else { work.list_upper(lists, upper, from) };
+            *built = (from == 0 && upper_from.is_none()).then_some(wanted);
+            if work.build.is_empty() {
                 continue;
             }
-            let mut lower_rest = Rest::ALL;
-            while let Rest::From(_) = lower_rest {
-                lower_rest = parts.list_lower(lists, lower, lower_rest);
-                parts.count(Terms { chunks: code.chunks, shares: shares.times }, sum);
+            let mut lower_from = Some(0);
+            while let Some(from) = lower_from {
+                lower_from = work.list_lower(lists, lower, from);
+                work.join(code.chunks, shares, sum);
             }
         }
-        let Split { centre, columns, upper, .. } = split;
-        // Without slices the next task has another split.
-        *listed = (upper != Slice::WHOLE).then(|| {
-            let upper = (upper_parts == 1).then_some(upper);
-            Listed { centre, columns, code, upper }
-        });
     }
 }
 
-/// What is left of the task before. A task of the same split takes its code, and if it joins the same upper
-/// half-boards, their list.
-struct Listed {
-    centre: u32,
-    columns: u32,
-    code: Code,
-    /// The slice of which all upper half-boards are listed.
-    upper: Option<Slice>,
-}
+impl<U: Unit> CountTasks for TaskCounter<U> {
+    fn count(&mut self, split: Split, sum: &mut Sum) {
+        let shares = Shares::of(self.n, split);
+        match self.share(split, &shares) {
+            Some(chunks) => self.work.join(chunks, &shares, sum),
+            None => self.count_alone(split, &shares, sum),
+        }
+    }
 
-impl Listed {
-    fn is_of(&self, split: Split) -> bool {
-        (self.centre, self.columns) == (split.centre, split.columns)
+    fn gauges(&mut self) -> Option<&mut Gauges> {
+        Some(&mut self.work.gauges)
     }
 }
 
-/// The lists for a square of the centre row, or for every square. They are made if the last ones were for
-/// another square.
-fn lists<U: Unit>(
-    last: &mut Option<ForCentre>,
+/// Step 1: the quarters for a square of the centre row, or for every square. They are placed anew if the last
+/// ones are for another square. If the board has one code, the quarters' keys are read once, too.
+fn quarters<'a, U: Unit>(
+    last: &'a mut Option<Lists>,
     unit: U,
     n: u32,
     kept: Kept,
     centre: u32,
-    shares: Shares,
-) -> &mut Lists {
-    last.take_if(|last| last.centre != centre);
-    let lists = || {
+    shares: &Shares,
+) -> &'a mut Lists {
+    last.take_if(|last| last.centre() != centre);
+    last.get_or_insert_with(|| {
         let mut lists = Lists::new(n, kept, centre, shares.columns);
         if by_size::has_common_code(n, kept) {
             let code = choose::of_board(unit, n, &mut lists);
             lists.read(unit, code);
         }
         lists
-    };
-    &mut last.get_or_insert_with(|| ForCentre { centre, lists: lists() }).lists
+    })
 }
 
-/// The lists of a task, or parts of them.
+/// The lists of a task, or parts of them, and the room to make and join them.
 pub(crate) struct Workspace<U: Unit> {
     pub(crate) unit: U,
-    pub(crate) whole: Records,
+    /// The half-boards that were listed last, and the ties among lower ones.
+    pub(crate) records: Records,
     pub(crate) ties: Records,
-    pub(crate) upper: BuildSide,
-    pub(crate) lower: ProbeSide,
     pub(crate) sorter: Sorter,
-    pub(crate) phases: Phases,
-    pub(crate) join: Join<U>,
+    /// The upper half-boards.
+    pub(crate) build: BuildSide,
+    /// The lower half-boards.
+    pub(crate) probe: ProbeSide,
+    join: Join<U>,
+    pub(crate) gauges: Gauges,
 }
 
 impl<U: Unit> Workspace<U> {
-    /// Empty lists, for which there is `room`, of a board with this code.
+    /// Empty lists, for which there is `room`, with a code of so many bits.
     pub(crate) fn new(unit: U, bits: CodeBits, room: Room) -> Workspace<U> {
         let buckets = |room| Buckets::new(bits.sum(), room);
         Workspace {
             unit,
-            whole: Records::new(room.whole),
+            records: Records::new(room.whole),
             ties: Records::new(room.ties),
-            upper: BuildSide { whole: buckets(room.whole), ties: Records::new(room.ties) },
-            lower: ProbeSide { whole: buckets(room.whole), ties: buckets(room.ties) },
             sorter: Sorter::new(bits.sum()),
-            phases: Phases::default(),
-            join: Join::new(unit, bits, room),
+            build: BuildSide {
+                whole: buckets(room.whole),
+                ties: Records::new(room.ties),
+                sorted_ties: buckets(room.ties),
+            },
+            probe: ProbeSide { whole: buckets(room.whole), ties: buckets(room.ties) },
+            join: Join::new(unit, bits),
+            gauges: Gauges::default(),
         }
     }
 
-    /// Adds the shares of the boards that the upper and the lower list make to `sum`.
-    pub(crate) fn count(&mut self, terms: Terms, sum: &mut Sum) {
-        let Workspace { upper, lower, sorter, phases, join, .. } = self;
-        join.count(upper, lower, terms, sum, sorter, phases);
-    }
-
-    /// Leaves no ties in either list.
-    pub(crate) fn clear_ties(&mut self) {
+    /// Leaves no ties on either side.
+    fn clear_ties(&mut self) {
         self.ties.clear();
-        self.upper.ties.clear();
-        self.lower.ties.clear();
+        self.build.ties.clear();
+        self.probe.ties.clear();
     }
 
-    /// Lists upper half-boards, as far as there is room, and returns what is left.
-    pub(crate) fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let Workspace { unit, whole, upper, sorter, phases, .. } = self;
-        let rest = lists.list(*unit, wanted, rest, whole, &mut upper.ties, phases);
-        phases.end(Phase::Lists);
-        sorter.sort(whole, &mut upper.whole);
-        phases.end(Phase::Buckets);
+    /// Steps 3 and 4 for the build side: upper half-boards from the choice `from` on, as far as there is room.
+    /// Returns the choice from which on they are left.
+    fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
+        let Workspace { unit, records, sorter, build, gauges, .. } = self;
+        let rest = lists.list(*unit, wanted, from, records, &mut build.ties, &mut gauges.phases);
+        gauges.phases.end(Phase::Lists);
+        sorter.sort(records, &mut build.whole);
+        build.sort_ties(sorter);
+        gauges.phases.end(Phase::Buckets);
         rest
     }
 
-    /// Lists lower half-boards, as far as there is room, and returns what is left.
-    pub(crate) fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, rest: Rest) -> Rest {
-        let Workspace { unit, whole, ties, lower, sorter, phases, .. } = self;
-        let rest = lists.list(*unit, wanted, rest, whole, ties, phases);
-        phases.end(Phase::Lists);
-        sorter.sort(whole, &mut lower.whole);
-        sorter.sort(ties, &mut lower.ties);
-        phases.end(Phase::Buckets);
+    /// Steps 3 and 4 for the probe side, as [`list_upper`](Workspace::list_upper).
+    fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
+        let Workspace { unit, records, ties, sorter, probe, gauges, .. } = self;
+        let rest = lists.list(*unit, wanted, from, records, ties, &mut gauges.phases);
+        gauges.phases.end(Phase::Lists);
+        sorter.sort(records, &mut probe.whole);
+        sorter.sort(ties, &mut probe.ties);
+        gauges.phases.end(Phase::Buckets);
         rest
+    }
+
+    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The fits of each kind of pairs
+    /// must be fewer than 2^64.
+    fn join(&mut self, chunks: Chunks, shares: &Shares, sum: &mut Sum) {
+        let Workspace { build, probe, join, gauges, .. } = self;
+        let fits = join.count(build, probe, chunks, gauges);
+        for (fits, share) in fits.as_flattened().iter().zip(shares.times.as_flattened()) {
+            sum.add(fits * share);
+        }
     }
 }
 
@@ -289,7 +297,7 @@ mod tests {
                 let mut counter = TaskCounter::new(Portable, n, room);
                 let mut sum = Sum::default();
                 counter.count(Split::unpack(n, tasks.get(0).0).expect("it is a task"), &mut sum);
-                (sum.get().expect("it is small"), counter.parts.whole.len())
+                (sum.get().expect("it is small"), counter.work.records.len())
             };
             let (whole, longest) = count(Room::within(u64::MAX, n));
             let (in_parts, last) =

@@ -36,36 +36,36 @@ pub(crate) fn of_split<U: Unit>(
     code
 }
 
-/// The code of the last split for which half-boards were sampled. It serves some of those that follow.
+/// The code of the last split for which one was chosen. It serves the split's other tasks, and some of the splits
+/// that follow.
 #[derive(Default)]
 pub(crate) struct LastCode {
     last: Option<(Split, Code)>,
-    /// How many splits it serves at most from now on.
+    /// How many other splits it serves at most from now on.
     left: u32,
 }
 
 impl LastCode {
-    /// The number of columns in which they may differ from the one that was sampled.
+    /// The number of columns in which other splits may differ.
     const COLUMNS: u32 = 4;
 
-    /// The code for a split, by a sample if the last one does not serve it.
-    pub(crate) fn code(&mut self, n: u32, split: Split, sample: impl FnOnce() -> Code) -> Code {
-        let is_alike = |last: &Split| {
-            last.centre == split.centre
-                && (last.columns ^ split.columns).count_ones() <= LastCode::COLUMNS
-        };
-        match &self.last {
-            Some((last, code)) if self.left > 0 && is_alike(last) => {
-                self.left -= 1;
-                *code
+    /// The code for a split; a new one if the last one does not serve it.
+    pub(crate) fn serve(&mut self, n: u32, split: Split, choose: impl FnOnce() -> Code) -> Code {
+        if let Some((last, code)) = &self.last
+            && last.centre == split.centre
+        {
+            let columns = (last.columns ^ split.columns).count_ones();
+            if columns == 0 {
+                return *code;
             }
-            _ => {
-                let code = sample();
-                *self =
-                    LastCode { last: Some((split, code)), left: by_size::splits_of_a_code(n) - 1 };
-                code
+            if columns <= LastCode::COLUMNS && self.left > 0 {
+                self.left -= 1;
+                return *code;
             }
         }
+        let code = choose();
+        *self = LastCode { last: Some((split, code)), left: by_size::splits_of_a_code(n) - 1 };
+        code
     }
 }
 
@@ -167,22 +167,24 @@ mod tests {
     fn a_code_serves_eight_splits_with_the_same_centre_that_are_alike() {
         let code = |n| Code::new(n, &diagonals(n, 1, 0b1_1110));
         let samples = |n: u32, splits: &[(u32, u32)]| {
-            let mut nearby = LastCode::default();
+            let mut last = LastCode::default();
             let mut samples = 0;
             for &(centre, columns) in splits {
                 let split = Split { centre, columns, ..Split::default() };
-                nearby.code(n, split, || {
+                last.serve(n, split, || {
                     samples += 1;
                     code(n)
                 });
             }
             samples
         };
-        let nine = [(1, 0b1_1110); 9];
+        let (one, alike) = ((1, 0b1_1110), (1, 0b111_0010));
+        let nine = [one, alike, alike, alike, alike, alike, alike, alike, alike];
         assert_eq!(samples(23, &nine[..8]), 1);
         assert_eq!(samples(23, &nine), 2);
-        assert_eq!(samples(25, &nine), 9);
-        assert_eq!(samples(21, &nine), 9, "there is no sample");
+        assert_eq!(samples(25, &[one, alike, one]), 3);
+        assert_eq!(samples(21, &[one, alike, one]), 3);
+        assert_eq!(samples(28, &[one; 9]), 1, "the tasks of a split");
         assert_eq!(samples(23, &[(1, 0b1_1110), (2, 0b1_1110)]), 2);
         assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b110_0110)]), 1);
         assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b111_0010)]), 1);

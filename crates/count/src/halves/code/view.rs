@@ -53,6 +53,12 @@ pub(crate) fn bucket(record: u64) -> u32 {
     (record >> CODE) as u32
 }
 
+/// A view in a form that reads many keys.
+pub(crate) trait Reader {
+    /// Replaces each key by its record.
+    fn read(&self, keys: &mut [u64]);
+}
+
 /// A view as eight tables, which have the record of each byte of a key.
 pub(crate) struct ByBytes(Box<[[u64; 256]; 8]>);
 
@@ -80,8 +86,14 @@ impl ByBytes {
     }
 
     #[inline]
-    pub(crate) fn read(&self, key: u64) -> u64 {
+    fn record(&self, key: u64) -> u64 {
         let bytes = key.to_le_bytes();
         self.0.iter().zip(bytes).fold(0, |record, (table, byte)| record | table[usize::from(byte)])
+    }
+}
+
+impl Reader for ByBytes {
+    fn read(&self, keys: &mut [u64]) {
+        keys.iter_mut().for_each(|key| *key = self.record(*key));
     }
 }

@@ -40,6 +40,14 @@ impl Probe {
         Probe(chunk(0) | chunk(1) | chunk(2) | chunk(3) | chunk(4) | chunk(5) | chunk(6))
     }
 
+    /// Writes the probe of each item.
+    #[inline(always)]
+    pub(crate) fn of_items(items: &[u32], probes: &mut [Probe]) {
+        for (item, probe) in items.iter().zip(probes) {
+            *probe = Probe::of(*item);
+        }
+    }
+
     /// Eight times chunk `i` of the item, at most 248.
     #[inline(always)]
     pub(crate) fn byte(self, i: usize) -> usize {

@@ -73,9 +73,17 @@ impl Passed {
         }
     }
 
+    /// Writes for the first of every `step` places how many items before it pass.
+    #[inline(always)]
+    pub(crate) fn ranks(&self, places: &[u32], step: usize, ranks: &mut [u32]) {
+        for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
+            *rank = self.rank(place);
+        }
+    }
+
     /// The number of items before `place` that pass.
     #[inline(always)]
-    pub(crate) fn rank(&self, place: u32) -> u32 {
+    fn rank(&self, place: u32) -> u32 {
         let (group, before_place) = (place as usize / STEP, (1 << (place as usize % STEP)) - 1);
         self.before[group] + (self.through[group] & before_place).count_ones()
     }

@@ -1,9 +1,10 @@
 //! AVX2: the method in vectors of 32 bytes, for x86-64 processors since Haswell (2013).
 
-mod filter;
+pub(super) mod filter;
 
 use std::arch::x86_64::*;
 
+use self::filter::{filter, leave_out, ranks};
 use crate::halves::buckets::STEP;
 use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, LANES, Tables};
@@ -28,73 +29,27 @@ impl Avx2 {
 impl Unit for Avx2 {
     type Reader = ByBytes;
 
-    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `pair` enables.
-        unsafe { pair(upper, lower, keys) }
-    }
-
-    fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
-        prefetch(upper, lower);
-    }
-
-    fn prefetch_starts(self, first: &[u32], starts: &[u16]) {
-        prefetch_starts(first, starts);
-    }
-
     fn reader(self, view: &View) -> ByBytes {
         ByBytes::new(view)
     }
 
-    fn read(self, keys: &mut [u64], reader: &ByBytes) {
-        keys.iter_mut().for_each(|key| *key = reader.read(*key));
-    }
-
-    fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `leave_out` enables.
-        unsafe { filter::leave_out(keys, closed) }
-    }
-
-    fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `filter` enables.
-        unsafe { filter::filter(groups, rule, passed, to) }
-    }
-
-    fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
-        unsafe { filter::ranks(places, step, passed, ranks) }
-    }
-
-    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `to_probes` enables.
-        unsafe { to_probes(items, probes) }
-    }
-
-    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate(chunks, items, tables) }
-    }
-
-    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `probe` enables.
-        unsafe {
-            match chunks {
-                Chunks::Six => probe::<6>(tables, runs, probes),
-                Chunks::Seven => probe::<7>(tables, runs, probes),
-            }
-        }
-    }
-
-    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `count_apart` enables.
-        unsafe { count_apart(item, items) }
+    by_functions! {
+        fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
+        fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>);
+        fn prefetch_starts(first: &[u32], starts: &[u16]);
+        fn leave_out(keys: &mut [u64], closed: u64) -> usize;
+        fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]);
+        fn ranks(places: &[u32], step: usize, passed: &Passed, to: &mut [u32]);
+        fn to_probes(items: &[u32], probes: &mut [Probe]);
+        fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);
+        fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64;
+        fn count_apart(item: u32, items: &[u32]) -> u64;
     }
 }
 
 #[target_feature(enable = "avx2")]
 fn to_probes(items: &[u32], probes: &mut [Probe]) {
-    for (item, probe) in items.iter().zip(probes) {
-        *probe = Probe::of(*item);
-    }
+    Probe::of_items(items, probes);
 }
 
 #[target_feature(enable = "avx2")]
@@ -115,10 +70,12 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
     sums + rest.iter().filter(|other| **other & item == 0).count() as u64
 }
 
-/// Prefetches some cache lines from the start of each; every x86-64 processor can do that.
+/// Prefetches some cache lines from the start of each.
 ///
 /// It always takes the same number, because the end of a loop over the right number would be mispredicted.
-pub(crate) fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>) {
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>) {
     prefetch_lines::<2>(upper.meet.as_ptr().cast());
     prefetch_lines::<2>(upper.far.as_ptr().cast());
     prefetch_lines::<6>(lower.meet.as_ptr().cast());
@@ -126,7 +83,9 @@ pub(crate) fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>) {
 }
 
 /// Prefetches where the quarters of a set start.
-pub(crate) fn prefetch_starts(first: &[u32], starts: &[u16]) {
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch_starts(first: &[u32], starts: &[u16]) {
     prefetch_lines::<1>(first.as_ptr().cast());
     prefetch_lines::<2>(starts.as_ptr().cast());
 }
@@ -142,28 +101,9 @@ fn prefetch_lines<const LINES: usize>(from: *const i8) {
 /// The number of keys of a vector.
 const KEYS: usize = 4;
 
-/// The most vectors of lower quarters that are compared with one upper quarter after the other.
-const HELD: usize = 8;
-
-/// Compares all lower quarters that are held with one upper quarter after the other.
 #[target_feature(enable = "avx2,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-    let mut len = 0;
-    for start in (0..lower.len).step_by(HELD * KEYS) {
-        let keys = &mut keys[len..];
-        // A loop of known length is unrolled, so its end cannot be mispredicted.
-        len += match (lower.len - start).div_ceil(KEYS) {
-            1 => pair_held::<1>(upper, lower, start, keys),
-            2 => pair_held::<2>(upper, lower, start, keys),
-            3 => pair_held::<3>(upper, lower, start, keys),
-            4 => pair_held::<4>(upper, lower, start, keys),
-            5 => pair_held::<5>(upper, lower, start, keys),
-            6 => pair_held::<6>(upper, lower, start, keys),
-            7 => pair_held::<7>(upper, lower, start, keys),
-            _ => pair_held::<HELD>(upper, lower, start, keys),
-        };
-    }
-    len
+    pair_in_rounds!(upper, lower, keys, KEYS)
 }
 
 /// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be incomplete, with
@@ -252,15 +192,15 @@ fn bytes_of(items: &[u32], start: usize) -> [__m256i; 4] {
 /// Before bits are counted, carry-save additions reduce four vectors to a vector of fours, one of twos
 /// and one of ones (Harley and Seal; Warren, Hacker's Delight, section 5-1).
 #[target_feature(enable = "avx2")]
-fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let zero = _mm256_setzero_si256();
     let (mut ones, mut twos, mut fours) = (zero, zero, zero);
     for run in runs.with(BOTH) {
         let open = &runs.open(run).0;
         let open = [open_lanes(open, 0), open_lanes(open, 1)];
         for &probe in &probes[run.probes()] {
-            let [a, b] = look_up::<USED>(tables, 0, open[0], probe);
-            let [c, d] = look_up::<USED>(tables, 1, open[1], probe);
+            let [a, b] = fits::<USED>(tables, 0, open[0], probe);
+            let [c, d] = fits::<USED>(tables, 1, open[1], probe);
             let (ones_1, twos_1) = carry_save(ones, a, b);
             let (ones_2, twos_2) = carry_save(ones_1, c, d);
             let (twos_3, fours_1) = carry_save(twos, twos_1, twos_2);
@@ -272,7 +212,7 @@ fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u
         for run in runs.with(1 << half) {
             let open = open_lanes(&runs.open(run).0, half);
             for &probe in &probes[run.probes()] {
-                let [a, b] = look_up::<USED>(tables, half, open, probe);
+                let [a, b] = fits::<USED>(tables, half, open, probe);
                 let (ones_1, twos_1) = carry_save(ones, a, b);
                 let fours_1 = _mm256_and_si256(twos, twos_1);
                 (ones, twos) = (ones_1, _mm256_xor_si256(twos, twos_1));
@@ -299,7 +239,7 @@ fn open_lanes(open: &[u64], half: usize) -> [__m256i; VECTORS] {
 /// The open lanes of a half that fit a probe.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn look_up<const USED: usize>(
+fn fits<const USED: usize>(
     tables: &Tables,
     half: usize,
     open: [__m256i; VECTORS],

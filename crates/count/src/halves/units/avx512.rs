@@ -9,17 +9,17 @@ mod tables;
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use self::tables::{ACROSS, load_bytes};
-use super::avx2::{prefetch, prefetch_starts};
+use self::tables::{ACROSS, load_bytes, tabulate};
+use super::avx2::{filter::ranks, prefetch, prefetch_starts};
 use crate::avx512::is_available;
 use crate::halves::buckets::STEP;
-use crate::halves::code::view::View;
+use crate::halves::code::view::{Reader, View};
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Table, Tables};
 use crate::halves::join::open::{BOTH, Runs};
 use crate::halves::join::probe::{CHUNKS, Chunks, Probe};
 use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
-use crate::halves::units::Unit;
+use crate::halves::units::{Unit, leave_out_from};
 
 /// The right to execute these instructions.
 #[derive(Clone, Copy)]
@@ -33,85 +33,46 @@ impl Avx512 {
 }
 
 impl Unit for Avx512 {
-    type Reader = Reader;
+    type Reader = ByVectors;
 
-    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `pair` enables.
-        unsafe { pair(upper, lower, keys) }
-    }
-
-    fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
-        prefetch(upper, lower);
-    }
-
-    fn prefetch_starts(self, first: &[u32], starts: &[u16]) {
-        prefetch_starts(first, starts);
-    }
-
-    fn reader(self, view: &View) -> Reader {
+    fn reader(self, view: &View) -> ByVectors {
         let bytes = (u64::BITS - view.used().leading_zeros()).div_ceil(8) as usize;
-        Reader { from: *view.from(), used: view.used(), bytes }
+        ByVectors { _unit: self, from: *view.from(), used: view.used(), bytes }
     }
 
-    fn read(self, keys: &mut [u64], reader: &Reader) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `read` enables.
-        unsafe { read(keys, reader) }
-    }
-
-    fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `leave_out` enables.
-        unsafe { leave_out(keys, closed) }
-    }
-
-    fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `filter` enables.
-        unsafe { filter(groups, rule, passed, to) }
-    }
-
-    fn ranks(self, places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `ranks` enables.
-        unsafe { self::ranks(places, step, passed, ranks) }
-    }
-
-    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `to_probes` enables.
-        unsafe { to_probes(items, probes) }
-    }
-
-    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tables::tabulate(chunks, items, tables) }
-    }
-
-    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `probe` enables.
-        unsafe {
-            match chunks {
-                Chunks::Six => probe::<6>(tables, runs, probes),
-                Chunks::Seven => probe::<7>(tables, runs, probes),
-            }
-        }
-    }
-
-    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `count_apart` enables.
-        unsafe { count_apart(item, items) }
+    by_functions! {
+        fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize;
+        fn prefetch(upper: Quarter<'_>, lower: Quarter<'_>);
+        fn prefetch_starts(first: &[u32], starts: &[u16]);
+        fn leave_out(keys: &mut [u64], closed: u64) -> usize;
+        fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]);
+        fn ranks(places: &[u32], step: usize, passed: &Passed, to: &mut [u32]);
+        fn to_probes(items: &[u32], probes: &mut [Probe]);
+        fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);
+        fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64;
+        fn count_apart(item: u32, items: &[u32]) -> u64;
     }
 }
 
 /// A view as instructions take it.
-pub(crate) struct Reader {
+pub(crate) struct ByVectors {
+    /// The right to read keys.
+    _unit: Avx512,
     from: [u8; 64],
     used: u64,
     /// The number of bytes of a record.
     bytes: usize,
 }
 
+impl Reader for ByVectors {
+    fn read(&self, keys: &mut [u64]) {
+        // SAFETY: there is a unit, so that `new` found the instructions that `read` enables.
+        unsafe { read(keys, self) }
+    }
+}
+
 /// The number of keys of a vector.
 const KEYS: usize = 8;
-
-/// The most vectors of lower quarters that stay in registers.
-const HELD: usize = 8;
 
 /// Compares all lower quarters that registers hold with one upper quarter after the other.
 ///
@@ -119,22 +80,7 @@ const HELD: usize = 8;
 /// vectors and writing their keys one by one, took one and a half times as long.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-    let mut len = 0;
-    for start in (0..lower.len).step_by(HELD * KEYS) {
-        let keys = &mut keys[len..];
-        // A loop of known length is unrolled, so its end cannot be mispredicted.
-        len += match (lower.len - start).div_ceil(KEYS) {
-            1 => pair_held::<1>(upper, lower, start, keys),
-            2 => pair_held::<2>(upper, lower, start, keys),
-            3 => pair_held::<3>(upper, lower, start, keys),
-            4 => pair_held::<4>(upper, lower, start, keys),
-            5 => pair_held::<5>(upper, lower, start, keys),
-            6 => pair_held::<6>(upper, lower, start, keys),
-            7 => pair_held::<7>(upper, lower, start, keys),
-            _ => pair_held::<HELD>(upper, lower, start, keys),
-        };
-    }
-    len
+    pair_in_rounds!(upper, lower, keys, KEYS)
 }
 
 /// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be incomplete, with
@@ -181,7 +127,7 @@ fn pair_held<const VECTORS: usize>(
 /// there is a batch of keys between them. The last keys, too few for a batch, are copied into one:
 /// masked stores would be slower.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
-fn read(keys: &mut [u64], reader: &Reader) {
+fn read(keys: &mut [u64], reader: &ByVectors) {
     let (batches, rest) = keys.as_chunks_mut();
     batches.iter_mut().for_each(|batch| read_batch(batch, reader));
     if !rest.is_empty() {
@@ -196,7 +142,7 @@ fn read(keys: &mut [u64], reader: &Reader) {
 const BATCH: usize = 16 * KEYS;
 
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
-fn read_batch(keys: &mut [u64; BATCH], reader: &Reader) {
+fn read_batch(keys: &mut [u64; BATCH], reader: &ByVectors) {
     let across = load_bytes(&ACROSS);
     let used = _mm512_set1_epi64(reader.used as i64);
     let bytes = reader.from.as_chunks().0;
@@ -231,11 +177,7 @@ fn leave_out(keys: &mut [u64], closed: u64) -> usize {
         }
         len += stay.count_ones() as usize;
     }
-    for i in whole..keys.len() {
-        keys[len] = keys[i];
-        len += usize::from(keys[i] & closed != closed);
-    }
-    len
+    leave_out_from(keys, whole, len, closed)
 }
 
 #[target_feature(enable = "avx512f,popcnt")]
@@ -259,18 +201,9 @@ fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u
     before[groups.len()] = len as u32;
 }
 
-#[target_feature(enable = "popcnt")]
-fn ranks(places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
-    for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
-        *rank = passed.rank(place);
-    }
-}
-
 #[target_feature(enable = "avx512bw,avx512vl")]
 fn to_probes(items: &[u32], probes: &mut [Probe]) {
-    for (item, probe) in items.iter().zip(probes) {
-        *probe = Probe::of(*item);
-    }
+    Probe::of_items(items, probes);
 }
 
 #[target_feature(enable = "avx512f,popcnt")]
@@ -289,7 +222,7 @@ fn count_apart(item: u32, items: &[u32]) -> u64 {
 
 /// Looks up one probe after the other, in both halves of the lanes if lanes of both are open.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let zero = _mm512_setzero_si512();
     let (mut first, mut second) = (zero, zero);
     for run in runs.with(BOTH) {

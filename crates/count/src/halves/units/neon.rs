@@ -1,6 +1,6 @@
 //! NEON: the method in vectors of 16 bytes, for every 64-bit ARM processor.
 //!
-//! What takes most of the time is written in vectors. The other steps are those of [`Portable`]: the compiler may use
+//! What takes most of the time is written in vectors. The other steps are those in plain Rust: the compiler may use
 //! vectors for them, too, because all processors of its target have them.
 
 use std::arch::aarch64::*;
@@ -11,10 +11,8 @@ use crate::halves::code::view::{ByBytes, View};
 use crate::halves::join::build::{ENTRY_LANES, Entry, LANES, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
-use crate::halves::quarters::Quarter;
 use crate::halves::shared::filter::{Filter, Passed};
 use crate::halves::units::Unit;
-use crate::halves::units::portable::Portable;
 use crate::neon::{self, Chosen, packed};
 
 /// The right to execute these instructions.
@@ -31,44 +29,14 @@ impl Neon {
 impl Unit for Neon {
     type Reader = ByBytes;
 
-    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-        Portable.pair(upper, lower, keys)
-    }
-
     fn reader(self, view: &View) -> ByBytes {
-        Portable.reader(view)
+        ByBytes::new(view)
     }
 
-    fn read(self, keys: &mut [u64], reader: &ByBytes) {
-        Portable.read(keys, reader);
-    }
-
-    fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `filter` enables.
-        unsafe { filter(groups, rule, passed, to) }
-    }
-
-    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
-        Portable.to_probes(items, probes);
-    }
-
-    fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `tabulate` enables.
-        unsafe { tabulate(chunks, items, tables) }
-    }
-
-    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
-        // SAFETY: there is a `self`, so that `new` found the instructions that `probe` enables.
-        unsafe {
-            match chunks {
-                Chunks::Six => probe::<6>(tables, runs, probes),
-                Chunks::Seven => probe::<7>(tables, runs, probes),
-            }
-        }
-    }
-
-    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
-        Portable.count_apart(item, items)
+    by_functions! {
+        fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]);
+        fn tabulate(chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);
+        fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64;
     }
 }
 
@@ -83,7 +51,7 @@ const MOST_PROBES: usize = u16::MAX as usize / (2 * 8 * VECTORS);
 /// The processor counts the bits of bytes by one instruction, so that carry-save additions would cost more
 /// than they save.
 #[target_feature(enable = "neon")]
-fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let mut all = vdupq_n_u64(0);
     for half in 0..LANES / ENTRY_LANES {
         for run in runs.with_half(half) {
@@ -91,7 +59,7 @@ fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u
             for probes in probes[run.probes()].chunks(MOST_PROBES) {
                 let mut some = vdupq_n_u16(0);
                 for &probe in probes {
-                    some = vpadalq_u8(some, bits(look_up::<USED>(tables, half, open, probe)));
+                    some = vpadalq_u8(some, bits(fits::<USED>(tables, half, open, probe)));
                 }
                 all = vpadalq_u32(all, vpaddlq_u16(some));
             }
@@ -103,7 +71,7 @@ fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u
 /// The open lanes of a half that fit a probe.
 #[inline]
 #[target_feature(enable = "neon")]
-fn look_up<const USED: usize>(
+fn fits<const USED: usize>(
     tables: &Tables,
     half: usize,
     open: [uint64x2_t; VECTORS],

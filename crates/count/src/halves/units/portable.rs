@@ -16,25 +16,6 @@ pub(crate) struct Portable;
 impl Unit for Portable {
     type Reader = ByBytes;
 
-    fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
-        let mut len = 0;
-        for start in (0..lower.len).step_by(HELD) {
-            let keys = &mut keys[len..];
-            // A loop of known length is unrolled, so its end cannot be mispredicted.
-            len += match lower.len - start {
-                1 => pair_held::<1>(upper, lower, start, keys),
-                2 => pair_held::<2>(upper, lower, start, keys),
-                3 => pair_held::<3>(upper, lower, start, keys),
-                4 => pair_held::<4>(upper, lower, start, keys),
-                5 => pair_held::<5>(upper, lower, start, keys),
-                6 => pair_held::<6>(upper, lower, start, keys),
-                7 => pair_held::<7>(upper, lower, start, keys),
-                _ => pair_held::<HELD>(upper, lower, start, keys),
-            };
-        }
-        len
-    }
-
     fn prefetch(self, upper: Quarter<'_>, lower: Quarter<'_>) {
         touch::<2>(upper.meet);
         touch::<2>(upper.far);
@@ -44,16 +25,6 @@ impl Unit for Portable {
 
     fn reader(self, view: &View) -> ByBytes {
         ByBytes::new(view)
-    }
-
-    fn read(self, keys: &mut [u64], reader: &ByBytes) {
-        keys.iter_mut().for_each(|key| *key = reader.read(*key));
-    }
-
-    fn to_probes(self, items: &[u32], probes: &mut [Probe]) {
-        for (item, probe) in items.iter().zip(probes) {
-            *probe = Probe::of(*item);
-        }
     }
 
     fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables) {
@@ -67,18 +38,32 @@ impl Unit for Portable {
         tables.fill(chunks, &lanes);
     }
 
-    fn probe(self, chunks: Chunks, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
-        match chunks {
-            Chunks::Six => probe::<6>(tables, runs, probes),
-            Chunks::Seven => probe::<7>(tables, runs, probes),
+    /// Looks up one probe after the other, in one half of the lanes after the other.
+    fn look_up<const USED: usize>(self, tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
+        let mut counter = Counter::default();
+        for half in 0..LANES / ENTRY_LANES {
+            let tables: [&Table; USED] = std::array::from_fn(|i| &tables.0[i][half]);
+            for run in runs.with_half(half) {
+                let open = &runs.open(run).0.as_chunks().0[half];
+                for probes in probes[run.probes()].chunks(2 * MOST_SUMS) {
+                    counter.add(open, tables, probes);
+                }
+            }
         }
+        counter.sum()
     }
+}
 
-    fn count_apart(self, item: u32, items: &[u32]) -> u64 {
-        // There are fewer than 2^32 items in a list. A checked sum would not be one of vectors.
-        let apart = items.iter().map(|other| u32::from(item & other == 0));
-        u64::from(apart.fold(0, u32::wrapping_add))
-    }
+/// The step [`pair`](Unit::pair) in plain Rust.
+pub(super) fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
+    pair_in_rounds!(upper, lower, keys, 1)
+}
+
+/// The step [`count_apart`](Unit::count_apart) in plain Rust.
+pub(super) fn count_apart(item: u32, items: &[u32]) -> u64 {
+    // There are fewer than 2^32 items in a list. A checked sum would not be one of vectors.
+    let apart = items.iter().map(|other| u32::from(item & other == 0));
+    u64::from(apart.fold(0, u32::wrapping_add))
 }
 
 /// Loads the cache lines from the start of `keys`, as far as there are so many. The language has no prefetch, but a
@@ -90,9 +75,6 @@ fn touch<const LINES: usize>(keys: &[u64]) {
         black_box(keys.get(line * LINE_KEYS).copied());
     }
 }
-
-/// The number of lower quarters that are compared with one upper quarter after the other.
-const HELD: usize = 8;
 
 /// Compares `BOARDS` lower quarters from `start` on with every upper quarter.
 fn pair_held<const BOARDS: usize>(
@@ -146,24 +128,9 @@ fn exchange<const SIZE: usize>(squares: &mut [Pair; 32], lower: u64) {
     }
 }
 
-/// Looks up one probe after the other, in one half of the lanes after the other.
-fn probe<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
-    let mut counter = Counter::default();
-    for half in 0..LANES / ENTRY_LANES {
-        let tables: [&Table; USED] = std::array::from_fn(|i| &tables.0[i][half]);
-        for run in runs.with_half(half) {
-            let open = &runs.open(run).0.as_chunks().0[half];
-            for probes in probes[run.probes()].chunks(2 * MOST_SUMS) {
-                counter.add(open, tables, probes);
-            }
-        }
-    }
-    counter.sum()
-}
-
 /// The open lanes that have none of the bits of a probe.
 #[inline(always)]
-fn look_up<const USED: usize>(open: &Entry, tables: [&Table; USED], probe: Probe) -> Entry {
+fn fits<const USED: usize>(open: &Entry, tables: [&Table; USED], probe: Probe) -> Entry {
     let entries: [&Entry; USED] = std::array::from_fn(|i| &tables[i].0[probe.byte(i) / 8]);
     std::array::from_fn(|i| entries.iter().fold(open[i], |lanes, entry| lanes & entry[i]))
 }
@@ -193,15 +160,15 @@ impl Counter {
         let (twos, rest) = probes.as_chunks();
         let mut bytes = Pair::default();
         for [a, b] in twos {
-            let fours_1 = self.add_entry(look_up(open, tables, *a));
-            let fours_2 = self.add_entry(look_up(open, tables, *b));
+            let fours_1 = self.add_entry(fits(open, tables, *a));
+            let fours_2 = self.add_entry(fits(open, tables, *b));
             let (fours, eights) = carry_save(self.fours, fours_1, fours_2);
             self.fours = fours;
             // Without checks, because these would be made for each word.
             bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));
         }
         if let [probe] = rest {
-            let fours_1 = self.add_entry(look_up(open, tables, *probe));
+            let fours_1 = self.add_entry(fits(open, tables, *probe));
             let eights: Pair = each(|i| self.fours[i] & fours_1[i]);
             self.fours = each(|i| self.fours[i] ^ fours_1[i]);
             bytes = each(|i| bytes[i].wrapping_add(bits_of_bytes(eights[i])));

@@ -1,19 +1,16 @@
 //! Every unit of the processor against the definition of each step.
 
 use crate::halves::buckets::{Buckets, Sorter};
-use crate::halves::code::view::View;
+use crate::halves::code::view::{Reader, View};
 use crate::halves::code::{CodeBits, view};
 use crate::halves::join::build::{ENTRY_LANES, LANES, Lanes, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
-use crate::halves::join::{BuildSide, Join, ProbeSide, Terms};
-use crate::halves::lists::Kept;
+use crate::halves::join::{BuildSide, Join, ProbeSide};
 use crate::halves::lists::records::Records;
-use crate::halves::measure::phases::Phases;
-use crate::halves::memory::Room;
+use crate::halves::measure::Gauges;
 use crate::halves::quarters::{PADDING, Pair, Quarter};
 use crate::halves::shared::filter::{Filter, Passed};
-use crate::halves::sum::Sum;
 use crate::halves::units::Unit;
 #[cfg(target_arch = "aarch64")]
 use crate::halves::units::neon::Neon;
@@ -148,11 +145,11 @@ fn add<U: Unit>(unit: U, view: &View, keys: &[u64], list: &mut Records) {
     let meet = vec![0; padded.len()];
     let lower = Quarter { len: keys.len(), meet: &meet, far: &padded };
     list.pair(unit, &[Pair { upper, lower }]);
-    unit.read(list.keys(), &unit.reader(view));
+    unit.reader(view).read(list.keys());
     list.settle();
 }
 
-fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
+fn counts_ties_apart_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
     const ROOM: usize = 3000;
     let mut random = Random(0x404);
     let mut blocks_of_ties = 0;
@@ -189,36 +186,34 @@ fn counts_shares_like_the_definition<U: Unit>(unit: U, chunks: Chunks) {
             sorter.sort(&list(view, keys), &mut buckets);
             buckets
         };
-        let shares = [[1, 10], [100, 1000]];
-        let mut expected = 0;
-        for (upper, shares) in upper.iter().zip(shares) {
-            for (lower, share) in lower.iter().zip(shares) {
+        let expected = [&upper[0], &upper[1]].map(|upper| {
+            [&lower[0], &lower[1]].map(|lower| {
                 let pairs = upper.iter().flat_map(|u| lower.iter().map(move |l| u & l));
-                expected += share * pairs.filter(|both| *both == 0).count() as u64;
-            }
-        }
+                pairs.filter(|both| *both == 0).count() as u64
+            })
+        });
         blocks_of_ties += u32::from(upper[1].len() >= 2 * LANES);
-        let upper = BuildSide { whole: sort(&above, &upper[0]), ties: list(&above, &upper[1]) };
-        let lower = ProbeSide { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
-        let room = Room { kept: Kept::All, whole: ROOM, ties: ROOM, shared: 0 };
-        let mut join = Join::new(unit, bits, room);
-        let mut sorter = Sorter::new(bits.sum());
+        let mut build = BuildSide {
+            whole: sort(&above, &upper[0]),
+            ties: list(&above, &upper[1]),
+            sorted_ties: Buckets::new(bits.sum(), ROOM),
+        };
+        build.sort_ties(&mut Sorter::new(bits.sum()));
+        let probe = ProbeSide { whole: sort(&below, &lower[0]), ties: sort(&below, &lower[1]) };
+        let mut join = Join::new(unit, bits);
         // Twice, so that what the first leaves behind is seen.
         for _ in 0..2 {
-            let mut sum = Sum::default();
-            let phases = &mut Phases::default();
-            let terms = Terms { chunks, shares };
-            join.count(&upper, &lower, terms, &mut sum, &mut sorter, phases);
+            let fits = join.count(&build, &probe, chunks, &mut Gauges::default());
             let name = std::any::type_name::<U>();
-            assert_eq!(sum.get(), Some(expected), "{name}, {bits:?}, {ties} ties");
+            assert_eq!(fits, expected, "{name}, {bits:?}, {ties} ties");
         }
     }
     assert!(blocks_of_ties > 0, "ties are never so many");
 }
 
 #[test]
-fn every_unit_counts_shares_of_ties_like_the_definition() {
-    for_every_unit!(counts_shares_like_the_definition);
+fn every_unit_counts_ties_apart_like_the_definition() {
+    for_every_unit!(counts_ties_apart_like_the_definition);
 }
 
 fn pairs_like_the_definition<U: Unit>(unit: U, _: Chunks) {
@@ -325,7 +320,7 @@ fn reads_bit_by_bit<U: Unit>(unit: U, _: Chunks) {
         let view = View::new(moves.iter().copied());
         let keys: Vec<u64> = (0..97 + len).map(|_| random.next()).collect();
         let mut records = keys.clone();
-        unit.read(&mut records, &unit.reader(&view));
+        unit.reader(&view).read(&mut records);
         for (key, record) in keys.into_iter().zip(records) {
             let bit = |(bit, place): &(u32, u32)| (key >> bit & 1) << place;
             assert_eq!(record, moves.iter().map(bit).sum::<u64>());

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use super::{KEYS, PACK, load, store};
 use crate::halves::buckets::STEP;
 use crate::halves::shared::filter::{Filter, Passed};
+use crate::halves::units::leave_out_from;
 
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
@@ -19,12 +20,7 @@ pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
         store(keys, len, _mm256_permutevar8x32_epi32(some, load(&PACK[stay], 0)));
         len += stay.count_ones() as usize;
     }
-    for i in whole..keys.len() {
-        let key = keys[i];
-        keys[len] = key;
-        len += usize::from(key & closed != closed);
-    }
-    len
+    leave_out_from(keys, whole, len, closed)
 }
 
 #[target_feature(enable = "avx2,popcnt")]
@@ -61,10 +57,8 @@ pub(super) fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, 
 }
 
 #[target_feature(enable = "popcnt")]
-pub(super) fn ranks(places: &[u32], step: usize, passed: &Passed, ranks: &mut [u32]) {
-    for (rank, &place) in ranks.iter_mut().zip(places.iter().step_by(step)) {
-        *rank = passed.rank(place);
-    }
+pub(crate) fn ranks(places: &[u32], step: usize, passed: &Passed, to: &mut [u32]) {
+    passed.ranks(places, step, to);
 }
 
 /// For each set of eight items, the permutation that brings these items to the front.
