@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::visible::visible;
 
 /// The commands in the order of the help. Each is in one group.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
@@ -121,7 +121,7 @@ pub(super) fn sentence(error: &clap::Error) -> String {
             format!(
                 "{} cannot be '{}': {reason}",
                 said(ContextKind::InvalidArg),
-                output::visible(&said(ContextKind::InvalidValue))
+                visible(&said(ContextKind::InvalidValue))
             )
         }
         ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
@@ -130,7 +130,7 @@ pub(super) fn sentence(error: &clap::Error) -> String {
         ErrorKind::InvalidValue => format!(
             "{} cannot be '{}': give one of {}",
             said(ContextKind::InvalidArg),
-            output::visible(&said(ContextKind::InvalidValue)),
+            visible(&said(ContextKind::InvalidValue)),
             said(ContextKind::ValidValue)
         ),
         ErrorKind::MissingRequiredArgument => {
@@ -142,13 +142,10 @@ pub(super) fn sentence(error: &clap::Error) -> String {
             said(ContextKind::PriorArg)
         ),
         ErrorKind::UnknownArgument => {
-            format!("there is no option {}", output::visible(&said(ContextKind::InvalidArg)))
+            format!("there is no option {}", visible(&said(ContextKind::InvalidArg)))
         }
         ErrorKind::InvalidSubcommand => {
-            format!(
-                "there is no command {}",
-                output::visible(&said(ContextKind::InvalidSubcommand))
-            )
+            format!("there is no command {}", visible(&said(ContextKind::InvalidSubcommand)))
         }
         ErrorKind::MissingSubcommand => "a command is missing".into(),
         // What is left is said by clap, in its first line.

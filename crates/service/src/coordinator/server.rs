@@ -33,7 +33,7 @@ use super::http::only_grpc;
 use super::listen::Admission;
 use super::metrics::measure_call;
 use super::payers::Payers;
-use super::phase::{Late, name};
+use super::phase::Late;
 use super::sending::while_admitted;
 use super::session::Peer;
 use super::unread::{keep_room, weighed};
@@ -55,10 +55,6 @@ const OUTGOING: usize = 8;
 /// Bytes that a worker may send before they are read. A worker's messages are small, and a small window
 /// holds up a flood early.
 const STREAM_WINDOW: u32 = 128 << 10;
-
-/// The gRPC services of whose health may be asked.
-pub(super) const NAMES: [&str; 2] =
-    [name::<FarmServiceServer<Services>>(), name::<JobsServiceServer<Services>>()];
 
 /// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
 /// else is asked is answered from the first [`Phase::Serving`] on.
