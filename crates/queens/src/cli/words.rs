@@ -18,16 +18,13 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         "Count and solve",
         &["count", "plan", "solve", "complete", "list", "check", "draw", "explain", "compare"],
     ),
-    ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust", "distrust"]),
+    ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust"]),
     (
         "Look after jobs",
-        &[
-            "submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit",
-            "commit",
-        ],
+        &["submit", "jobs", "watch", "priority", "pause", "resume", "cancel", "audit", "commit"],
     ),
     ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
-    ("Tools", &["bench", "completions", "man", "help"]),
+    ("Tools", &["bench", "completions", "help"]),
 ];
 
 /// The command as it is needed to read words of which this is the first: without those environment variables that are set
