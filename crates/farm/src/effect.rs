@@ -203,7 +203,7 @@ pub enum Refusal {
     /// The owner has another job of the same key.
     #[error(
         "this key is that of job {0}, which counts something else or promises a weaker audit: give another key, \
-         or the options of that job, which `queens status {0}` shows"
+         or the options of that job, which `queens jobs {0}` shows"
     )]
     KeyTaken(JobId),
     /// Only a job that is over is archived or removed.

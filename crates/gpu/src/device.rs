@@ -3,36 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use board::{Cut, Method, Problem, Tasks};
-use count::{Backend, Kernel};
 use thiserror::Error;
-
-use crate::counter::Counter;
-use crate::driver::{DeviceError, Queue, cuda, opencl};
-
-/// The size of the board of a self-test: large enough for every kernel.
-const SMALL_BOARD: u32 = 10;
-
-const MEMORY_OF_SELF_TEST: u64 = 64 << 20;
-
-/// Why a device must not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SelfTestError {
-    /// It does not count.
-    #[error(transparent)]
-    Failed(#[from] crate::Error),
-    /// It miscounts.
-    #[error(
-        "{0} miscounts boards of size {SMALL_BOARD}: use another device, or a processor's backend, and report this"
-    )]
-    Miscount(String),
-}
-
-impl From<DeviceError> for SelfTestError {
-    fn from(error: DeviceError) -> SelfTestError {
-        SelfTestError::Failed(error.into())
-    }
-}
 
 /// What drives a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,62 +49,6 @@ pub struct Device {
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{} {}", self.driver.name(), self.index, self.name)
-    }
-}
-
-impl Device {
-    /// All devices of this machine: those of CUDA, and those of OpenCL that are not among them. There are none where
-    /// no driver is installed, and in a program that is linked statically, which cannot load any.
-    ///
-    /// Loading drivers takes some tenths of a second.
-    #[must_use]
-    pub fn all() -> Vec<Device> {
-        let mut devices = Device::of(Driver::Cuda);
-        let by_cuda: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
-        let others = Device::of(Driver::OpenCl).into_iter();
-        devices.extend(others.filter(|device| !by_cuda.contains(&device.name)));
-        devices
-    }
-
-    /// The devices of one driver.
-    #[must_use]
-    pub fn of(driver: Driver) -> Vec<Device> {
-        if cfg!(target_feature = "crt-static") {
-            return Vec::new();
-        }
-        match driver {
-            Driver::Cuda => cuda::devices(),
-            Driver::OpenCl => opencl::devices(),
-        }
-    }
-
-    /// Counts a small board on the device, by every kernel.
-    ///
-    /// # Errors
-    ///
-    /// [`SelfTestError`], if the device fails, or counts another number than the reference.
-    pub fn self_test(&self) -> Result<(), SelfTestError> {
-        let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
-        let cut = Cut::new(problem, method).expect("the method cuts this board");
-        let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
-        let (mut found, mut expected) = (Vec::new(), Vec::new());
-        let mut counter = Counter::new(self, SMALL_BOARD, MEMORY_OF_SELF_TEST)?;
-        counter.count_each(tasks.as_slice(), |count| found.push(count))?;
-        let kernel = Kernel::new(Backend::Reference, SMALL_BOARD, method);
-        let mut kernel = kernel.expect("every processor has the reference");
-        kernel
-            .count_each(tasks.as_slice(), |count| expected.push(count))
-            .map_err(crate::Error::from)?;
-        if found == expected { Ok(()) } else { Err(SelfTestError::Miscount(self.to_string())) }
-    }
-
-    /// Opens a queue for it.
-    pub(crate) fn open(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        match self.driver {
-            Driver::Cuda => cuda::open(self),
-            Driver::OpenCl => opencl::open(self),
-        }
     }
 }
 
@@ -209,17 +124,9 @@ impl DeviceChoice {
     /// The graphics processors among all devices.
     pub const ALL: DeviceChoice = DeviceChoice { driver: None, index: None };
 
-    /// The devices. Without a number, a device that is the processor itself is among them only if its driver was asked
-    /// for and has no other.
-    ///
-    /// # Errors
-    ///
-    /// [`MissingDevice`], if there is none.
-    pub fn find(self) -> Result<Vec<Device>, MissingDevice> {
-        self.among(self.driver.map_or_else(Device::all, Device::of))
-    }
-
-    fn among(self, here: Vec<Device>) -> Result<Vec<Device>, MissingDevice> {
+    /// The devices among those that are `here`. Without a number, a device that is the processor itself is among them only
+    /// if its driver was asked for and has no other.
+    pub(crate) fn among(self, here: Vec<Device>) -> Result<Vec<Device>, MissingDevice> {
         let found: Vec<Device> = match self.index {
             Some(index) => match self.driver {
                 Some(_) => here.iter().filter(|device| device.index == index).cloned().collect(),

@@ -9,6 +9,8 @@ pub(crate) mod opencl;
 
 use thiserror::Error;
 
+use crate::device::{Device, DeviceChoice, Driver, MissingDevice};
+
 /// The call that fails where a device has less memory left than was asked for.
 pub(crate) const ALLOCATING: &str = "allocating memory";
 
@@ -118,4 +120,51 @@ pub(crate) trait Queue: Send {
 
     /// Waits for all commands, and reads from the start of a buffer.
     fn read(&mut self, from: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError>;
+}
+
+impl Device {
+    /// All devices of this machine: those of CUDA, and those of OpenCL that are not among them. There are none where
+    /// no driver is installed, and in a program that is linked statically, which cannot load any.
+    ///
+    /// Loading drivers takes some tenths of a second.
+    #[must_use]
+    pub fn all() -> Vec<Device> {
+        let mut devices = Device::of(Driver::Cuda);
+        let by_cuda: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
+        let others = Device::of(Driver::OpenCl).into_iter();
+        devices.extend(others.filter(|device| !by_cuda.contains(&device.name)));
+        devices
+    }
+
+    /// The devices of one driver.
+    #[must_use]
+    pub fn of(driver: Driver) -> Vec<Device> {
+        if cfg!(target_feature = "crt-static") {
+            return Vec::new();
+        }
+        match driver {
+            Driver::Cuda => cuda::devices(),
+            Driver::OpenCl => opencl::devices(),
+        }
+    }
+
+    /// Opens a queue for it.
+    pub(crate) fn open(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        match self.driver {
+            Driver::Cuda => cuda::open(self),
+            Driver::OpenCl => opencl::open(self),
+        }
+    }
+}
+
+impl DeviceChoice {
+    /// The devices. Without a number, a device that is the processor itself is among them only if its driver was asked
+    /// for and has no other.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingDevice`], if there is none.
+    pub fn find(self) -> Result<Vec<Device>, MissingDevice> {
+        self.among(self.driver.map_or_else(Device::all, Device::of))
+    }
 }

@@ -24,10 +24,12 @@ mod device;
 #[allow(unsafe_code)]
 mod driver;
 mod job;
+mod self_test;
 
 pub use counter::{Counter, Error};
-pub use device::{Device, DeviceChoice, Driver, MissingDevice, SelfTestError, UnknownDevice};
+pub use device::{Device, DeviceChoice, Driver, MissingDevice, UnknownDevice};
 pub use driver::DeviceError;
+pub use self_test::SelfTestError;
 
 /// The kernels' text, for OpenCL C 1.2 and for CUDA.
 const TEXT: &str = include_str!("kernels.c");

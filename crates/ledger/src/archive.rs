@@ -4,8 +4,8 @@ use farm::rules::Store;
 use farm::{Counted, JobId, JobView, Times};
 use rusqlite::Connection;
 
+use super::clock::unix_ms;
 use super::entry::{signed, unsigned};
-use super::open::unix_ms;
 use super::store::SqlStore;
 use super::{LedgerFault, Look};
 

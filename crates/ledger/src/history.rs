@@ -4,7 +4,7 @@ use farm::LedgerId;
 use rusqlite::Connection;
 
 use super::LedgerFault;
-use super::open::unix_ms;
+use super::clock::unix_ms;
 
 /// Gives a new ledger its identity.
 pub(super) const NEW_IDENTITY: &str = "INSERT INTO identity VALUES (lower(hex(randomblob(16))), 0)";

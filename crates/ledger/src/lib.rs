@@ -12,6 +12,7 @@
 
 mod archive;
 mod backup;
+mod clock;
 mod credentials;
 mod entry;
 mod evidence;
@@ -35,6 +36,7 @@ mod wait;
 mod writer;
 
 pub use backup::{Copy, Draft};
+pub use clock::unix_ms;
 pub use credentials::{Credential, CredentialChange, Role};
 pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
@@ -42,7 +44,7 @@ pub use in_memory::in_memory;
 pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
-pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes, unix_ms};
+pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use scrub::{Scrub, ScrubReport};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 

@@ -5,10 +5,10 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use farm::rules::{Jobs, Store};
-use farm::{Check, LedgerId, Maker, Restored, RestoredJob};
+use farm::rules::{self, Jobs, Store};
+use farm::{Check, JobId, LedgerId, Maker, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -185,6 +185,17 @@ impl Ledger {
         self.place.as_ref().map(Place::name)
     }
 
+    /// Everything that the farm needs in order to go on, but for the epoch; for a reader of all jobs, those of the
+    /// archive too.
+    pub fn read_back(&self, which: Jobs) -> Result<Restored, LedgerFault> {
+        rules::restore(&mut SqlStore(&self.db), which)
+    }
+
+    /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
+    pub fn for_each_row(&self, job: JobId, see: impl FnMut(Row)) -> Result<u128, LedgerFault> {
+        rules::for_each_row(&mut SqlStore(&self.db), job, see)
+    }
+
     /// Closes the ledger so that it is one file, unless another program has it open. Returns the lock, if there is one. A
     /// ledger that is dropped stays in two files.
     ///
@@ -315,13 +326,6 @@ impl Ledger {
 pub fn file_bytes(path: &Path) -> std::io::Result<u64> {
     let journal = std::fs::metadata(place::log(path)).map_or(0, |file| file.len());
     Ok(std::fs::metadata(path)?.len() + journal)
-}
-
-/// The wall clock, in milliseconds since 1970. It only informs people.
-#[expect(clippy::disallowed_methods, reason = "no decision depends on it")]
-pub fn unix_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The canonical form of a path, so that two processes never lock one file under two names.

@@ -1,29 +1,15 @@
-//! Reading a ledger back: every row is checked before anything rests on it.
+//! Reading a job back: its row is checked before anything rests on it.
 
-use farm::rules::{self, Jobs, StoredJob};
-use farm::{JobId, JobState, Method, Origin, Plan, Problem, Restored, Row, Slice};
+use farm::rules::StoredJob;
+use farm::{JobId, JobState, Method, Origin, Plan, Problem, Slice};
 
+use super::LedgerFault;
 use super::entry::unsigned;
-use super::store::SqlStore;
-use super::{Ledger, LedgerFault};
 
 /// The columns that [`read_job`] wants to see.
 pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
                               total, shard, shards, reason, seed_told, owner, key, \
                               EXISTS (SELECT 1 FROM archive WHERE job = id AND returned_at IS NULL)";
-
-impl Ledger {
-    /// Everything that the farm needs in order to go on, but for the epoch; for a reader of all jobs, those of the
-    /// archive too.
-    pub fn read_back(&self, which: Jobs) -> Result<Restored, LedgerFault> {
-        rules::restore(&mut SqlStore(&self.db), which)
-    }
-
-    /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
-    pub fn for_each_row(&self, job: JobId, see: impl FnMut(Row)) -> Result<u128, LedgerFault> {
-        rules::for_each_row(&mut SqlStore(&self.db), job, see)
-    }
-}
 
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault> {
     let id = JobId(unsigned(row, 0)?);

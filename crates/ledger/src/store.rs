@@ -11,11 +11,11 @@ use farm::{
 };
 use rusqlite::{Connection, Params, ToSql};
 
+use super::clock::unix_ms;
 use super::entry::{
     COLUMNS, STORED, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned,
     values,
 };
-use super::open::unix_ms;
 use super::restore::{JOB, read_job};
 use super::{LedgerFault, archive, task_counts};
 

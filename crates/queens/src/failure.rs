@@ -7,10 +7,9 @@ use std::process::ExitCode;
 
 use board::CutError;
 use executor::TooLittleMemory;
-use farm::{Held, JobId, JobState, Refusal};
+use farm::{Held, JobId, JobState, Refusal, Suspect};
 
-use crate::held::worst;
-use crate::output::visible;
+use crate::visible::visible;
 
 /// Why a command ended without its result.
 #[derive(Debug, thiserror::Error)]
@@ -419,6 +418,15 @@ impl Failure {
             Failure::Interrupted(_) => 130,
         }
     }
+}
+
+/// The ranges that look worst, the worst first. Names are the workers' own, so they are escaped.
+pub(crate) fn worst(held: &Held) -> String {
+    let one = |Suspect { range, count, worker, maker }: &Suspect| {
+        let who = format!("{worker}, {maker}");
+        format!("{range} counts {count} by {}", who.escape_debug())
+    };
+    held.worst.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn suspects(held: &Held) -> String {

@@ -1,17 +1,8 @@
 //! Totals that contradict what is known.
 
-use farm::{Fact, Held, Problem, Suspect};
+use farm::{Fact, Held, Problem};
 
 use crate::failure::Failure;
-
-/// The ranges that look worst, the worst first. Names are the workers' own, so they are escaped.
-pub(crate) fn worst(held: &Held) -> String {
-    let one = |Suspect { range, count, worker, maker }: &Suspect| {
-        let who = format!("{worker}, {maker}");
-        format!("{range} counts {count} by {}", who.escape_debug())
-    };
-    held.worst.iter().map(one).collect::<Vec<_>>().join(", ")
-}
 
 /// Checks a total that was counted without ranges: the sum of all placements, before symmetry.
 ///

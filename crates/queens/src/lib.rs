@@ -17,5 +17,6 @@ mod progress;
 mod reproduce;
 mod sizes;
 mod table;
+mod visible;
 
 pub use cli::main;

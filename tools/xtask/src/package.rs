@@ -187,7 +187,7 @@ fn tool(name: &str) -> Step {
     Step::new(absolute(TOOLS).join("bin").join(name))
 }
 
-/// What the program's texts are in the packages: its documentation, a manual page for each command, and what completes
+/// What the program's texts are in the packages: its documentation, and what completes
 /// words in shells, in the folders in which a Linux looks for them.
 fn texts(target: Target) -> Result<(), u8> {
     let texts = absolute(TEXTS);
@@ -195,12 +195,8 @@ fn texts(target: Target) -> Result<(), u8> {
         fs::remove_dir_all(&texts).map_err(|error| fault(&error.to_string()))?;
     }
     let documents = texts.join(DOCUMENTS);
-    let pages = texts.join("usr/share/man/man1");
-    for folder in [&documents, &pages] {
-        fs::create_dir_all(folder).map_err(|error| fault(&error.to_string()))?;
-    }
+    fs::create_dir_all(&documents).map_err(|error| fault(&error.to_string()))?;
     Step::new("cp").args(["-r", "--parents"]).args(DOCUMENTATION).args([&documents]).run()?;
-    target.program().args(["man"]).args([pages]).run()?;
     for (shell, path) in [
         ("bash", "usr/share/bash-completion/completions/queens"),
         ("zsh", "usr/share/zsh/vendor-completions/_queens"),

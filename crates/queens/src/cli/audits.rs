@@ -99,7 +99,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     if args.beacon.is_some() && drawn_by != args.beacon {
         return Err(Failure::Incompatible(
             "the coordinator names another draw than the beacon's: either somebody has ordered another audit at this \
-             moment (see `queens status`), or it is older than this program and has drawn a secret seed: then upgrade it, \
+             moment (see `queens jobs`), or it is older than this program and has drawn a secret seed: then upgrade it, \
              and order the audit again"
                 .into(),
         ));

@@ -66,6 +66,9 @@ pub(super) struct SubmitArgs {
 pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
+    /// Numbers of jobs to show with all that is known of them, as in 1 2 5-9 [default: a list]
+    #[arg(value_name = "JOB", conflicts_with_all = ["all", "archived", "state", "owner", "limit"])]
+    jobs: Vec<JobNumbers>,
     /// List all jobs, those of the archive too [default: those that have not ended, and the last ten that have]
     #[arg(long)]
     all: bool,
@@ -205,7 +208,8 @@ impl SubmitArgs {
 
 pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
     match args.command.take() {
-        None => list(args).await,
+        None if args.jobs.is_empty() => list(args).await,
+        None => show(args).await,
         Some(JobsCommand::Archive(args)) => archive(args).await,
         Some(JobsCommand::Unarchive(args)) => unarchive(args).await,
         Some(JobsCommand::Rm(args)) => remove(args).await,
@@ -296,7 +300,15 @@ async fn for_each(
     last.map_or(Ok(()), Err)
 }
 
-pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
+/// Shows jobs with all that is known of them.
+async fn show(args: JobsArgs) -> Result<(), Failure> {
+    let is_json = match args.list.format() {
+        ListFormat::Table => false,
+        ListFormat::Json => true,
+        ListFormat::Csv => {
+            return Err(Failure::Usage("a list is written as CSV, and no single job".into()));
+        }
+    };
     let mut client = Client::connect(&args.coordinator).await?;
     let jobs = numbers(&args.jobs);
     let first = jobs.first().copied();
@@ -308,7 +320,7 @@ pub(super) async fn status(args: JobArgs) -> Result<(), Failure> {
         } else {
             Vec::new()
         };
-        if args.json {
+        if is_json {
             return output::print(show::json_among(&job, &others));
         }
         let between = if Some(id) == first { "" } else { "\n" };

@@ -101,10 +101,8 @@ enum Command {
     Worker(worker::WorkerArgs),
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
-    /// List a coordinator's jobs
+    /// List a coordinator's jobs, or show some with all that is known of them
     Jobs(jobs::JobsArgs),
-    /// Show jobs, with all that is known of them
-    Status(jobs::JobArgs),
     /// Follow jobs to their ends and print their totals, or watch all of the farm
     Watch(jobs::WatchArgs),
     /// Have accepted ranges counted again, by other machines or owners and other kernels
@@ -134,18 +132,14 @@ enum Command {
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
     Workers(trust::WorkersArgs),
-    /// Believe a machine or an owner again
+    /// Believe nothing of a machine or an owner any more, or believe it again
     Trust(trust::TrustArgs),
-    /// Believe nothing of a machine or an owner any more
-    Distrust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(health::HealthArgs),
     /// Show the counting loops that this processor has, and how fast they are
     Bench(bench::BenchArgs),
     /// Print a script that completes words in a shell
     Completions(tools::CompletionsArgs),
-    /// Write the manual pages
-    Man(tools::ManArgs),
 }
 
 /// Runs the command that the process was started with.
@@ -207,7 +201,6 @@ impl Command {
             Command::Worker(args) => on_one_thread(worker::run(args)),
             Command::Submit(args) => on_one_thread(jobs::submit(args)),
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
-            Command::Status(args) => on_one_thread(jobs::status(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
             Command::Audit(args) => on_one_thread(audits::audit(args)),
             Command::Commit(args) => on_one_thread(audits::commit(args)),
@@ -222,12 +215,10 @@ impl Command {
             Command::Priority(args) => on_one_thread(jobs::priority(args)),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
-            Command::Trust(args) => on_one_thread(trust::change(args, true)),
-            Command::Distrust(args) => on_one_thread(trust::change(args, false)),
+            Command::Trust(args) => on_one_thread(trust::change(args)),
             Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),
             Command::Completions(args) => tools::completions(&args, Cli::command()),
-            Command::Man(args) => tools::man(&args, Cli::command()),
         }
     }
 }

@@ -10,7 +10,7 @@ use farm::{
 use serde_json::{Value, json};
 
 use crate::answer;
-use crate::held::worst;
+use crate::failure::worst;
 use crate::progress::{clock, counts_per_second, si};
 use crate::table::Table;
 

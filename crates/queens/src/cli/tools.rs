@@ -1,6 +1,5 @@
-//! `queens completions` and `queens man`, and what `--version` says.
+//! `queens completions`, and what `--version` says.
 
-use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::{Args, Command};
@@ -46,35 +45,8 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct ManArgs {
-    /// The folder for the pages, one for each command, which is made if it is not there [default: the page of
-    /// `queens` itself is printed]
-    #[arg(value_name = "FOLDER")]
-    folder: Option<PathBuf>,
-}
-
 pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "queens", &mut script);
     output::write(&script)
-}
-
-pub(super) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
-    match &args.folder {
-        Some(folder) => pages(folder, command).map_err(|error| Failure::Output {
-            what: folder.display().to_string(),
-            reason: error.to_string(),
-        }),
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command).render(&mut page).map_err(anyhow::Error::from)?;
-            output::write(&page)
-        }
-    }
-}
-
-fn pages(folder: &Path, command: Command) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(command, folder)
 }

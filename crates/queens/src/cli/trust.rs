@@ -1,4 +1,4 @@
-//! `queens workers`, `queens trust` and `queens distrust`.
+//! `queens workers` and `queens trust`.
 
 use std::cmp::Reverse;
 
@@ -44,6 +44,9 @@ pub(super) struct TrustArgs {
     /// The machine, as OWNER/MACHINE, or an owner with all machines
     #[arg(value_name = "OWNER[/MACHINE]", value_parser = party)]
     party: Party,
+    /// Believe nothing of it any more
+    #[arg(long)]
+    revoke: bool,
     /// Why, for those who read the ledger later
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -159,9 +162,10 @@ fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
     parties.map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))
 }
 
-pub(super) async fn change(args: TrustArgs, trusted: bool) -> Result<(), Failure> {
+pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let TrustArgs { party, reason, json, .. } = args;
+    let TrustArgs { party, revoke, reason, json, .. } = args;
+    let trusted = !revoke;
     let request = v1::ChangeTrustRequest { party: Some(party.clone().into()), trusted, reason };
     let answer = client.admin.change_trust(request).await;
     let v1::ChangeTrustResponse { still_distrusted } =

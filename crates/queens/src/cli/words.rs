@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::visible::visible;
 
 /// The commands in the order of the help. Each is in one group.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
@@ -18,16 +18,13 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         "Count and solve",
         &["count", "plan", "solve", "complete", "list", "check", "draw", "explain", "compare"],
     ),
-    ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust", "distrust"]),
+    ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust"]),
     (
         "Look after jobs",
-        &[
-            "submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit",
-            "commit",
-        ],
+        &["submit", "jobs", "watch", "priority", "pause", "resume", "cancel", "audit", "commit"],
     ),
     ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
-    ("Tools", &["bench", "completions", "man", "help"]),
+    ("Tools", &["bench", "completions", "help"]),
 ];
 
 /// The command as it is needed to read words of which this is the first: without those environment variables that are set
@@ -121,7 +118,7 @@ pub(super) fn sentence(error: &clap::Error) -> String {
             format!(
                 "{} cannot be '{}': {reason}",
                 said(ContextKind::InvalidArg),
-                output::visible(&said(ContextKind::InvalidValue))
+                visible(&said(ContextKind::InvalidValue))
             )
         }
         ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
@@ -130,7 +127,7 @@ pub(super) fn sentence(error: &clap::Error) -> String {
         ErrorKind::InvalidValue => format!(
             "{} cannot be '{}': give one of {}",
             said(ContextKind::InvalidArg),
-            output::visible(&said(ContextKind::InvalidValue)),
+            visible(&said(ContextKind::InvalidValue)),
             said(ContextKind::ValidValue)
         ),
         ErrorKind::MissingRequiredArgument => {
@@ -142,13 +139,10 @@ pub(super) fn sentence(error: &clap::Error) -> String {
             said(ContextKind::PriorArg)
         ),
         ErrorKind::UnknownArgument => {
-            format!("there is no option {}", output::visible(&said(ContextKind::InvalidArg)))
+            format!("there is no option {}", visible(&said(ContextKind::InvalidArg)))
         }
         ErrorKind::InvalidSubcommand => {
-            format!(
-                "there is no command {}",
-                output::visible(&said(ContextKind::InvalidSubcommand))
-            )
+            format!("there is no command {}", visible(&said(ContextKind::InvalidSubcommand)))
         }
         ErrorKind::MissingSubcommand => "a command is missing".into(),
         // What is left is said by clap, in its first line.

@@ -111,7 +111,7 @@ fn workers_that_the_system_killed_for_lack_of_memory_are_told_as_that() {
     farm.client(&["submit", "22"]).success();
     let url = farm.url();
     let words = ["worker", "--coordinator", &url, "--threads", "2", "--memory", "2GiB"];
-    let status = || farm.client(&["status", "1"]).success();
+    let status = || farm.client(&["jobs", "1"]).success();
     let start = || {
         let mut worker = group.command(&words);
         Process::start(worker.env("QUEENS_MACHINE", "node7"), farm.new_log())
@@ -123,7 +123,7 @@ fn workers_that_the_system_killed_for_lack_of_memory_are_told_as_that() {
         assert_eq!(worker.wait().signal(), Some(9), "{killed}");
         let lost = format!("\"processes\":{}", &killed[..1]);
         wait_until("the coordinator to notice", || {
-            farm.client(&["status", "1", "--json"]).success().contains(&lost)
+            farm.client(&["jobs", "1", "--json"]).success().contains(&lost)
         });
     }
 

@@ -42,7 +42,7 @@ fn an_archived_job_is_listed_and_exported_and_comes_back() {
     assert_eq!(listed(&farm, &[]), std::slice::from_ref(&two));
     assert_eq!(listed(&farm, &["--archived"]), std::slice::from_ref(&one));
     assert_eq!(listed(&farm, &["--all"]), [one, two]);
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("done, archived"), "{status}");
     assert!(status.contains(&format!("total     {}", vectors::total(8))), "{status}");
     assert!(status.contains("name      eight"), "{status}");
@@ -79,7 +79,7 @@ fn a_removed_job_is_gone_for_good_and_its_number_is_not_given_again() {
     assert!(said.contains(&format!("done, total {}", vectors::total(8))), "{said}");
     assert!(said.contains("job 2 is removed: total N=12"), "{said}");
     farm.client(&["jobs", "rm", "1"]).refusal(4, &["there is no job 1"]);
-    farm.client(&["status", "1"]).refusal(4, &["there is no job 1"]);
+    farm.client(&["jobs", "1"]).refusal(4, &["there is no job 1"]);
     assert!(coordinator.said().contains("job removed"), "{}", coordinator.said());
     coordinator.stop();
 

@@ -80,7 +80,7 @@ fn a_session_that_was_lent_nothing_cannot_end_a_job() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(10, 3, 0);
-    let text = farm.client(&["status", "1", "--json"]).success();
+    let text = farm.client(&["jobs", "1", "--json"]).success();
     let status: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let fingerprint = status["fingerprint"].as_str().expect("it is text");
     let fingerprint = hex::decode(fingerprint).expect("it is hexadecimal");
@@ -225,7 +225,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
         guarded.client(&worker, &[words]).refusal(6, &["a viewer or a submitter"]);
     }
     let create = ["token", "create", "--role", "admin", "--owner", "me"];
-    let distrust = ["distrust", "rack7", "--reason", "envy"];
+    let distrust = ["trust", "--revoke", "rack7", "--reason", "envy"];
     for words in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
         for token in [&viewer, &submitter, &worker] {
             guarded.client(token, words).refusal(6, &["needs that of an admin"]);
@@ -334,7 +334,7 @@ fn who_runs_the_farm_decides_whom_to_believe() {
     let known: serde_json::Value = serde_json::from_str(&workers).expect("it is JSON");
     let machine = format!("rack7/{}", known["machine"].as_str().expect("it is text"));
 
-    let words = ["distrust", &machine, "--reason", "its fan is broken"];
+    let words = ["trust", "--revoke", &machine, "--reason", "its fan is broken"];
     assert!(guarded.client("admin", &words).success().contains("believed no more"));
 
     assert_eq!(worker.wait().code(), Some(14));
@@ -396,18 +396,18 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
 #[test]
 fn a_pardon_names_what_still_stands() {
     let guarded = Guarded::new();
-    let decide = |words: [&str; 2]| {
-        guarded.client("admin", &[&words[..], &["--reason", "a trial"]].concat()).success()
+    let decide = |words: &[&str]| {
+        guarded.client("admin", &[words, &["--reason", "a trial"]].concat()).success()
     };
-    decide(["distrust", "rack7/node1"]);
-    decide(["distrust", "rack8/node1"]);
-    decide(["distrust", "rack7"]);
+    decide(&["trust", "--revoke", "rack7/node1"]);
+    decide(&["trust", "--revoke", "rack8/node1"]);
+    decide(&["trust", "--revoke", "rack7"]);
 
-    let machine = decide(["trust", "rack7/node1"]);
+    let machine = decide(&["trust", "rack7/node1"]);
     assert!(machine.contains("what was decided about rack7 still stands"), "{machine}");
-    decide(["distrust", "rack7/node1"]);
-    let owner = decide(["trust", "rack7"]);
+    decide(&["trust", "--revoke", "rack7/node1"]);
+    let owner = decide(&["trust", "rack7"]);
     assert!(owner.contains("what was decided about rack7/node1 still stands"), "{owner}");
-    let last = decide(["trust", "rack7/node1"]);
+    let last = decide(&["trust", "rack7/node1"]);
     assert!(last.contains("rack7/node1 is believed again"), "{last}");
 }

@@ -31,7 +31,7 @@ fn a_stranger_sees_what_was_committed_to_and_what_a_beacon_drew_from_it() {
     assert_eq!(farm.client(&["commit", &job]).success(), root);
     let root = root.trim();
     assert_eq!(root.len(), 64, "{root}");
-    let shown = json(farm.client(&["status", &job, "--json"]));
+    let shown = json(farm.client(&["jobs", &job, "--json"]));
     assert_eq!(shown["committed_root"], *root);
     farm.client(&["commit", "7"]).refusal(4, &["there is no job 7"]);
     for value in ["", "two words", "zwölf"] {
@@ -46,7 +46,7 @@ fn a_stranger_sees_what_was_committed_to_and_what_a_beacon_drew_from_it() {
         "{said}"
     );
     farm.client(&["watch", &job]).success();
-    let shown = json(farm.client(&["status", &job, "--json"]));
+    let shown = json(farm.client(&["jobs", &job, "--json"]));
     assert_eq!((&shown["audit_beacon"], &shown["audit_root"]), (&VALUE.into(), &root.into()));
 
     let bundle = scratch.path("ten.bundle").display().to_string();

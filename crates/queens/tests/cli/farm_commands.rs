@@ -20,7 +20,7 @@ fn several_sizes_are_several_jobs_and_several_jobs_are_followed() {
     assert_eq!(farm.client(&["watch", "1", "3", "1-2"]).success(), expected);
     let waited = farm.client(&["submit", "9..10", "--wait"]).success();
     assert_eq!(waited, format!("4 {}\n5 {}\n", vectors::total(9), vectors::total(10)));
-    let answered = farm.client(&["status", "1-2", "--json"]).success();
+    let answered = farm.client(&["jobs", "1-2", "--json"]).success();
     let numbers = answered.lines().map(|line| {
         let job: Value = serde_json::from_str(line).expect("it is JSON");
         job["job"].clone()

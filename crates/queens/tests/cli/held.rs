@@ -28,14 +28,14 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
         assert!(waited.stderr.contains(word), "{word}: {}", waited.stderr);
     }
     farm.client(&["watch", "1"]).refusal(17, &["job 1 is held", "`queens cancel 1`"]);
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("state     held") && status.contains("worst     ["), "{status}");
     let jobs = farm.client(&["jobs"]).success();
     assert!(
         jobs.contains("job 1 is held: the total comes to 42") && !jobs.contains("done"),
         "{jobs}"
     );
-    let job = json(&farm.client(&["status", "1", "--json"]).success());
+    let job = json(&farm.client(&["jobs", "1", "--json"]).success());
     assert_eq!((&job["state"], &job["total"]), (&"held".into(), &Value::Null));
     assert!(job["held"]["reason"].as_str().is_some_and(|reason| reason.contains("42")), "{job}");
     let worst = job["held"]["worst"].as_array().expect("a list");
@@ -68,7 +68,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     assert_eq!((joined.code, joined.stdout.as_str()), (Some(17), ""), "{}", joined.stderr);
     run(&mut queens(&["count", "16", "--ledger", merged])).refusal(17, &["comes to 42", merged]);
     let _coordinator = farm.start_coordinator();
-    assert_eq!(json(&farm.client(&["status", "1", "--json"]).success())["held"], job["held"]);
+    assert_eq!(json(&farm.client(&["jobs", "1", "--json"]).success())["held"], job["held"]);
 
     // And an audit, of nothing but what looks worst, ends it with the right total.
     farm.client(&["audit", "1", "--fraction", "0"]).success();
@@ -87,7 +87,7 @@ fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
 
     let end = liar.end();
     assert!(matches!(&end, LinkEnd::Refused(_)), "{end:?}");
-    let job = json(&farm.client(&["status", "1", "--json"]).success());
+    let job = json(&farm.client(&["jobs", "1", "--json"]).success());
     assert_eq!((&job["state"], &job["tasks_done"]), (&"running".into(), &0.into()));
     let _honest = farm.start_worker();
     let total = farm.client(&["watch", "1"]).success();
@@ -109,7 +109,7 @@ fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
         let text = fs::read_to_string(&path).expect("it was written");
         json(text.lines().nth(1).expect("the policy"))["policy"].clone()
     };
-    let status = || json(&farm.client(&["status", "1", "--json"]).success());
+    let status = || json(&farm.client(&["jobs", "1", "--json"]).success());
 
     let running = status();
     let commitment = running["audit_commitment"].as_str().expect("it is there").to_string();
@@ -119,7 +119,7 @@ fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
         (&unfinished["commitment"], &unfinished["revealed"]),
         (&running["audit_commitment"], &Value::Null)
     );
-    assert!(farm.client(&["status", "1"]).success().contains("seed secret until the job is over"));
+    assert!(farm.client(&["jobs", "1"]).success().contains("seed secret until the job is over"));
 
     let _workers = [farm.start_worker(), farm.start_worker()];
     farm.client(&["watch", "1"]).success();

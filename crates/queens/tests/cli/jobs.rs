@@ -167,7 +167,7 @@ fn a_paused_job_rests_until_it_is_resumed() {
     // A job of lower priority is served meanwhile.
     let _worker = farm.start_worker();
     farm.client(&["submit", "9", "--priority", "-1", "--wait"]).success();
-    assert!(farm.client(&["status", "1"]).success().contains("state     paused"));
+    assert!(farm.client(&["jobs", "1"]).success().contains("state     paused"));
 
     assert_eq!(farm.client(&["resume", "1"]).success(), "job 1 is running\n");
     let total = farm.client(&["watch", "1"]).success();
@@ -189,7 +189,7 @@ fn a_job_gets_another_priority() {
 
     coordinator.kill();
     let _coordinator = farm.start_coordinator();
-    let json = farm.client(&["status", "2", "--json"]).success();
+    let json = farm.client(&["jobs", "2", "--json"]).success();
     assert!(json.contains("\"priority\":7"), "{json}");
     farm.client(&["cancel", "2"]).success();
     farm.client(&["priority", "2", "1"]).refusal(4, &["job 2 is cancelled"]);
@@ -204,7 +204,7 @@ fn a_cancelled_job_has_no_total() {
     assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
     assert_eq!(farm.client(&["cancel", "1"]).success(), "job 1 is cancelled\n");
 
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("submitted 20") && status.contains("ended     20"), "{status}");
     let csv = farm.client(&["jobs", "-o", "csv"]).success();
     assert!(csv.contains(",submitted,took,") && csv.contains(",0s,"), "{csv}");
@@ -218,7 +218,7 @@ fn a_job_that_is_not_there_is_refused() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
 
-    for command in ["status", "watch", "cancel", "pause", "resume"] {
+    for command in ["jobs", "watch", "cancel", "pause", "resume"] {
         farm.client(&[command, "7"]).refusal(4, &["no job 7", "queens jobs"]);
     }
 }

@@ -73,7 +73,7 @@ fn signals_of_batch_systems_make_a_worker_hand_back_and_leave() {
         let words = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
         let mut command = queens_at_a_terminal(&words);
         let mut worker = Process::start(&mut command, farm.new_log());
-        wait_until("a loan", || farm.client(&["status", "1"]).success().contains("workers   1"));
+        wait_until("a loan", || farm.client(&["jobs", "1"]).success().contains("workers   1"));
 
         worker.signal(signal);
 

@@ -15,7 +15,7 @@ fn a_job_beyond_every_worker_says_so_and_is_counted_once_one_comes_that_has_the_
     assert!(small.is_running() && !small.said().contains("goes back"), "{}", small.said());
 
     coordinator.wait_for_line("no connected worker has the memory");
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("waits     for a worker with"), "{status}");
     let jobs = farm.client(&["jobs"]).success();
     assert!(jobs.contains("\njob 1 waits for a worker with"), "{jobs}");
@@ -48,7 +48,7 @@ fn a_coordinator_that_comes_back_knows_what_memory_a_job_needs() {
     farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
 
     assert!(!small.said().contains("goes back"), "{}", small.said());
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("waits     for a worker with"), "{status}");
 }
 
@@ -58,7 +58,7 @@ fn without_any_worker_a_job_waits_for_one() {
     let _coordinator = farm.start_coordinator();
     farm.submit(10, 3, 0);
 
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
 
     assert!(status.contains("waits     for a worker: none is connected"), "{status}");
 }

@@ -61,7 +61,7 @@ fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
 
     let _others = [farm.start_worker(), farm.start_worker()];
     farm.client(&["submit", "8", "--priority", "9", "--wait"]).success();
-    farm.client(&["status", "2"]).success();
+    farm.client(&["jobs", "2"]).success();
     wait_until("three workers", || value(&get(&farm.address()), "queens_workers") == 3.0);
 
     let three = get(&farm.address());

@@ -55,7 +55,7 @@ fn a_ledger_that_was_copied_while_it_was_in_use_opens_with_one_warning() {
     let said = coordinator.said();
     let warning = "the latest counts and decisions are missing";
     assert_eq!(said.matches(warning).count(), 1, "{said}");
-    farm.client(&["status", &job]).refusal(4, &["no job 1"]);
+    farm.client(&["jobs", &job]).refusal(4, &["no job 1"]);
     assert_eq!(farm.submit(8, 2, 0), 1);
     coordinator.stop();
 }

@@ -16,7 +16,7 @@ use crate::support::{Farm, process::Outcome};
 
 /// What `status --json` says of a job.
 fn status(guarded: &Guarded, job: &str) -> Value {
-    let text = guarded.client("admin", &["status", job, "--json"]).success();
+    let text = guarded.client("admin", &["jobs", job, "--json"]).success();
     serde_json::from_str(&text).expect("it is JSON")
 }
 
@@ -138,7 +138,7 @@ fn many_connections_of_one_owner_ask_for_no_more_than_one() {
     assert!(took > Duration::from_secs(2), "200 requests took {took:?}");
 
     let begun = Instant::now();
-    guarded.client(&guest, &["status", "1"]).success();
+    guarded.client(&guest, &["jobs", "1"]).success();
     assert!(begun.elapsed() < Duration::from_secs(2), "others do not wait: {:?}", begun.elapsed());
 }
 

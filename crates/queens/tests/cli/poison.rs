@@ -13,7 +13,7 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     let job = || -> Value {
-        let status = farm.client(&["status", "1", "--json"]).success();
+        let status = farm.client(&["jobs", "1", "--json"]).success();
         serde_json::from_str(&status).expect("it is an object")
     };
     farm.submit(16, 0, 0);
@@ -34,7 +34,7 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     wait_until("the worker to be there", || job()["able_workers"] == 1);
     let poisoned = job();
     assert_eq!((&poisoned["poisoned"], &poisoned["workers"]), (&1.into(), &0.into()));
-    let status = farm.client(&["status", "1"]).success();
+    let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("poisoned  1 task (0)"), "{status}");
     assert!(status.contains("`queens resume 1`"), "{status}");
     // Each was on a machine of its own, which may have been switched off.

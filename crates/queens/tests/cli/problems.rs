@@ -73,9 +73,9 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     for (job, expected) in &jobs {
         assert_eq!(farm.client(&["watch", job]).success(), format!("{expected}\n"), "job {job}");
     }
-    let status = farm.client(&["status", &jobs[2].0]).success();
+    let status = farm.client(&["jobs", &jobs[2].0]).success();
     assert!(status.contains("14200 before symmetry"), "{status}");
-    let status = farm.client(&["status", &jobs[3].0, "--json"]).success();
+    let status = farm.client(&["jobs", &jobs[3].0, "--json"]).success();
     let status: Value = serde_json::from_str(&status).expect("one JSON object");
     assert_eq!((&status["problem"], &status["given"]), (&"completions".into(), &"a1".into()));
     let census = farm.client(&["watch", &jobs[2].0, "--json"]).success();

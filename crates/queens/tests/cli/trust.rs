@@ -20,7 +20,7 @@ fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
         let job = status(&farm);
         job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
     });
-    let words = farm.client(&["status", "1"]).success();
+    let words = farm.client(&["jobs", "1"]).success();
     assert!(words.contains("wait for another machine or owner to count them"), "{words}");
 
     let _second = farm.start_worker();
@@ -237,7 +237,7 @@ fn json(text: &str) -> Value {
 }
 
 fn status(farm: &Farm) -> Value {
-    json(&farm.client(&["status", "1", "--json"]).success())
+    json(&farm.client(&["jobs", "1", "--json"]).success())
 }
 
 fn number(farm: &Farm, query: &str) -> i64 {

@@ -7,7 +7,7 @@ use crate::support::process::wait_until;
 fn a_job_that_nobody_counts_says_what_it_waits_for() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
-    let status = |job: u64| farm.client(&["status", &job.to_string()]).success();
+    let status = |job: u64| farm.client(&["jobs", &job.to_string()]).success();
     let long = farm.submit(18, 5, 0);
     let behind = farm.submit(8, 2, 0);
     for job in [long, behind] {
@@ -23,12 +23,12 @@ fn a_job_that_nobody_counts_says_what_it_waits_for() {
     assert!(table.contains(&format!("job {behind} waits {reason}")), "{table}");
 
     let told = format!(r#""waits_for":"{}""#, reason.trim_start_matches("for "));
-    let [one, all] = [vec!["status", "2", "--json"], vec!["jobs", "--json"]];
+    let [one, all] = [vec!["jobs", "2", "--json"], vec!["jobs", "--json"]];
     for command in [one, all] {
         let json = farm.client(&command).success();
         assert!(json.contains(&told), "{json}");
     }
-    let counted = farm.client(&["status", "1", "--json"]).success();
+    let counted = farm.client(&["jobs", "1", "--json"]).success();
     assert!(counted.contains(r#""waits_for":null"#), "{counted}");
 
     farm.client(&["pause", &behind.to_string()]).success();

@@ -1,4 +1,4 @@
-//! The words of the command line: one style of errors, environment variables, help, completions and manual pages.
+//! The words of the command line: one style of errors, environment variables, help and completions.
 
 use crate::support::process::{queens, run};
 
@@ -82,17 +82,9 @@ fn the_help_has_groups_and_the_version_says_what_the_program_is() {
 }
 
 #[test]
-fn completions_and_manual_pages_know_all_commands() {
+fn completions_know_all_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = run(&mut queens(&["completions", shell])).success();
         assert!(script.contains("coordinator") && script.contains("priority"), "{shell}");
     }
-    assert!(run(&mut queens(&["man"])).success().contains(".TH queens 1"));
-    let scratch = tempfile::tempdir().expect("a temporary directory");
-    let folder = scratch.path().join("man1");
-    run(queens(&["man"]).arg(&folder)).success();
-    let page =
-        |name: &str| std::fs::read_to_string(folder.join(name)).expect("there is such a page");
-    assert!(page("queens-count.1").contains("QUEENS_THREADS"));
-    assert!(page("queens.1").contains("Exit codes"));
 }

@@ -55,7 +55,7 @@ impl Guarded {
     }
 
     pub(crate) fn job(&self) -> serde_json::Value {
-        let text = self.client("admin", &["status", "1", "--json"]).success();
+        let text = self.client("admin", &["jobs", "1", "--json"]).success();
         serde_json::from_str(&text).expect("it is JSON")
     }
 }

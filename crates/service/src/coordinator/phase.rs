@@ -19,6 +19,8 @@ use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::Service;
+use wire::v1::farm_service_server::FarmServiceServer;
+use wire::v1::jobs_service_server::JobsServiceServer;
 
 use super::http::is_grpc;
 use super::{Credentials, HubHandle};
@@ -29,6 +31,9 @@ pub const LIVENESS: &str = "liveness";
 pub const READINESS: &str = "readiness";
 /// The health service whose status is `SERVING` while nothing is known to be damaged in the ledger.
 pub const LEDGER: &str = "ledger";
+
+/// The gRPC services of whose health may be asked.
+const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<JobsServiceServer<()>>()];
 
 /// What a coordinator is doing.
 #[derive(Clone)]
@@ -58,7 +63,7 @@ impl Phase {
             Phase::Serving(..) => ServingStatus::Serving,
             Phase::Starting | Phase::Draining | Phase::Stopped => ServingStatus::NotServing,
         };
-        for name in ["", READINESS].into_iter().chain(super::server::NAMES) {
+        for name in ["", READINESS].into_iter().chain(NAMES) {
             reporter.set_service_status(name, status).await;
         }
         reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
@@ -72,7 +77,7 @@ impl Phase {
 }
 
 /// The name of a gRPC service.
-pub(super) const fn name<S: NamedService>() -> &'static str {
+const fn name<S: NamedService>() -> &'static str {
     S::NAME
 }
 

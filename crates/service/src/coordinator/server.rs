@@ -29,7 +29,7 @@ use super::handle::Listed;
 use super::http::only_grpc;
 use super::limits::{self, Admission};
 use super::metrics::measure_call;
-use super::phase::{Late, name};
+use super::phase::Late;
 use super::sending::while_admitted;
 use super::session::Peer;
 use super::{
@@ -44,10 +44,6 @@ const MOST_LISTED: usize = 256;
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
-
-/// The gRPC services of whose health may be asked.
-pub(super) const NAMES: [&str; 2] =
-    [name::<FarmServiceServer<Services>>(), name::<JobsServiceServer<Services>>()];
 
 /// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
 /// else is asked is answered from the first [`Phase::Serving`] on.

@@ -113,7 +113,7 @@ async fn an_admin_submits_pauses_resumes_and_cancels() {
     page.wait_for("the end", async || state().await == "cancelled").await;
     assert_eq!(page.count(".actions button").await, 0, "that is final");
 
-    let status = farm.guarded.client("admin", &["status", "2", "--json"]).success();
+    let status = farm.guarded.client("admin", &["jobs", "2", "--json"]).success();
     assert!(status.contains(r#""state":"cancelled""#), "{status}");
     assert!(status.contains(r#""priority":7"#), "{status}");
     page.press("header form button").await;

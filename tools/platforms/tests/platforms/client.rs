@@ -14,7 +14,7 @@ pub(crate) fn submit(coordinator: &str, n: u32, rows: u32) -> String {
 /// Waits until some of the job's tasks are counted, and most are not.
 pub(crate) fn wait_until_in_the_middle_of(coordinator: &str, job: &str) {
     wait_for("the job to be in the middle", || {
-        let job = run(coordinator, &["status", job, "--json"]);
+        let job = run(coordinator, &["jobs", job, "--json"]);
         let done = job["tasks_done"].as_u64().expect("a number of tasks");
         let tasks = job["tasks"].as_u64().expect("a number of tasks");
         assert!(done < tasks / 2, "too late for the middle: {job}");
@@ -26,7 +26,7 @@ pub(crate) fn wait_until_in_the_middle_of(coordinator: &str, job: &str) {
 pub(crate) fn total(coordinator: &str, job: &str) -> u128 {
     let mut total = None;
     wait_for("the job to be done", || {
-        let job = run(coordinator, &["status", job, "--json"]);
+        let job = run(coordinator, &["jobs", job, "--json"]);
         if job["state"] == "done" {
             total = job["total"].as_str().and_then(|digits| digits.parse().ok());
         }

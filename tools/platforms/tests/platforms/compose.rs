@@ -120,7 +120,7 @@ fn a_command_leaves_a_killed_coordinator_dead() {
     let coordinator = farm.coordinator();
     docker(&["kill", &coordinator]);
 
-    let status = process::run(&mut farm.compose_command(&["run", "--rm", "queens", "status", "1"]));
+    let status = process::run(&mut farm.compose_command(&["run", "--rm", "queens", "jobs", "1"]));
 
     assert_eq!(status.code, Some(5), "{}", status.stderr);
     assert!(status.stderr.contains("no coordinator answers"), "{}", status.stderr);
@@ -187,9 +187,8 @@ fn workers_that_take_more_memory_than_they_may_are_named() {
     let coordinator = farm.coordinator();
     docker(&["exec", &coordinator, "queens", "submit", "22"]);
 
-    let status = |words: &[&str]| {
-        docker(&[&["exec", &coordinator, "queens", "status", "1"], words].concat())
-    };
+    let status =
+        |words: &[&str]| docker(&[&["exec", &coordinator, "queens", "jobs", "1"], words].concat());
     // Docker starts the container again, in a control group that knows nothing of the one before.
     wait_for("two workers to be lost", || {
         let json: serde_json::Value =

@@ -120,14 +120,10 @@ impl Root {
         self.0.path()
     }
 
-    /// Asserts that manual pages and completions are in the one folder, and in the other the README with all files of
-    /// the package that it has links to.
+    /// Asserts that completions are in the one folder, and in the other the README with all files of the package that
+    /// it has links to.
     fn has_texts(&self, share: &str, documents: &str) {
         let share = self.path().join(share);
-        let pages = fs::read_dir(share.join("man/man1")).expect("it has manual pages");
-        let pages = pages.map(|page| page.expect("it can be read").file_name());
-        let is_page = |page: &std::ffi::OsString| page.to_string_lossy().starts_with("queens-");
-        assert!(pages.filter(is_page).count() > 20, "a page for each command");
         let bash = share.join("bash-completion/completions/queens");
         assert!(fs::read_to_string(bash).expect("it is there").contains("complete"));
 

@@ -73,7 +73,7 @@ impl Watched {
     }
 
     fn job(&self) -> Value {
-        let status = self.client(&["status", "1", "--json"]).success();
+        let status = self.client(&["jobs", "1", "--json"]).success();
         serde_json::from_str(&status).expect("it is JSON")
     }
 }

@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// A client looks, and does what `queens status` says: jobs that are held are audited, if there are
+    /// A client looks, and does what `queens jobs` says: jobs that are held are audited, if there are
     /// enough workers for that; and when nothing but poison is left, the workers get a program that does not
     /// die of it, and the jobs are resumed.
     pub fn look(&mut self) {

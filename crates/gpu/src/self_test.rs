@@ -1,0 +1,56 @@
+//! A small board on a device, before it is trusted.
+
+use board::{Cut, Method, Problem, Tasks};
+use count::{Backend, Kernel};
+use thiserror::Error;
+
+use crate::counter::Counter;
+use crate::device::Device;
+use crate::driver::DeviceError;
+
+/// The size of the board of a self-test: large enough for every kernel.
+const SMALL_BOARD: u32 = 10;
+
+const MEMORY_OF_SELF_TEST: u64 = 64 << 20;
+
+/// Why a device must not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SelfTestError {
+    /// It does not count.
+    #[error(transparent)]
+    Failed(#[from] crate::Error),
+    /// It miscounts.
+    #[error(
+        "{0} miscounts boards of size {SMALL_BOARD}: use another device, or a processor's backend, and report this"
+    )]
+    Miscount(String),
+}
+
+impl From<DeviceError> for SelfTestError {
+    fn from(error: DeviceError) -> SelfTestError {
+        SelfTestError::Failed(error.into())
+    }
+}
+
+impl Device {
+    /// Counts a small board on the device, by every kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`SelfTestError`], if the device fails, or counts another number than the reference.
+    pub fn self_test(&self) -> Result<(), SelfTestError> {
+        let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
+        let cut = Cut::new(problem, method).expect("the method cuts this board");
+        let mut tasks = Tasks::new();
+        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let mut counter = Counter::new(self, SMALL_BOARD, MEMORY_OF_SELF_TEST)?;
+        counter.count_each(tasks.as_slice(), |count| found.push(count))?;
+        let kernel = Kernel::new(Backend::Reference, SMALL_BOARD, method);
+        let mut kernel = kernel.expect("every processor has the reference");
+        kernel
+            .count_each(tasks.as_slice(), |count| expected.push(count))
+            .map_err(crate::Error::from)?;
+        if found == expected { Ok(()) } else { Err(SelfTestError::Miscount(self.to_string())) }
+    }
+}
