@@ -146,6 +146,12 @@ impl Costs {
         (tasks > 0).then(|| busy / tasks as f64)
     }
 
+    pub(crate) fn forget_sessions(&mut self) {
+        for pace in std::mem::take(&mut self.sessions).into_values() {
+            self.earlier.join(&pace.all);
+        }
+    }
+
     pub(crate) fn forget_session(&mut self, session: SessionId) {
         if let Some(pace) = self.sessions.remove(&session) {
             self.earlier.join(&pace.all);

@@ -78,7 +78,7 @@ pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, LedgerId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
-pub use job_view::{AuditView, Counted, Held, JobChange, JobState, JobView, Origin, Times};
+pub use job_view::{AuditView, Held, JobChange, JobState, JobView, Origin, Times};
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use farm::rules::Jobs;
 use farm::{
     CountedRange, Distrusted, EvidenceRecord, Fingerprint, JobId, Restored, RestoredJob,
     TaskCounts, TrustChange,
@@ -34,13 +33,13 @@ impl Evidence {
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
-        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None, Jobs::All)?;
+        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;
         Ok(Evidence::new(ledger))
     }
 
     /// The ledger in `path`, held by this process alone.
     pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
-        Ok(Evidence::new(CheckedLedger::open_with(path, Jobs::All)?))
+        Ok(Evidence::new(CheckedLedger::open(path)?))
     }
 
     fn new(ledger: CheckedLedger) -> Evidence {
@@ -74,7 +73,7 @@ impl Evidence {
         self.ledger.close()
     }
 
-    /// All jobs, those of the archive too.
+    /// All jobs.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.jobs
     }

@@ -10,7 +10,6 @@
 
 #![forbid(unsafe_code)]
 
-mod archive;
 mod backup;
 mod credentials;
 mod entry;
@@ -24,6 +23,7 @@ mod look;
 mod merge;
 mod open;
 mod place;
+mod removal;
 mod restore;
 mod scrub;
 mod seal;

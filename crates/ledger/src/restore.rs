@@ -1,6 +1,6 @@
 //! Reading a ledger back: every row is checked before anything rests on it.
 
-use farm::rules::{self, Jobs, StoredJob};
+use farm::rules::{self, StoredJob};
 use farm::{JobId, JobState, Method, Origin, Plan, Problem, Restored, Row, Slice};
 
 use super::entry::unsigned;
@@ -9,14 +9,12 @@ use super::{Ledger, LedgerFault};
 
 /// The columns that [`read_job`] wants to see.
 pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-                              total, shard, shards, reason, seed_told, owner, key, \
-                              EXISTS (SELECT 1 FROM archive WHERE job = id AND returned_at IS NULL)";
+                              total, shard, shards, reason, seed_told, owner, key";
 
 impl Ledger {
-    /// Everything that the farm needs in order to go on, but for the epoch; for a reader of all jobs, those of the
-    /// archive too.
-    pub fn read_back(&self, which: Jobs) -> Result<Restored, LedgerFault> {
-        rules::restore(&mut SqlStore(&self.db), which)
+    /// Everything that the farm needs in order to go on, but for the epoch.
+    pub fn read_back(&self) -> Result<Restored, LedgerFault> {
+        rules::restore(&mut SqlStore(&self.db))
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
@@ -53,7 +51,6 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
         seed_told: row.get(13)?,
-        is_archived: row.get(16)?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })
 }
