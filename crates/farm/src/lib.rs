@@ -65,7 +65,6 @@ mod survey;
 mod suspects;
 mod tally;
 mod task_counts;
-mod trust_history;
 
 pub use board::{Method, Problem};
 
@@ -104,4 +103,3 @@ pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};
 pub use task_counts::TaskCounts;
-pub use trust_history::unite_trust;

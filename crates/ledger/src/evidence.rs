@@ -98,28 +98,11 @@ impl Evidence {
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
-        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.each(job, self.tells_tasks(job), see)
-    }
-
-    /// The same without what single tasks count.
-    pub(crate) fn for_each_sum<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.each(job, None, see)
-    }
-
-    fn each<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        tells_tasks: Option<Fingerprint>,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
         self.commitments(job, &mut see)?;
+        let tells_tasks = self.tells_tasks(job);
         let read = |columns: &Row<'_>| self.read_range(job, tells_tasks, columns);
         self.rows(job, &ranges(), read, &mut see)?;
         self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;

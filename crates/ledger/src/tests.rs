@@ -19,7 +19,6 @@ use farm::{
 };
 use tempfile::TempDir;
 
-use super::merge::Verdicts;
 use super::store::SqlStore;
 use super::{
     CheckedLedger, Evidence, Happening, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look,
