@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, Counted, IntervalSet, JobId, JobState, KernelName, Maker, Origin,
-    Party, Plan, Range, Report, RestoredJob, RowsRoot, Slice, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Origin, Party,
+    Plan, Range, Report, RowsRoot, Slice, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -139,28 +139,6 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// Neighbouring rows of a job in the archive become one where nothing depends on where they begin and end.
-    Join {
-        /// The job.
-        job: JobId,
-        /// Rows that begin before this ordinal were seen.
-        from: u64,
-        /// The most rows to look at; at least two are.
-        most: usize,
-    },
-    /// A job that is over goes into the archive: whoever goes on from the ledger does not have it in memory. Its name
-    /// is free again.
-    Archive {
-        /// The job.
-        job: JobId,
-        /// What was counted of it.
-        counted: Counted,
-    },
-    /// A job comes back from the archive, without a name.
-    Unarchive {
-        /// The job.
-        job: JobId,
-    },
     /// A job that is over is removed, some rows at a time: it is to be asked for until nothing is left. Between two
     /// of these times the job is cancelled.
     Remove {
@@ -203,14 +181,9 @@ impl LedgerCommand {
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Distrust { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Remove { .. }
-            // Not that anybody decided: but whoever reads the ledger in steps compares the rows of a job that is over with
-            // its total, and has to see that they have moved. The rows of one that runs move with reports.
-            | LedgerCommand::Join { .. } => true,
+            | LedgerCommand::Remove { .. } => true,
             LedgerCommand::Accept { .. }
             | LedgerCommand::Confirm { .. }
-            | LedgerCommand::Archive { .. }
-            | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => false,
         }
@@ -247,19 +220,9 @@ pub enum LedgerAnswer {
     },
     /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Distrust`] is durable.
     Settled {
-        /// What it took back of which jobs that were not in the archive; that of the report is among them in any
-        /// case.
+        /// What it took back of which jobs; that of the report is among them in any case.
         withdrawn: Vec<Withdrawn>,
-        /// Jobs that lost something while they were in the archive. They are not in it any more.
-        unarchived: Vec<RestoredJob>,
     },
-    /// A [`LedgerCommand::Join`] is durable.
-    Joined {
-        /// Where the next one is to go on; `None` if all rows were seen, or if the job is not in the archive any more.
-        next: Option<u64>,
-    },
-    /// A [`LedgerCommand::Unarchive`] is durable: the job; `None` if it was not in the archive.
-    Unarchived(Option<Box<RestoredJob>>),
     /// A [`LedgerCommand::Remove`] is durable.
     Removed(Removal),
     /// What a [`LedgerCommand::Compare`] found.
@@ -267,17 +230,6 @@ pub enum LedgerAnswer {
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
     AuditsFound(Vec<Unaudited>),
-}
-
-impl LedgerAnswer {
-    /// The jobs that come back from the archive with this answer.
-    pub fn unarchived(&mut self) -> &mut [RestoredJob] {
-        match self {
-            LedgerAnswer::Unarchived(Some(job)) => std::slice::from_mut(job),
-            LedgerAnswer::Settled { unarchived, .. } => unarchived,
-            _ => &mut [],
-        }
-    }
 }
 
 /// How far the removal of a job has come.

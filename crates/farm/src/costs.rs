@@ -115,6 +115,12 @@ impl Costs {
         self.all().pace().map(f64::recip)
     }
 
+    pub(crate) fn forget_sessions(&mut self) {
+        for spent in std::mem::take(&mut self.sessions).into_values() {
+            self.earlier.join(&spent);
+        }
+    }
+
     /// Thread time that so many tasks take `workers`: sessions, and how many threads they count them with. `None`
     /// without a thread, and before it can be told.
     pub(crate) fn busy_us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {

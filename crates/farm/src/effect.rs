@@ -47,7 +47,7 @@ pub enum Effect {
     Reply {
         /// The question.
         request: RequestId,
-        /// The job, or why not. The farm does not have the job any more if it was to be archived or removed.
+        /// The job, or why not. The farm does not have the job any more if it was to be removed.
         answer: Result<JobId, Refusal>,
     },
     /// Tell a client that a change of trust is durable.
@@ -206,15 +206,14 @@ pub enum Refusal {
          or the options of that job, which `queens jobs {0}` shows"
     )]
     KeyTaken(JobId),
-    /// Only a job that is over is archived or removed.
+    /// Only a job that is over is removed.
     #[error(
-        "job {0} is {1}, and only jobs that are done or cancelled leave: cancel it first, or wait for its end"
+        "job {0} is {1}, and only jobs that are done or cancelled are removed: cancel it first, or wait for its end"
     )]
     NotOver(JobId, JobState),
     /// The job proved that somebody counts wrong.
     #[error(
-        "job {0} proved a machine or an owner wrong, and its counts are the evidence of that: it is not removed; \
-         `queens jobs archive {0}` puts it away"
+        "job {0} proved a machine or an owner wrong, and its counts are the evidence of that: it is not removed"
     )]
     Proof(JobId),
     /// Something of the job, or of everybody's trust, is on its way into the ledger.

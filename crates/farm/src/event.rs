@@ -134,21 +134,7 @@ pub enum Event {
         /// Jobs of higher priority are served first.
         priority: i32,
     },
-    /// A job that is over is to go into the archive.
-    ArchiveAsked {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The job.
-        job: JobId,
-    },
-    /// A job is to come back from the archive.
-    UnarchiveAsked {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The job.
-        job: JobId,
-    },
-    /// A job that is over, in the archive or not, is to be removed.
+    /// A job that is over is to be removed.
     RemovalAsked {
         /// Where the answer goes.
         request: RequestId,

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::rules::StoredJob;
 use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, RowsRoot, Slice, Suspect};
 
 /// Where a job stands.
@@ -135,19 +134,6 @@ pub struct Times {
     pub ended_at_ms: Option<i64>,
 }
 
-/// What was counted of a job that is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Tasks that have a count.
-    pub tasks: u64,
-    /// The sum over these.
-    pub total: u128,
-    /// Accepted ranges that wait for their second count for ever, because the job was cancelled.
-    pub audits_wanted: u64,
-    /// Accepted ranges of which a second count agreed.
-    pub audits_agreed: u64,
-}
-
 /// What a client may see of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobView {
@@ -199,8 +185,6 @@ pub struct JobView {
     pub lost: Vec<LostWorkers>,
     /// When it was submitted and when it ended, if somebody has looked.
     pub times: Times,
-    /// Whether it is in the archive: then nothing can be done with it but to take it out or to remove it.
-    pub is_archived: bool,
 }
 
 /// The place of a job among running ones: jobs of higher priority are served first, equal ones in the order of
@@ -214,44 +198,6 @@ impl JobView {
     pub const POISONED_NAMED: usize = 8;
     /// How many machines that lost workers are named.
     pub const LOST_NAMED: usize = 8;
-
-    /// A job in the archive, with its newest audit policy and the root that was committed to.
-    #[must_use]
-    pub fn archived(
-        job: StoredJob,
-        policy: Option<AuditPolicy>,
-        committed: Option<RowsRoot>,
-        counted: Counted,
-        times: Times,
-    ) -> JobView {
-        let StoredJob { id, origin, plan, slice, priority, state, .. } = job;
-        JobView {
-            id,
-            origin,
-            plan,
-            slice,
-            priority,
-            state,
-            tasks_done: counted.tasks,
-            total: counted.total,
-            thread_memory: 0,
-            workers: 0,
-            able_workers: 0,
-            busy_us_left: None,
-            threads: 0,
-            disputes: 0,
-            audit: policy.map(|policy| AuditView::of(policy, state)),
-            committed,
-            held: None,
-            audits_wanted: counted.audits_wanted,
-            audits_agreed: counted.audits_agreed,
-            poisoned: 0,
-            poisoned_first: Vec::new(),
-            lost: Vec::new(),
-            times,
-            is_archived: true,
-        }
-    }
 
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
     /// before it can be told.

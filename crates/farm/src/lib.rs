@@ -64,7 +64,6 @@ mod survey;
 mod suspects;
 mod tally;
 mod task_counts;
-mod trust_history;
 
 pub use board::{Method, Problem};
 
@@ -77,7 +76,7 @@ pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, LedgerId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
-pub use job_view::{AuditView, Counted, Held, JobChange, JobState, JobView, Origin, Times};
+pub use job_view::{AuditView, Held, JobChange, JobState, JobView, Origin, Times};
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;
@@ -103,4 +102,3 @@ pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};
 pub use task_counts::TaskCounts;
-pub use trust_history::unite_trust;

@@ -307,9 +307,6 @@ pub enum Contradiction {
         /// Ranges that wait for a second count, and open claims.
         open: u64,
     },
-    /// A job is to be archived that is not over, or is archived already.
-    #[error("job {0} was about to be archived, and it is not over or archived already")]
-    NotArchivable(JobId),
     /// A job is to be committed to that is not done.
     #[error("the counts of job {0} were about to be committed to, and it is not done")]
     NotCommittable(JobId),

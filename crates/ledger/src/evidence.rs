@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use farm::rules::Jobs;
 use farm::{
     CountedRange, Distrusted, EvidenceRecord, Fingerprint, JobId, Restored, RestoredJob,
     TaskCounts, TrustChange,
@@ -34,13 +33,13 @@ impl Evidence {
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
-        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None, Jobs::All)?;
+        let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;
         Ok(Evidence::new(ledger))
     }
 
     /// The ledger in `path`, held by this process alone.
     pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
-        Ok(Evidence::new(CheckedLedger::open_with(path, Jobs::All)?))
+        Ok(Evidence::new(CheckedLedger::open(path)?))
     }
 
     fn new(ledger: CheckedLedger) -> Evidence {
@@ -74,7 +73,7 @@ impl Evidence {
         self.ledger.close()
     }
 
-    /// All jobs, those of the archive too.
+    /// All jobs.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.jobs
     }
@@ -99,28 +98,11 @@ impl Evidence {
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
-        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.each(job, self.tells_tasks(job), see)
-    }
-
-    /// The same without what single tasks count.
-    pub(crate) fn for_each_sum<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        see: impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.each(job, None, see)
-    }
-
-    fn each<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        tells_tasks: Option<Fingerprint>,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
         self.commitments(job, &mut see)?;
+        let tells_tasks = self.tells_tasks(job);
         let read = |columns: &Row<'_>| self.read_range(job, tells_tasks, columns);
         self.rows(job, &ranges(), read, &mut see)?;
         self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;

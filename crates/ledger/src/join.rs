@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use farm::rules::Store;
 use farm::{
-    Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Origin, Plan,
-    RestoredJob, Slice,
+    Distrusted, Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Origin,
+    Plan, RestoredJob, Slice, TrustChange,
 };
 
-use crate::merge::Verdicts;
+use crate::store::SqlStore;
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
 };
@@ -164,13 +165,15 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     let (job, slice) = (JOB, Slice::ALL);
     let origin = Origin::default();
     write(LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None })?;
-    let all = parts.iter().map(|(_, part, job)| (part, job.id));
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
-    let verdicts = Verdicts::of(all, JOB).map_err(at_ledger)?;
-    ledger.note_verdicts(&verdicts).map_err(at_ledger)?;
+    let verdicts = verdicts(parts)?;
+    note(ledger, &verdicts, parts).map_err(at_ledger)?;
     let mut absorbed = Vec::new();
     for (path, evidence, job) in in_order(parts)? {
-        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &verdicts));
+        let own = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
+        let unknown = verdicts.iter().filter(|verdict| !own.contains(verdict));
+        let wrong = Distrusted(unknown.map(|verdict| verdict.party.clone()).collect());
+        let part = ledger.in_one_go(|| ledger.absorb(JOB, evidence, job.id, &wrong));
         absorbed.push(part.map_err(|fault| match fault {
             MergeFault::Ledger(fault) => fault.at(Some(path)).into(),
             conflict => JoinError::Conflict { path: (*path).clone(), reason: conflict.to_string() },
@@ -204,6 +207,34 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         total,
         held,
         missing,
+    })
+}
+
+/// What the parts say of parties that were wrong, once each. Pardons are not among it: a part that knows of no verdict has
+/// not taken back what that party had counted.
+fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
+    let mut verdicts = Vec::new();
+    for (path, evidence, _) in parts {
+        let changes = evidence.trust_changes(JOB).map_err(|fault| fault.at(Some(path)))?;
+        for change in changes.into_iter().filter(|change| !change.trusted) {
+            if !verdicts.contains(&change) {
+                verdicts.push(change);
+            }
+        }
+    }
+    Ok(verdicts)
+}
+
+/// Notes the verdicts, so that a later merge knows of them. Whoever all parts believe again is believed.
+fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
+    let is_believed = |verdict: &&TrustChange| {
+        !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
+    };
+    let pardons: BTreeSet<_> = verdicts.iter().filter(is_believed).map(|it| &it.party).collect();
+    ledger.in_one_go(|| {
+        let mut store = SqlStore(&ledger.db);
+        verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;
+        pardons.into_iter().try_for_each(|party| store.trust(party, "in all ledgers merged here"))
     })
 }
 

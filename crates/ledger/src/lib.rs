@@ -10,7 +10,6 @@
 
 #![forbid(unsafe_code)]
 
-mod archive;
 mod backup;
 mod clock;
 mod credentials;
@@ -25,6 +24,7 @@ mod look;
 mod merge;
 mod open;
 mod place;
+mod removal;
 mod restore;
 mod scrub;
 mod seal;

@@ -6,13 +6,8 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
-use std::collections::{HashMap, HashSet};
-
 use farm::rules::{self, Store};
-use farm::{
-    Check, CountedRange, Digest, DisputeState, Distrusted, EvidenceRecord, IntervalSet, JobId,
-    LeaseId, Maker, Range, Row, TaskCounts, Tiled, TrustChange, unite_trust,
-};
+use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts, Tiled};
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
 use super::store::SqlStore;
@@ -26,7 +21,7 @@ pub struct Absorbed {
     /// Ranges that were there before, in whatever rows, with the same counts.
     pub compared: u64,
     /// Tasks that were left out: their ranges begin or end within others, so that they cannot be
-    /// compared; or only a party counted them that is not believed.
+    /// compared; or a party counted them of which another part knows that it was wrong.
     pub left_out: u64,
 }
 
@@ -60,119 +55,29 @@ struct Overlap {
     range: Range,
 }
 
-/// What the parts know together about who and what is not believed. No part's silence undoes it.
-#[derive(Debug, Default)]
-pub struct Verdicts {
-    /// Who is not believed.
-    pub distrusted: Distrusted,
-    /// Changes of trust, to be noted once all parts are in.
-    pub(crate) trust: Vec<TrustChange>,
-    withdrawn: Withdrawn,
-}
-
-/// Counts that were accepted, or claimed, and then contradicted or taken back.
-#[derive(Debug, Default)]
-struct Withdrawn {
-    counts: HashSet<Said>,
-    /// The ranges of their leases. While a lease goes on, its row grows, so that copies of different ages have rows of different
-    /// ranges, of which none says what another one says.
-    leases: HashMap<(Maker, LeaseId), IntervalSet>,
-}
-
-/// What somebody says about a range.
-type Said = (Range, Maker, u128, Digest);
-
-fn said(row: &Row) -> Said {
-    let claim = row.tally.claim();
-    (row.range, row.author.maker.clone(), claim.count, claim.digest)
-}
-
-impl Withdrawn {
-    fn add(&mut self, count: Said, leases: impl IntoIterator<Item = LeaseId>) {
-        let (range, maker, ..) = &count;
-        for lease in leases {
-            self.leases.entry((maker.clone(), lease)).or_default().insert(*range);
-        }
-        self.counts.insert(count);
-    }
-
-    fn includes(&self, row: &Row) -> bool {
-        let lease = self.leases.get(&(row.author.maker.clone(), row.lease));
-        lease.is_some_and(|taken| taken.intersects(row.range)) || self.counts.contains(&said(row))
-    }
-}
-
-impl Verdicts {
-    /// What the parts say together, each about one job, which is called `job` here.
-    pub(crate) fn of<'a>(
-        parts: impl IntoIterator<Item = (&'a Evidence, JobId)>,
-        job: JobId,
-    ) -> Result<Verdicts, LedgerFault> {
-        let mut all = HashMap::<Said, HashSet<LeaseId>>::new();
-        let (mut again, mut histories) = (HashSet::new(), Vec::new());
-        for (part, theirs) in parts {
-            histories.push(part.trust_changes(job)?);
-            let mut taken = HashMap::<Said, HashSet<LeaseId>>::new();
-            part.for_each_sum(theirs, |record| {
-                if let EvidenceRecord::Dispute { row, .. } = record {
-                    taken.entry(said(&row)).or_default().insert(row.lease);
-                }
-                Ok::<(), LedgerFault>(())
-            })?;
-            if taken.is_empty() {
-                continue;
-            }
-            // What was accepted anew after it was taken back is believed.
-            part.for_each_sum(theirs, |record| {
-                if let EvidenceRecord::Range { counted, .. } = record {
-                    again.extend(taken.remove_entry(&said(&counted.row)).map(|(count, _)| count));
-                }
-                Ok::<(), LedgerFault>(())
-            })?;
-            for (count, leases) in taken {
-                all.entry(count).or_default().extend(leases);
-            }
-        }
-        let mut withdrawn = Withdrawn::default();
-        for (count, leases) in all {
-            if !again.contains(&count) {
-                withdrawn.add(count, leases);
-            }
-        }
-        let trust = unite_trust(histories.iter().map(Vec::as_slice));
-        Ok(Verdicts { distrusted: Distrusted::after(&trust), trust, withdrawn })
-    }
-
-    /// Whether a row that nobody has confirmed is not taken in.
-    fn exclude(&self, counted: &CountedRange) -> bool {
-        let is_unconfirmed = counted.check != Check::Agreed;
-        let is_believed = !self.distrusted.includes(&counted.row.author.maker);
-        is_unconfirmed && !is_believed || self.withdrawn.includes(&counted.row)
-    }
-}
-
 impl Ledger {
-    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What only
-    /// workers say that are not believed is left out.
+    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What these parties have
+    /// counted is left out: another part has distrusted them, and this one has not taken their counts back.
     pub fn absorb(
         &self,
         job: JobId,
         part: &Evidence,
         theirs: JobId,
-        verdicts: &Verdicts,
+        wrong: &Distrusted,
     ) -> Result<Absorbed, MergeFault> {
-        let distrusted = &verdicts.distrusted;
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
         part.for_each(theirs, |record| {
-            let by_nobody = |row: &Row| distrusted.includes(&row.author.maker);
+            let is_wrong = |row: &Row| wrong.includes(&row.author.maker);
             match record {
-                EvidenceRecord::Range { counted, .. } if verdicts.exclude(&counted) => {
+                EvidenceRecord::Range { counted, .. } if is_wrong(&counted.row) => {
                     absorbed.left_out += counted.row.range.len();
                 }
-                EvidenceRecord::Audit { row, .. } if by_nobody(&row) => {
+                EvidenceRecord::Audit { row, .. } if is_wrong(&row) => {
                     self.settle_overlap(job, open.take(), &mut absorbed)?;
-                    self.forget_confirmation(job, row.range, distrusted, &mut absorbed)?;
+                    if self.lacks_second(job, row.range)? {
+                        SqlStore(&self.db).set_check(job, row.range, Check::NotChosen)?;
+                    }
                 }
                 EvidenceRecord::Range { counted, task_counts, .. } => {
                     let range = counted.row.range;
@@ -196,29 +101,6 @@ impl Ledger {
         })?;
         self.settle_overlap(job, open, &mut absorbed)?;
         Ok(absorbed)
-    }
-
-    /// A part says that a range was confirmed, and nobody who is believed has done so. A row that was taken over
-    /// from there is unconfirmed then; if its own maker is not believed either, it is left out.
-    fn forget_confirmation(
-        &self,
-        job: JobId,
-        range: Range,
-        distrusted: &Distrusted,
-        absorbed: &mut Absorbed,
-    ) -> Result<(), LedgerFault> {
-        if !self.lacks_second(job, range)? {
-            return Ok(());
-        }
-        let mut store = SqlStore(&self.db);
-        let rows = self.overlapping(job, range)?;
-        if rows.iter().any(|row| distrusted.includes(&row.author.maker)) {
-            store.retire(job, range, DisputeState::TakenBack)?;
-            absorbed.added = absorbed.added.saturating_sub(range.len());
-            absorbed.left_out += range.len();
-            return Ok(());
-        }
-        store.set_check(job, range, Check::NotChosen)
     }
 
     /// Whether there is a row of just this range here that is said to be confirmed, without what confirms it.
@@ -303,12 +185,6 @@ impl Ledger {
         Ok(())
     }
 
-    /// Notes whom the parts believe together.
-    pub(crate) fn note_verdicts(&self, verdicts: &Verdicts) -> Result<(), LedgerFault> {
-        let store = SqlStore(&self.db);
-        self.in_one_go(|| verdicts.trust.iter().try_for_each(|change| store.note_trust(change)))
-    }
-
     fn add_evidence(&self, job: JobId, record: EvidenceRecord) -> Result<(), LedgerFault> {
         let store = SqlStore(&self.db);
         let key = |range: Range| (signed(job.0), signed(range.start()), signed(range.end()));
@@ -334,7 +210,7 @@ impl Ledger {
                     store.add("disputes", ("noted_at", at_ms), job, &row, own)?;
                 }
             }
-            // All parts' changes of trust are united.
+            // See `join.rs`.
             EvidenceRecord::Trust(_) => {}
             // A ledger that was joined is counted on without the parts' policies, and has other rows than were committed to.
             EvidenceRecord::Policy { .. }

@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use farm::rules::{self, Jobs, Store};
+use farm::rules::{self, Store};
 use farm::{Check, JobId, LedgerId, Maker, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
@@ -61,32 +61,24 @@ pub(super) const OF_NO_JOB: &str = "it has rows of jobs that it does not have";
 impl CheckedLedger {
     /// Makes a ledger in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<CheckedLedger, LedgerFault> {
-        CheckedLedger::check(Connection::open_in_memory()?, None, None, Jobs::Live)
+        CheckedLedger::check(Connection::open_in_memory()?, None, None)
     }
 
-    /// Opens the ledger in the file `path`, or a new one if there is no such file. Jobs of its archive are not read.
+    /// Opens the ledger in the file `path`, or a new one if there is no such file.
     ///
     /// # Errors
     ///
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
-        CheckedLedger::open_with(path, Jobs::Live)
-    }
-
-    pub(crate) fn open_with(path: &Path, which: Jobs) -> Result<CheckedLedger, LedgerFault> {
-        CheckedLedger::open_locked(path, LedgerLock::of(path)?, which)
+        CheckedLedger::open_locked(path, LedgerLock::of(path)?)
     }
 
     /// Opens the ledger whose lock this process has.
-    pub(crate) fn open_locked(
-        path: &Path,
-        lock: LedgerLock,
-        which: Jobs,
-    ) -> Result<CheckedLedger, LedgerFault> {
+    pub(crate) fn open_locked(path: &Path, lock: LedgerLock) -> Result<CheckedLedger, LedgerFault> {
         place::warn_of_missing_log(path)?;
         place::make(path)?;
         let db = Connection::open(path)?;
-        CheckedLedger::check(db, Some(Place::of(path)?), Some(lock), which)
+        CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
     }
 
     /// Opens the ledger in `path` and retries while it is held. This is for tests that close a ledger and
@@ -99,7 +91,7 @@ impl CheckedLedger {
         opened.unwrap_or(Err(LedgerFault::Held))
     }
 
-    /// The jobs of the ledger that are not in its archive.
+    /// The jobs of the ledger.
     pub fn jobs(&self) -> &[RestoredJob] {
         &self.ledger.restored.jobs
     }
@@ -114,7 +106,6 @@ impl CheckedLedger {
         db: Connection,
         place: Option<Place>,
         lock: Option<LedgerLock>,
-        which: Jobs,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
         // Without this, SQLite would write to a file that we refuse when it is closed.
@@ -130,7 +121,7 @@ impl CheckedLedger {
         if is_new {
             ledger.check_new()?;
         } else {
-            ledger.restored = ledger.check_and_read(which)?;
+            ledger.restored = ledger.check_and_read()?;
         }
         Ok(CheckedLedger { ledger, is_new })
     }
@@ -185,10 +176,9 @@ impl Ledger {
         self.place.as_ref().map(Place::name)
     }
 
-    /// Everything that the farm needs in order to go on, but for the epoch; for a reader of all jobs, those of the
-    /// archive too.
-    pub fn read_back(&self, which: Jobs) -> Result<Restored, LedgerFault> {
-        rules::restore(&mut SqlStore(&self.db), which)
+    /// Everything that the farm needs in order to go on, but for the epoch.
+    pub fn read_back(&self) -> Result<Restored, LedgerFault> {
+        rules::restore(&mut SqlStore(&self.db))
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
@@ -277,7 +267,7 @@ impl Ledger {
     }
 
     /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound.
-    fn check_and_read(&self, which: Jobs) -> Result<Restored, LedgerFault> {
+    fn check_and_read(&self) -> Result<Restored, LedgerFault> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
@@ -292,7 +282,7 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        let restored = self.read_back(which)?;
+        let restored = self.read_back()?;
         restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
         // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another.
         // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count

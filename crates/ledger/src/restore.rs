@@ -8,8 +8,7 @@ use super::entry::unsigned;
 
 /// The columns that [`read_job`] wants to see.
 pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-                              total, shard, shards, reason, seed_told, owner, key, \
-                              EXISTS (SELECT 1 FROM archive WHERE job = id AND returned_at IS NULL)";
+                              total, shard, shards, reason, seed_told, owner, key";
 
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault> {
     let id = JobId(unsigned(row, 0)?);
@@ -39,7 +38,6 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
         seed_told: row.get(13)?,
-        is_archived: row.get(16)?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })
 }

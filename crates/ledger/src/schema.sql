@@ -36,19 +36,6 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
 
--- Jobs that are over and were put away: a coordinator that is started does not read them. What of them is counted is
--- here for lists.
-CREATE TABLE archive (
-    job           INTEGER PRIMARY KEY REFERENCES jobs (id),
-    key           TEXT,              -- the owner's name for it, which is free again
-    tasks_done    INTEGER NOT NULL,
-    counted       TEXT NOT NULL,     -- the sum of these tasks
-    audits_wanted INTEGER NOT NULL,
-    audits_agreed INTEGER NOT NULL,
-    archived_at   INTEGER NOT NULL,
-    returned_at   INTEGER            -- since then it is not in the archive
-) STRICT;
-
 -- Jobs that were removed, of which nothing else is left. No other job gets their numbers.
 CREATE TABLE removed (
     job        INTEGER PRIMARY KEY,

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use farm::rules::{Jobs, Select, Store, StoredJob};
+use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Beacon, Check, Counted, CountedRange, DisputeState, Distrusted, JobChange,
-    JobId, JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, RowsRoot, Slice,
-    TaskCounts, TrustChange,
+    Across, AuditPolicy, Beacon, Check, CountedRange, DisputeState, Distrusted, JobChange, JobId,
+    JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, RowsRoot, Slice, TaskCounts,
+    TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -17,7 +17,7 @@ use super::entry::{
     values,
 };
 use super::restore::{JOB, read_job};
-use super::{LedgerFault, archive, task_counts};
+use super::{LedgerFault, removal, task_counts};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
@@ -134,16 +134,12 @@ fn key(job: JobId, range: Range) -> (i64, i64, i64) {
 impl Store for SqlStore<'_> {
     type Fault = LedgerFault;
 
-    fn jobs(&mut self, which: Jobs) -> Result<Vec<StoredJob>, LedgerFault> {
-        let condition = match which {
-            Jobs::All => "",
-            Jobs::Live => "WHERE id NOT IN (SELECT job FROM archive WHERE returned_at IS NULL)",
-        };
-        self.all(&format!("SELECT {JOB} FROM jobs {condition} ORDER BY id"), [], read_job)
+    fn jobs(&mut self) -> Result<Vec<StoredJob>, LedgerFault> {
+        self.all(&format!("SELECT {JOB} FROM jobs ORDER BY id"), [], read_job)
     }
 
     fn last_job(&mut self) -> Result<u64, LedgerFault> {
-        archive::last_job(self.0)
+        removal::last_job(self.0)
     }
 
     fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, LedgerFault> {
@@ -215,16 +211,8 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn archive(&mut self, job: JobId, counted: &Counted) -> Result<(), LedgerFault> {
-        archive::put(self.0, job, counted)
-    }
-
-    fn unarchive(&mut self, job: JobId) -> Result<(), LedgerFault> {
-        archive::take_out(self.0, job)
-    }
-
     fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, LedgerFault> {
-        archive::remove_some(self.0, job, most)
+        removal::remove_some(self.0, job, most)
     }
 
     fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), LedgerFault> {

@@ -23,11 +23,10 @@ use super::LedgerFault;
 use super::seal::checksum;
 
 /// The tables that have a seal.
-pub(super) const TABLES: [&str; 11] = [
+pub(super) const TABLES: [&str; 10] = [
     "identity",
     "openings",
     "jobs",
-    "archive",
     "removed",
     "audit_policies",
     "commitments",
@@ -175,11 +174,10 @@ mod tests {
     use crate::{CheckedLedger, Draft, Evidence, Ledger, Scrub};
 
     /// What alters each table, and no count.
-    const HARMS: [(&str, &str); 12] = [
+    const HARMS: [(&str, &str); 11] = [
         ("identity", "UPDATE identity SET decisions = decisions - 1"),
         ("openings", "UPDATE openings SET build = '7'"),
         ("jobs", "UPDATE jobs SET priority = priority + 1"),
-        ("archive", "DELETE FROM archive"),
         ("removed", "UPDATE removed SET state = 'cancelled'"),
         ("audit_policies", "UPDATE audit_policies SET share_ppm = share_ppm - 1"),
         ("commitments", "UPDATE commitments SET broken_at = NULL"),
@@ -201,7 +199,6 @@ mod tests {
         let ledger = ledger_in(path);
         ledger.apply(&[state(JobState::Paused)]).expect("it is written");
         let rows = "
-            INSERT INTO archive VALUES (1, NULL, 10, '7', 0, 0, 5, 6);
             INSERT INTO removed VALUES (7, 'o', 'total', 8, 'rows', 2, 'done', '92', 5);
             INSERT INTO audit_policies VALUES (1, 20000, 5, '9', 0, 'machines', 5, 'o', NULL, NULL);
             INSERT INTO commitments VALUES (1, lower(hex(zeroblob(32))), 'o', 5, 6);
@@ -278,10 +275,9 @@ mod tests {
         let sealed_rows = |table: &&str| check(&ledger.db, table).expect("it is sealed");
         assert_eq!(
             TABLES.iter().map(sealed_rows).collect::<Vec<_>>(),
-            [1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1]
+            [1, 1, 1, 1, 1, 1, 1, 1, 2, 1]
         );
         for change in [
-            "INSERT OR REPLACE INTO archive VALUES (1, 'name', 20, '9', 0, 0, 5, NULL)",
             "UPDATE removed SET job = 8",
             "UPDATE trust SET reason = reason || '!'",
             "DELETE FROM trust WHERE rowid = 1",

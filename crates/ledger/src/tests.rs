@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::rules::{Jobs, Store};
+use farm::rules::Store;
 use farm::{
     Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
     Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
@@ -19,7 +19,6 @@ use farm::{
 };
 use tempfile::TempDir;
 
-use super::merge::Verdicts;
 use super::store::SqlStore;
 use super::{
     CheckedLedger, Evidence, Happening, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look,
@@ -59,7 +58,7 @@ pub(crate) fn ledger_in(path: &Path) -> Ledger {
 }
 
 pub(crate) fn read(ledger: &Ledger) -> [RestoredJob; 1] {
-    let jobs = ledger.read_back(Jobs::Live).expect("it can be read").jobs;
+    let jobs = ledger.read_back().expect("it can be read").jobs;
     jobs.try_into().expect("it has one job")
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farm::{JobState, JobView, Problem, Survey};
+use farm::{Farm, JobId, JobState, JobView, Problem, Survey};
 use maud::{Markup, html};
 
 use crate::frame::Reader;
@@ -13,9 +13,21 @@ use crate::text::{grouped, percent, short, size, time};
 /// The id of the part with which jobs are submitted.
 const SUBMISSION: &str = "submission";
 
-/// All jobs. The part with which jobs are submitted depends on the reader: see [`submission`].
-pub fn jobs(snapshot: &Snapshot) -> Page {
+/// Jobs that have ended, all of them before one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedBefore {
+    /// The job before which they are.
+    pub before: JobId,
+    /// The latest of them, the latest first.
+    pub jobs: Vec<JobView>,
+}
+
+/// All jobs that have not ended, and the latest that have, or others that have. The part with which jobs are submitted
+/// depends on the reader: see [`submission`].
+pub fn jobs(snapshot: &Snapshot, earlier: Option<&EndedBefore>) -> Page {
     let Survey { live, ended, ended_in_all, workers, .. } = &snapshot.survey;
+    let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
+    let oldest = ended.last().filter(|_| ended.len() == Farm::ENDED_SHOWN);
     let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();
     let rate: f64 = snapshot.rates.values().sum();
     let top = html! {
@@ -35,13 +47,16 @@ pub fn jobs(snapshot: &Snapshot) -> Page {
         }
     };
     let ended = html! {
-        @if !ended.is_empty() {
-            details {
+        @if *ended_in_all > 0 {
+            details open[earlier.is_some()] {
                 summary { (grouped(*ended_in_all)) " ended" }
-                @if ended.len() < *ended_in_all {
-                    p.hint { "The latest " (ended.len()) " are shown; " code { "queens jobs" } " lists all." }
+                @if let Some(EndedBefore { before, .. }) = earlier {
+                    p.hint { "Those before job " (before) ". " a href="/" { "Latest" } }
                 }
                 (table("Jobs that have ended", ended.iter(), snapshot))
+                @if let Some(job) = oldest {
+                    p { a href=(format!("/?before={}", job.id)) { "Earlier ones" } }
+                }
             }
         }
     };
@@ -51,7 +66,8 @@ pub fn jobs(snapshot: &Snapshot) -> Page {
         Part::new(SUBMISSION, &html! {}),
         Part::new("ended", &ended),
     ];
-    Page { title: "Jobs".into(), live: "/live".into(), parts }
+    let live = earlier.map_or("/live".into(), |earlier| format!("/live?before={}", earlier.before));
+    Page { title: "Jobs".into(), live, parts }
 }
 
 fn table<'a>(

@@ -30,7 +30,7 @@ pub use estimate::{Estimate, Sums};
 pub use frame::{Reader, fault, login};
 pub use history::{History, Load, Span};
 pub use job::{actions, job};
-pub use jobs::{jobs, submission};
+pub use jobs::{EndedBefore, jobs, submission};
 pub use parts::{Page, Part};
 pub use snapshot::{CellRecord, JobRecord, JobSight, LogEntry, Snapshot};
 pub use workers::{Order, WorkersView, workers};

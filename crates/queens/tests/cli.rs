@@ -7,8 +7,6 @@ mod support;
 mod access;
 #[path = "cli/allowance.rs"]
 mod allowance;
-#[path = "cli/archive.rs"]
-mod archive;
 #[path = "cli/attackers.rs"]
 mod attackers;
 #[path = "cli/backups.rs"]
@@ -67,6 +65,8 @@ mod poison;
 mod problems;
 #[path = "cli/progress.rs"]
 mod progress;
+#[path = "cli/removal.rs"]
+mod removal;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
 #[path = "cli/secrets.rs"]

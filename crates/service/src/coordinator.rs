@@ -10,7 +10,6 @@
 //! server uses the same hub, with one session in the same process.
 
 mod admin;
-mod archive;
 mod bundles;
 mod copies;
 mod credentials;
@@ -33,9 +32,8 @@ mod server;
 mod session;
 mod times;
 
-pub use archive::archive_old_jobs;
 pub use credentials::{Access, Credentials};
-pub use handle::{ClientRequest, HubHandle, Leave};
+pub use handle::{ClientRequest, HubHandle};
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use limits::{Connection, Limits, Listener};

@@ -442,7 +442,6 @@ impl TryFrom<v1::Job> for JobView {
             poisoned_first: job.poisoned_first,
             lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
-            is_archived: job.archived,
             committed: job.committed_root.as_deref().map(rows_root).transpose()?,
         })
     }

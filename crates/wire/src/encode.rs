@@ -314,7 +314,6 @@ impl From<JobView> for v1::Job {
             key: job.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
             ended_at_ms: job.times.ended_at_ms,
-            archived: job.is_archived,
             committed_root: job.committed.map(|root| root.0.to_vec()),
         }
     }

@@ -8,10 +8,10 @@ use bytesize::ByteSize;
 use clap::Args;
 use executor::thread_memory;
 use farm::{
-    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Counted, Event, Farm, JobId,
-    KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand, LedgerId, Loan, LoanKey, LoanKind,
-    LoanProof, Maker, Method, Millis, Origin, Part, Plan, Problem, PublicKey, Range, Report,
-    Signature, Signed, Signer, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
+    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, JobId, KernelName,
+    Known, LeaseId, LedgerCommand, LedgerId, Loan, LoanKey, LoanKind, LoanProof, Maker, Method,
+    Millis, Origin, Part, Plan, Problem, PublicKey, Range, Report, Signature, Signed, Signer,
+    Slice, Tally, TaskCounts, Verdict, WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
 
@@ -48,8 +48,6 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
     let path = folder.path().join("jobs.db");
     write(&path, |ledger| write_jobs(ledger, args.jobs))?;
     tell(&format!("{} jobs, done", args.jobs), args.jobs, &path, args.turns)?;
-    write(&path, |ledger| archive_jobs(ledger, args.jobs))?;
-    tell(&format!("{} jobs, archived", args.jobs), args.jobs, &path, args.turns)?;
     for share_ppm in [0, 10_000] {
         let path = folder.path().join(format!("running-{share_ppm}.db"));
         let mut took = Duration::ZERO;
@@ -68,21 +66,6 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
             args.ranges as f64 / rows(&path)? as f64,
         ))?;
     }
-    let path = folder.path().join("leases.db");
-    let mut slices = Vec::new();
-    write(&path, |ledger| {
-        write_leases(ledger, args.ranges)?;
-        slices = join_rows(ledger)?;
-        Ok(())
-    })?;
-    tell(&format!("{} reports, joined", args.ranges), args.ranges, &path, args.turns)?;
-    slices.sort_unstable();
-    let (mean, most) = (slices.iter().sum::<Duration>() / slices.len() as u32, slices.last());
-    print(format_args!(
-        "joined {REPORTS} reports of each lease, {ROWS_AT_A_TIME} rows at a time: {mean:.1?} each time on average, {:.1?} \
-         at most",
-        most.context("there are no rows")?
-    ))?;
     let path = folder.path().join("commitment.db");
     let mut took = Duration::ZERO;
     write(&path, |ledger| {
@@ -137,20 +120,8 @@ fn write_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
     Ok(())
 }
 
-fn archive_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
-    let counted = Counted { tasks: 1, total: count_of(0).into(), ..Counted::default() };
-    let archive = |job| LedgerCommand::Archive { job: JobId(job), counted };
-    let commands: Vec<_> = (1..=jobs).map(archive).collect();
-    for batch in commands.chunks(BATCH) {
-        ledger.apply(batch)?;
-    }
-    Ok(())
-}
-
 /// Reports of each lease.
 const REPORTS: u64 = 10;
-/// Rows that are joined at a time, as the farm asks for it.
-const ROWS_AT_A_TIME: usize = 2_000;
 
 /// One job, all of which is there, with several reports of each lease. It is done.
 fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
@@ -224,25 +195,6 @@ fn reported(agent: &mut Agent, range: Range, counted: Report) -> Result<Report> 
 /// Accepted ranges of a ledger.
 fn rows(path: &Path) -> Result<u64> {
     Ok(Scrub::open(path)?.all()?.ranges)
-}
-
-/// Archives the job and joins its rows. Returns how long each transaction took.
-fn join_rows(ledger: &Ledger) -> Result<Vec<Duration>> {
-    let job = JobId(1);
-    ledger.apply(&[LedgerCommand::Archive { job, counted: Counted::default() }])?;
-    let (mut next, mut took) = (Some(0), Vec::new());
-    while let Some(from) = next {
-        let begun = Instant::now();
-        let join = LedgerCommand::Join { job, from, most: ROWS_AT_A_TIME };
-        let answer = ledger.apply(&[join])?.pop();
-        took.push(begun.elapsed());
-        let Some(LedgerAnswer::Joined { next: further }) = answer else {
-            anyhow::bail!("it is answered with {answer:?}");
-        };
-        next = further;
-    }
-    ledger.apply(&[LedgerCommand::Unarchive { job }])?;
-    Ok(took)
 }
 
 fn plan(n: u32, tasks: u64) -> Plan {

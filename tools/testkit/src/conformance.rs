@@ -3,12 +3,12 @@
 //! The rules themselves are the farm's; what differs from store to store is how rows are found, changed and
 //! kept. Therefore every history reads back what it has written.
 
-use farm::rules::{self, Jobs, MemoryStore};
+use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Beacon, Counted, Digest, Found, IntervalSet, JobId, JobState,
-    KernelName, LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method,
-    Origin, Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot,
-    RowsTree, Signature, Signed, Signer, Slice, Stretch, Tally, TaskCounts, Withdrawn,
+    Across, AuditPolicy, Author, Beacon, Digest, Found, IntervalSet, JobId, JobState, KernelName,
+    LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin,
+    Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot, RowsTree,
+    Signature, Signed, Signer, Slice, Stretch, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -34,7 +34,7 @@ impl Subject for MemoryStore {
     }
 
     fn restored(&mut self) -> Restored {
-        rules::restore(self, Jobs::Live).expect("its rows fit together")
+        rules::restore(self).expect("its rows fit together")
     }
 }
 
@@ -62,10 +62,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     what_one_owner_confirmed_waits_again_when_owners_are_asked_for(&mut new());
     a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
-    an_archived_job_is_read_only_when_it_comes_back(&mut new());
-    an_archived_job_comes_back_when_it_loses_counts(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
-    rows_are_joined_where_nothing_tells_them_apart(&mut new());
     a_stretch_is_one_row_with_one_signature(&mut new());
     what_was_committed_to_stays_apart(&mut new());
     whatever_replaces_a_row_breaks_a_commitment(&mut new());
@@ -240,7 +237,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
         Withdrawn { job, ranges, total, audits_wanted, audits_agreed, committed: None }
     };
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
-    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn, unarchived: Vec::new() }]);
+    assert_eq!(answers, [LedgerAnswer::Settled { withdrawn }]);
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
@@ -253,128 +250,11 @@ fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
     [job(id), accept(id, worker, 0, 100, 7), finish]
 }
 
-fn archive(job: JobId) -> LedgerCommand {
-    LedgerCommand::Archive { job, counted: Counted { tasks: 100, total: 7, ..Counted::default() } }
-}
-
-fn an_archived_job_is_read_only_when_it_comes_back(store: &mut impl Subject) {
-    let unarchive = || LedgerCommand::Unarchive { job: JOB };
-    write(store, &done(JOB, "a"));
-    let before = restored(store, JOB);
-
-    write(store, &[archive(JOB)]);
-    store.apply(&[archive(JOB)]).expect_err("it is archived already");
-    let Restored { jobs, last_job, .. } = store.restored();
-    assert_eq!((jobs, last_job), (vec![], JOB.0));
-    // Its name is free again.
-    write(
-        store,
-        &[LedgerCommand::CreateJob {
-            job: OTHER,
-            origin: before.origin.clone(),
-            plan: plan(),
-            slice: Slice::ALL,
-            priority: 0,
-            audit: None,
-        }],
-    );
-    store.apply(&[archive(OTHER)]).expect_err("it runs");
-
-    let answers = store.apply(&[unarchive(), unarchive()]).expect("it is there");
-    let nameless = Origin { key: None, ..before.origin.clone() };
-    let after = RestoredJob { origin: nameless, ..before };
-    let expected = LedgerAnswer::Unarchived(Some(Box::new(after.clone())));
-    assert_eq!(answers, [expected, LedgerAnswer::Unarchived(None)]);
-    assert_eq!(restored(store, JOB), after);
-    write(store, &[archive(JOB)]);
-    assert_eq!(store.restored().jobs.len(), 1);
-}
-
-fn an_archived_job_comes_back_when_it_loses_counts(store: &mut impl Subject) {
-    write(store, &done(JOB, "honest"));
-    write(store, &done(OTHER, "liar"));
-    write(store, &[archive(JOB), archive(OTHER)]);
-
-    let party = maker("liar").party(Across::Machines);
-    let distrust = LedgerCommand::Distrust { party, reason: "it lies".into() };
-    let answers = store.apply(&[distrust]).expect("there is a reason");
-
-    let [LedgerAnswer::Settled { withdrawn, unarchived }] = &answers[..] else {
-        panic!("{answers:?}")
-    };
-    assert_eq!((withdrawn.len(), unarchived.len()), (0, 1));
-    let RestoredJob { id, state, total, accepted, .. } = &unarchived[0];
-    assert_eq!((*id, *state, *total), (OTHER, JobState::Running, 0));
-    assert!(accepted.is_empty());
-    assert_eq!(store.restored().jobs, *unarchived);
-}
-
 /// Whether rows of the job tile a range.
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
     let found = store.apply(&[compare]).expect("it reads only").remove(0);
     found != LedgerAnswer::Compared(Found::Unaligned)
-}
-
-/// Joins all rows of the job, so many at a time. Returns how often the store was asked.
-fn join_all(store: &mut impl Subject, most: usize) -> usize {
-    let (mut from, mut asked) = (0, 0);
-    loop {
-        asked += 1;
-        assert!(asked < 1_000, "it does not come to an end at {from}");
-        match store.apply(&[LedgerCommand::Join { job: JOB, from, most }]).as_deref() {
-            Ok([LedgerAnswer::Joined { next: Some(next) }]) => from = *next,
-            Ok([LedgerAnswer::Joined { next: None }]) => return asked,
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
-    // Given: ten rows of ten tasks; one by another worker, one under another lease, two that were counted twice.
-    let leased = |lease, (start, end), count| LedgerCommand::Accept {
-        report: Report { lease: LeaseId(lease), ..report(JOB, "avx2", (start, end), count) },
-        author: author("a"),
-        audit: false,
-    };
-    write(store, &[job(JOB)]);
-    for at in (0..100).step_by(10) {
-        let row = match at {
-            30 => accept(JOB, "b", at, at + 10, at),
-            60 => leased(2, (at, at + 10), at),
-            _ => leased(1, (at, at + 10), at),
-        };
-        write(store, &[row]);
-    }
-    let audit = |at| LedgerCommand::Doubt { job: JOB, range: range(at, at + 10) };
-    write(store, &[audit(70), audit(80)]);
-    write(store, &[confirm(JOB, "c", "search", (70, 80), 70)]);
-    write(store, &[confirm(JOB, "c", "search", (80, 90), 80)]);
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 450 }]);
-    let before = restored(store, JOB);
-    let compare = || LedgerCommand::Compare { job: JOB, range: range(0, 30) };
-    let claim = store.apply(&[compare()]).expect("it reads only");
-
-    // When it is archived, and they are joined, few at a time
-    assert_eq!(join_all(store, 3), 1, "only rows of the archive are joined");
-    assert!(tile(store, (0, 10)));
-    write(store, &[archive(JOB)]);
-    assert!(join_all(store, 3) > 1);
-
-    // Then neighbours alike are one row, all others are what they were, and so is what they say together.
-    for whole in [(0, 30), (30, 40), (40, 60), (60, 70), (70, 80), (80, 90), (90, 100)] {
-        assert!(tile(store, whole), "{whole:?}");
-    }
-    for part in [(0, 10), (0, 20), (10, 30), (40, 50), (50, 60)] {
-        assert!(!tile(store, part), "{part:?}");
-    }
-    // The time that it took is known of longer ranges only.
-    assert_eq!(store.apply(&[compare()]).expect("it reads only"), claim);
-    assert_eq!(join_all(store, 100), 1);
-    write(store, &[LedgerCommand::Unarchive { job: JOB }]);
-    let after = restored(store, JOB);
-    let (spent, origin) = (after.spent.clone(), after.origin.clone());
-    assert_eq!(after, RestoredJob { spent, origin, ..before });
 }
 
 fn a_stretch_is_one_row_with_one_signature(store: &mut impl Subject) {
@@ -433,12 +313,6 @@ fn what_was_committed_to_stays_apart(store: &mut impl Subject) {
         tree.add(part, tally(part, count).claim());
     }
     assert_eq!((root, restored(store, JOB).committed), (tree.root(), Some(root)));
-    // In the archive, rows of other jobs are joined, but not these.
-    write(store, &[archive(JOB)]);
-    assert_eq!(join_all(store, 3), 1);
-    assert!(tile(store, (0, 50)));
-    write(store, &[LedgerCommand::Unarchive { job: JOB }]);
-    assert_eq!(restored(store, JOB).committed, Some(root));
     // A draw, and second counts that agree, change nothing of it.
     let value = "4f2c9a71".parse().expect("it is visible");
     let policy = ALL.drawn_by(Beacon { root, value });
@@ -508,7 +382,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &done(OTHER, "a"));
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
     write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
-    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }, archive(OTHER)]);
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }]);
     assert_eq!(remove(store, JOB, 10), Removal::Missing, "it runs");
     assert_eq!(remove(store, JobId(9), 10), Removal::Missing);
 

@@ -139,6 +139,9 @@ impl Farm {
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
         let job = self.jobs.get_mut(&id).expect("jobs are never removed");
         (job.durable_state, job.held) = (state, None);
+        if state == JobState::Cancelled {
+            job.rest();
+        }
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         if state == JobState::Cancelled {
             self.effects.push(Effect::Finished { job: id });
@@ -182,6 +185,7 @@ impl Farm {
         job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
         job.seed_told = true;
+        job.rest();
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });
     }

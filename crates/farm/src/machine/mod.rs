@@ -7,12 +7,12 @@
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
 //!   ledger; no settlement under way that could take rows back; and a total that contradicts nothing known.
 
-mod archive;
 mod attempts;
 mod audits;
 mod clients;
 mod holds;
 mod lending;
+mod removal;
 mod restore;
 mod results;
 mod sessions;
@@ -135,9 +135,6 @@ enum Pending {
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
     Doubt { session: SessionId, report: Report },
-    Archive { request: RequestId, job: JobId },
-    Join { job: JobId },
-    Unarchive { request: RequestId, job: JobId },
     Remove { request: RequestId, job: JobId },
     Trust { request: RequestId },
     Distrust { request: RequestId },
@@ -201,8 +198,6 @@ impl Farm {
             Event::Prioritised { request, by, job, priority } => {
                 self.prioritised(request, by, job, priority);
             }
-            Event::ArchiveAsked { request, job } => self.archive_asked(request, job),
-            Event::UnarchiveAsked { request, job } => self.unarchive_asked(request, job),
             Event::RemovalAsked { request, job } => self.removal_asked(request, job),
             Event::TrustChanged { request, party, trusted, reason } => {
                 self.trust_changed(request, party, trusted, reason);
@@ -237,6 +232,13 @@ impl Farm {
     pub fn jobs(&self, after: JobId, most: usize) -> Vec<JobView> {
         let mut staff = Staff::default();
         let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded)).take(most);
+        jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
+    }
+
+    /// The first `most` jobs before the job `before`, the newest first.
+    pub fn jobs_before(&self, before: JobId, most: usize) -> Vec<JobView> {
+        let mut staff = Staff::default();
+        let jobs = self.jobs.range(..before).rev().take(most);
         jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 
@@ -309,7 +311,6 @@ impl Farm {
                 false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
             },
             times: Times::default(),
-            is_archived: false,
         }
     }
 
@@ -355,22 +356,12 @@ impl Farm {
             (Some(Pending::Trust { request }), Answer::Written) => {
                 self.effects.push(Effect::TrustNoted { request });
             }
-            (Some(Pending::Archive { request, job }), Answer::Written) => {
-                self.effects.push(Effect::Reply { request, answer: Ok(job) });
-                self.join_rows(job, 0);
-            }
-            (Some(Pending::Join { job }), Answer::Joined { next }) => {
-                next.into_iter().for_each(|from| self.join_rows(job, from));
-            }
-            (Some(Pending::Unarchive { request, job: id }), Answer::Unarchived(job)) => {
-                self.unarchived(request, id, job);
-            }
             (Some(Pending::Remove { request, job }), Answer::Removed(removal)) => {
                 self.removed(request, job, removal);
             }
-            (Some(Pending::Distrust { request }), Answer::Settled { withdrawn, unarchived }) => {
+            (Some(Pending::Distrust { request }), Answer::Settled { withdrawn }) => {
                 self.settling -= 1;
-                self.taken_back(&withdrawn, unarchived);
+                self.taken_back(&withdrawn);
                 self.effects.push(Effect::TrustNoted { request });
             }
             (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted, .. }) => {
@@ -394,10 +385,9 @@ impl Farm {
             (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
                 self.audits_found(job, rows);
             }
-            (
-                Some(Pending::Settle { session, report }),
-                Answer::Settled { withdrawn, unarchived },
-            ) => self.settled(session, report, &withdrawn, unarchived),
+            (Some(Pending::Settle { session, report }), Answer::Settled { withdrawn }) => {
+                self.settled(session, report, &withdrawn);
+            }
             (Some(Pending::Compare { session, author, report }), Answer::Compared(found)) => {
                 self.compared(session, author, report, found);
             }

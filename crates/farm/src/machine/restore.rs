@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Restored {
     /// How often the ledger has been opened, this time included; below 2^23.
     pub epoch: u64,
-    /// The jobs that are not in the archive; for a reader of all, those too.
+    /// All jobs.
     pub jobs: Vec<RestoredJob>,
     /// The greatest number that a job has or had.
     pub last_job: u64,

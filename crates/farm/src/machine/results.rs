@@ -30,8 +30,8 @@ use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
     Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, RestoredJob, SessionId, TaskCounts, Unaudited, Verdict,
-    Vote, Withdrawn,
+    LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
+    Withdrawn,
 };
 
 impl Farm {
@@ -289,13 +289,7 @@ impl Farm {
         self.ack(session, &report, Verdict::Disputed);
     }
 
-    pub(super) fn settled(
-        &mut self,
-        session: SessionId,
-        report: Report,
-        withdrawn: &[Withdrawn],
-        unarchived: Vec<RestoredJob>,
-    ) {
+    pub(super) fn settled(&mut self, session: SessionId, report: Report, withdrawn: &[Withdrawn]) {
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }
@@ -305,7 +299,7 @@ impl Farm {
         let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
-        self.taken_back(withdrawn, unarchived);
+        self.taken_back(withdrawn);
         self.ack(session, &report, Verdict::Disputed);
     }
 

@@ -1,7 +1,7 @@
 //! Who is believed, and what becomes of the counts of those who are not any more.
 
 use super::{Farm, Pending};
-use crate::{Dismissal, LedgerCommand, Party, RequestId, RestoredJob, SessionId, Withdrawn};
+use crate::{Dismissal, LedgerCommand, Party, RequestId, SessionId, Withdrawn};
 
 impl Farm {
     /// Somebody decided about a party. Sessions of one that is not believed end at once; the rest waits for the
@@ -33,11 +33,10 @@ impl Farm {
     }
 
     /// The ledger has taken rows back, and no settlement is under way any more.
-    pub(super) fn taken_back(&mut self, withdrawn: &[Withdrawn], unarchived: Vec<RestoredJob>) {
+    pub(super) fn taken_back(&mut self, withdrawn: &[Withdrawn]) {
         for withdrawn in withdrawn {
             self.withdraw(withdrawn);
         }
-        unarchived.into_iter().for_each(|job| self.take_in(job));
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
             self.end_if_certain(id);
             self.finish_if_covered(id);

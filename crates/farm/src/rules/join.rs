@@ -17,14 +17,14 @@
 //!   ([`Signatures::fit_a_row`]).
 //! - If some of them tell what each task counts, and others do not, then the row does not.
 //!
-//! While a job runs, a report that is not to be counted again joins its row with those of its stretches. In the archive,
-//! all rows are gone through. An audit that is ordered later draws among the rows as they are then.
+//! A report that is not to be counted again joins its row with those of its stretches. An audit that is ordered later draws
+//! among the rows as they are then.
 
 use super::{Store, StoredJob, first_rows, stored_job};
 use crate::rows::{Check, CountedRange, OpenDispute, Row};
 use crate::{AuditPolicy, Fingerprint, JobId, Plan, Range, Report, Signatures, Stretch};
 
-/// Rows of a stretch, and signatures of rows that become one, beyond which they are left to the archive: a worker whose
+/// Rows of a stretch, and signatures of rows that become one, beyond which they stay apart: a worker whose
 /// reports are never joined must not have all of them read again for each further one.
 const MOST_OF_A_STRETCH: usize = 64;
 
@@ -45,32 +45,6 @@ pub(super) fn join_stretches<S: Store>(store: &mut S, report: &Report) -> Result
     }
 }
 
-/// Joins what may be joined of the first `most` rows, two or more, that begin at `from` or behind it. Returns where to go
-/// on; `None` if these were the last ones, or if none are to be joined: the job has come back from the archive, or was
-/// committed to.
-pub(super) fn join<S: Store>(
-    store: &mut S,
-    id: JobId,
-    from: u64,
-    most: usize,
-) -> Result<Option<u64>, S::Fault> {
-    let Some(StoredJob { plan, .. }) = store.job(id)?.filter(|job| job.is_archived) else {
-        return Ok(None);
-    };
-    let Some(rest) = Range::new(from, plan.tasks) else { return Ok(None) };
-    if store.committed(id)?.is_some() {
-        return Ok(None);
-    }
-    let rows = first_rows(store, id, rest, most.max(2))?;
-    let seen = rows.len();
-    let runs = Joining::of(store, id, plan.fingerprint())?.runs(rows);
-    // The last run may go on behind the last row that was seen.
-    let last = runs.last().map(|run| run.counted.row.range.start());
-    let mut joined = runs.iter().filter(|run| run.is_new);
-    joined.try_for_each(|run| replace(store, id, &plan, &run.counted))?;
-    Ok(last.filter(|_| seen == most.max(2)))
-}
-
 /// Replaces the rows within a range by one. If not all of them tell what each task counts, it does not: such a row tells all
 /// or nothing.
 fn replace<S: Store>(
@@ -88,13 +62,6 @@ fn replace<S: Store>(
     }
 }
 
-/// A row that stays, or that several rows become.
-#[derive(Debug)]
-struct Run {
-    counted: CountedRange,
-    is_new: bool,
-}
-
 /// What decides about the rows of one job.
 struct Joining {
     plan: Fingerprint,
@@ -105,32 +72,6 @@ struct Joining {
 impl Joining {
     fn of<S: Store>(store: &mut S, id: JobId, plan: Fingerprint) -> Result<Joining, S::Fault> {
         Ok(Joining { plan, policy: store.policy(id)?, disputes: store.open_disputes(id)? })
-    }
-
-    /// Rows in ascending order, neighbours joined where they may be.
-    fn runs(&self, rows: Vec<CountedRange>) -> Vec<Run> {
-        let (mut runs, mut rest) = (Vec::new(), rows.as_slice());
-        while !rest.is_empty() {
-            let (counted, taken) = self.first_run(rest);
-            runs.push(Run { counted, is_new: taken > 1 });
-            rest = &rest[taken..];
-        }
-        runs
-    }
-
-    /// What most of the first rows become, and how many they are. The policy may choose the range of some, and leave that of
-    /// more of them.
-    fn first_run(&self, rows: &[CountedRange]) -> (CountedRange, usize) {
-        let (mut sum, mut most) = (rows[0].clone(), 1);
-        for (number, next) in (2..).zip(&rows[1..]) {
-            let Some(joined) = sum.join(next).filter(CountedRange::fits) else { break };
-            sum = joined;
-            if self.leaves(sum.row.range) {
-                most = number;
-            }
-        }
-        let again = rows[1..most].iter().try_fold(rows[0].clone(), |sum, next| sum.join(next));
-        (again.expect("they were joined"), most)
     }
 
     /// What most of the rows around one of them become: those before it, and then those behind it. `None` if none may be

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::{Jobs, Select, Store, StoredJob};
+use super::{Select, Store, StoredJob};
 use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
 };
 use crate::{
-    AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
-    Range, RowsRoot, Slice, TaskCounts,
+    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range,
+    RowsRoot, Slice, TaskCounts,
 };
 
 /// Keeps everything in memory, and knows no times. A count without a file uses it, as tests and simulations do.
@@ -82,9 +82,8 @@ fn remove_first<T>(all: &mut Vec<T>) -> bool {
 impl Store for MemoryStore {
     type Fault = Contradiction;
 
-    fn jobs(&mut self, which: Jobs) -> Result<Vec<StoredJob>, Contradiction> {
-        let jobs = self.jobs.values().map(|job| &job.job);
-        Ok(jobs.filter(|job| which == Jobs::All || !job.is_archived).cloned().collect())
+    fn jobs(&mut self) -> Result<Vec<StoredJob>, Contradiction> {
+        Ok(self.jobs.values().map(|job| job.job.clone()).collect())
     }
 
     fn last_job(&mut self) -> Result<u64, Contradiction> {
@@ -115,7 +114,6 @@ impl Store for MemoryStore {
                 reason: None,
                 total: None,
                 seed_told: false,
-                is_archived: false,
             },
             policies: Vec::new(),
             changes: Vec::new(),
@@ -154,17 +152,6 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn archive(&mut self, job: JobId, _: &Counted) -> Result<(), Contradiction> {
-        let job = &mut self.get(job)?.job;
-        (job.is_archived, job.origin.key) = (true, None);
-        Ok(())
-    }
-
-    fn unarchive(&mut self, job: JobId) -> Result<(), Contradiction> {
-        self.get(job)?.job.is_archived = false;
-        Ok(())
-    }
-
     fn remove_some(&mut self, id: JobId, most: usize) -> Result<bool, Contradiction> {
         let job = self.get(id)?;
         let mut left = most;
@@ -180,7 +167,7 @@ impl Store for MemoryStore {
             }
             left -= 1;
         }
-        (job.job.is_archived, job.job.origin.key) = (false, None);
+        job.job.origin.key = None;
         Ok(false)
     }
 

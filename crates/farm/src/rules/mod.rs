@@ -13,17 +13,16 @@
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
-//! - Only a job that is over goes into the archive. It comes back if it loses rows or confirmations.
 //! - A job that proved somebody wrong is not removed.
 //! - Only a job that is done is committed to. Its rows stay apart, and whatever takes one away, or says otherwise,
 //!   breaks the commitment.
 //!
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
-mod archive;
 mod commit;
 mod join;
 mod memory;
+mod removal;
 mod restore;
 mod settle;
 mod store;
@@ -32,7 +31,7 @@ use std::ops::ControlFlow;
 
 pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
-pub use store::{Jobs, Select, Store, StoredJob};
+pub use store::{Select, Store, StoredJob};
 
 use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, Row, Tiled, Tiling, is_second_opinion,
@@ -112,16 +111,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Settle { report, author, wrong } => {
             return settle::settle(store, report, author, wrong);
         }
-        LedgerCommand::Join { job, from, most } => {
-            return Ok(LedgerAnswer::Joined { next: join::join(store, *job, *from, *most)? });
-        }
-        LedgerCommand::Archive { job, counted } => archive::archive(store, *job, counted)?,
-        LedgerCommand::Unarchive { job } => {
-            let job = archive::unarchive(store, *job)?;
-            return Ok(LedgerAnswer::Unarchived(job.map(Box::new)));
-        }
         LedgerCommand::Remove { job, most } => {
-            return Ok(LedgerAnswer::Removed(archive::remove(store, *job, *most)?));
+            return Ok(LedgerAnswer::Removed(removal::remove(store, *job, *most)?));
         }
         LedgerCommand::Compare { job, range } => {
             return Ok(LedgerAnswer::Compared(compare(store, *job, *range)?));

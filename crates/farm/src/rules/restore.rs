@@ -1,6 +1,6 @@
 //! What a farm goes on from: a store, read back and checked.
 
-use super::{Jobs, Store, StoredJob, for_each_counted, tiled, worst};
+use super::{Store, StoredJob, for_each_counted, tiled, worst};
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row, Tiled};
 use crate::{
     Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
@@ -12,9 +12,9 @@ use crate::{
 /// # Errors
 ///
 /// A [`Contradiction`] if rows, totals and states do not fit together.
-pub fn restore<S: Store>(store: &mut S, which: Jobs) -> Result<Restored, S::Fault> {
-    let jobs = store.jobs(which)?;
-    let jobs = jobs.into_iter().map(|job| restore_job(store, job)).collect::<Result<_, _>>()?;
+pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
+    let jobs =
+        store.jobs()?.into_iter().map(|job| restore_job(store, job)).collect::<Result<_, _>>()?;
     Ok(Restored {
         epoch: 0,
         jobs,

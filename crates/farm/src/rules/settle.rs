@@ -12,9 +12,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::archive::unarchive;
 use super::commit::{retire, retire_replaced};
-use super::{Jobs, Select, Store, accept, across, reopen, wait_again};
+use super::{Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     Across, Author, Distrusted, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party, Range,
@@ -46,26 +45,21 @@ pub(super) fn distrust<S: Store>(
     take_back(store, std::slice::from_ref(party), None)
 }
 
-/// Takes back what these parties have counted and nobody has confirmed, in the archive too. The answer names `changed`
-/// in any case.
+/// Takes back what these parties have counted and nobody has confirmed. The answer names `changed` in any case.
 fn take_back<S: Store>(
     store: &mut S,
     wrong: &[Party],
     changed: Option<JobId>,
 ) -> Result<LedgerAnswer, S::Fault> {
-    let (mut withdrawn, mut unarchived) = (Vec::new(), Vec::new());
-    for job in store.jobs(Jobs::All)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
+    let mut withdrawn = Vec::new();
+    for job in store.jobs()?.into_iter().filter(|job| job.state != JobState::Cancelled) {
         let fates = fates(store, job.id, wrong)?;
         if fates.is_empty() && Some(job.id) != changed {
             continue;
         }
-        let lost = withdraw(store, job.id, &fates)?;
-        match job.is_archived {
-            true => unarchived.extend(unarchive(store, job.id)?),
-            false => withdrawn.push(lost),
-        }
+        withdrawn.push(withdraw(store, job.id, &fates)?);
     }
-    Ok(LedgerAnswer::Settled { withdrawn, unarchived })
+    Ok(LedgerAnswer::Settled { withdrawn })
 }
 
 /// Exchanges the row of a range for the count that is right.

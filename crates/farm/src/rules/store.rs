@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, Counted, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan,
-    Range, RowsRoot, Slice, TaskCounts,
+    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range,
+    RowsRoot, Slice, TaskCounts,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -17,8 +17,8 @@ pub trait Store {
     /// Why something cannot be read or written.
     type Fault: From<Contradiction>;
 
-    /// Jobs, the oldest first.
-    fn jobs(&mut self, which: Jobs) -> Result<Vec<StoredJob>, Self::Fault>;
+    /// All jobs, the oldest first.
+    fn jobs(&mut self) -> Result<Vec<StoredJob>, Self::Fault>;
     /// One job.
     fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Self::Fault>;
     /// The greatest number that a job has or had; 0 if there was none.
@@ -46,10 +46,6 @@ pub trait Store {
     fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), Self::Fault>;
     /// Holds a job, for a reason. It has no total.
     fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Self::Fault>;
-    /// Puts a job into the archive, and takes its key away.
-    fn archive(&mut self, job: JobId, counted: &Counted) -> Result<(), Self::Fault>;
-    /// Takes a job out of the archive.
-    fn unarchive(&mut self, job: JobId) -> Result<(), Self::Fault>;
     /// Removes evidence of a job, rows with their second counts, and policies, at most so many together, and once none are left,
     /// the job itself. Returns whether all of it is gone. What is left hangs together each time.
     fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
@@ -139,15 +135,6 @@ pub trait Store {
     fn proofs(&mut self) -> Result<BTreeSet<JobId>, Self::Fault>;
 }
 
-/// Which jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jobs {
-    /// Those that are not in the archive.
-    Live,
-    /// All of them.
-    All,
-}
-
 /// Which accepted ranges of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select {
@@ -180,6 +167,4 @@ pub struct StoredJob {
     pub total: Option<u128>,
     /// Whether it was over since its newest audit was ordered, so that everybody may know the seed.
     pub seed_told: bool,
-    /// Whether it is in the archive.
-    pub is_archived: bool,
 }

@@ -3,7 +3,6 @@
 #![allow(unreachable_pub)]
 
 mod agent;
-mod archive;
 mod audits;
 mod beacons;
 mod clients;
@@ -17,6 +16,7 @@ mod lost;
 mod memory;
 mod owners;
 mod poison;
+mod removal;
 mod restarts;
 mod slices;
 mod stage;

@@ -50,8 +50,7 @@ impl Stage {
 
     /// A farm that goes on from what a ledger holds, which is opened for the `epoch`th time.
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
-        let restored =
-            rules::restore(&mut ledger, rules::Jobs::Live).expect("the rows fit together");
+        let restored = rules::restore(&mut ledger).expect("the rows fit together");
         Stage {
             farm: Farm::restore(
                 CONFIG,
@@ -108,8 +107,7 @@ impl Stage {
     /// Another coordinator, to which so much is known of every job's counts.
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
-        let restored =
-            rules::restore(&mut self.ledger, rules::Jobs::Live).expect("the rows fit together");
+        let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
         let restored = restored.with_known(|_, _| known.clone());
         self.farm =
             Farm::restore(CONFIG, LoanKey::new(KEY), now, Restored { epoch: 2, ..restored });

@@ -2,10 +2,9 @@
 
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
-    Across, AuditPolicy, Author, Check, Counted, CountedRange, Digest, JobId, JobState, KernelName,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan,
-    Problem, Range, Report, Row, Signature, Signatures, Signed, SignedPart, Slice, Stretch, Tally,
-    TaskCounts,
+    Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, JobState, KernelName, LeaseId,
+    LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range, Report, Row,
+    Signature, Signatures, Signed, SignedPart, Slice, Stretch, Tally, TaskCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -67,39 +66,6 @@ fn job_of_rows(
 }
 
 proptest! {
-    /// Whatever rows a job has, joining changes neither what they say together nor who says it, whatever an audit
-    /// chooses of them stays what two parties have counted, and a sum that passes 64 bits is not made.
-    #[test]
-    fn joined_rows_say_what_the_rows_said(
-        rows in prop_oneof![
-            vec((1..4u64, 0..2u8, 0..2u64, 0..6u8, any::<bool>()), 1..30),
-            // Many neighbours that are alike, so that what bounds a row is reached.
-            vec((1..4u64, seldom(9), seldom(9), 0..60u8, prop::bool::weighted(0.05)), 1..60),
-        ],
-        (seed, share_ppm, most) in
-            (any::<u64>(), prop_oneof![0..=AuditPolicy::ALL, 0..=AuditPolicy::ALL / 20], 2..40usize),
-        disputed in any::<prop::sample::Index>(),
-    ) {
-        let policy =
-            AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across: Across::Machines, beacon: None };
-        let (mut store, before) = job_of_rows(&rows, policy);
-        let id = JobId(1);
-        let open = before[disputed.index(before.len())].row.clone();
-        store.add_claim(id, &Row { lease: LeaseId(77), ..open.clone() }).expect("it is kept");
-
-        store.archive(id, &Counted::default()).expect("it is over");
-
-        let mut from = Some(0);
-        while let Some(at) = from {
-            let join = LedgerCommand::Join { job: id, from: at, most };
-            let answer = rules::execute(&mut store, &join);
-            let Ok(LedgerAnswer::Joined { next }) = answer else { panic!("{answer:?}") };
-            from = next;
-        }
-
-        say_the_same(&before, &store, policy, &open)?;
-    }
-
     /// A report that lengthens a stretch joins the rows of it under the same conditions, whatever its worker says of it. If
     /// nothing forbids it, they are one row, with the signature of the stretch alone.
     #[test]

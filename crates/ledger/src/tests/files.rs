@@ -93,7 +93,7 @@ fn a_flipped_bit_never_becomes_another_count() {
     for start in 0..40 {
         ledger.apply(&[range(start, start + 1, 1000 * start)]).expect("it is written");
     }
-    let known = what_counts(ledger.read_back(Jobs::Live).expect("it can be read").jobs);
+    let known = what_counts(ledger.read_back().expect("it can be read").jobs);
     ledger.close().expect("it can be closed");
     let sound = fs::read(&path).expect("it can be read");
     let used = (0..sound.len()).filter(|&at| sound[at] != 0);

@@ -206,12 +206,10 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     part.close().expect("it can be closed");
 
     let parties = ["liar", "friend"].map(|worker| maker(worker).party(Across::Machines));
-    let distrusted = Distrusted(parties.into_iter().collect());
+    let wrong = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);
-    let mut verdicts = Verdicts::default();
-    verdicts.distrusted = distrusted;
-    let absorbed = joined.absorb(JOB, &part, JOB, &verdicts).expect("nothing conflicts");
+    let absorbed = joined.absorb(JOB, &part, JOB, &wrong).expect("nothing conflicts");
 
     assert_eq!((absorbed.added, absorbed.left_out), (90, 10));
     let [job] = read(&joined);

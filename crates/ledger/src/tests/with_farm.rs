@@ -217,7 +217,7 @@ impl Pair {
     }
 
     fn assert_restart_changes_nothing(&self) {
-        let restored = self.ledger.read_back(Jobs::Live).expect("it can be read");
+        let restored = self.ledger.read_back().expect("it can be read");
         let restored = Restored { epoch: 2, ..restored };
         let restarted = Farm::restore(config(), key(), Millis(0), restored);
         let essence = |farm: &Farm| {

@@ -1,5 +1,6 @@
 //! The connection of a command to a coordinator.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -123,18 +124,24 @@ impl Client {
         }
     }
 
-    /// All jobs that are in the archive, or all that are not, the oldest first.
-    pub(super) async fn list(&mut self, archived: bool) -> Result<Vec<JobView>, Failure> {
-        let mut jobs: Vec<JobView> = Vec::new();
+    /// Shows jobs before the job `before`, or of all if it is 0, the newest first, until the visitor breaks off.
+    pub(super) async fn newest(
+        &mut self,
+        before: u64,
+        mut see: impl FnMut(JobView) -> ControlFlow<()>,
+    ) -> Result<(), Failure> {
+        let mut after = before;
         loop {
-            let after = jobs.last().map_or(0, |job| job.id.0);
-            let request = v1::ListRequest { after, archived, ..v1::ListRequest::default() };
+            let list = v1::ListRequest::default();
+            let request = v1::ListRequest { after, newest_first: true, ..list };
             let (page, more) = self.page(request).await?;
-            jobs.extend(page);
+            let Some(last) = page.last().map(|job| job.id.0) else { return Ok(()) };
             // A coordinator that repeats itself would never come to an end.
-            if !more || jobs.last().is_none_or(|last| last.id.0 <= after) {
-                return Ok(jobs);
+            let goes_on = more && (after == 0 || last < after);
+            if page.into_iter().try_for_each(&mut see).is_break() || !goes_on {
+                return Ok(());
             }
+            after = last;
         }
     }
 
@@ -145,11 +152,11 @@ impl Client {
         let mut live: Vec<JobView> = Vec::new();
         let mut after = 0;
         loop {
-            let request = v1::ListRequest { page_size, live_only: true, after, archived: false };
+            let list = v1::ListRequest::default();
+            let request = v1::ListRequest { page_size, live_only: true, after, ..list };
             let (page, more) = self.page(request).await?;
             let last = page.last().map_or(after, |job| job.id.0);
-            // An older coordinator tells of all jobs.
-            live.extend(page.into_iter().filter(|job| !job.state.is_over()));
+            live.extend(page);
             if !more || live.len() >= most || last <= after {
                 return Ok((live, more));
             }

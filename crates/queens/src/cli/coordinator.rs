@@ -16,8 +16,7 @@ use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
 use service::coordinator::{
-    Access, Credentials, Hub, Limits, Listener, Phase, archive_old_jobs, loan_key, scrub, secure,
-    serve, signing_key,
+    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, scrub, secure, serve, signing_key,
 };
 
 /// How long streams may take to end once the ledger is closed.
@@ -63,11 +62,6 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "DURATION", default_value = "1d", env = "QUEENS_SCRUB_EVERY",
           value_parser = humantime::parse_duration)]
     scrub_every: Duration,
-    /// Put jobs into the archive so long after they ended: a coordinator that is started does not read them. `queens jobs
-    /// --archived` lists them [default: they stay]
-    #[arg(long, value_name = "DURATION", env = "QUEENS_ARCHIVE_AFTER",
-          value_parser = humantime::parse_duration)]
-    archive_after: Option<Duration>,
     #[command(flatten)]
     door: DoorArgs,
 }
@@ -133,9 +127,6 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let (stop_scrub, scrub_stops) = watch::channel(false);
     let found = handle.scrubbed().clone();
     let scrubbing = tokio::spawn(scrub(args.ledger.clone(), args.scrub_every, found, scrub_stops));
-    if let Some(after) = args.archive_after {
-        tokio::spawn(archive_old_jobs(handle.clone(), after));
-    }
     let has_tls = shown.is_some();
     shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));

@@ -1,5 +1,7 @@
 //! The commands that talk to a coordinator about jobs.
 
+use std::ops::ControlFlow;
+
 use anyhow::Context;
 use board::MethodChoice;
 use clap::builder::PossibleValuesParser;
@@ -67,14 +69,11 @@ pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
     /// Numbers of jobs to show with all that is known of them, as in 1 2 5-9 [default: a list]
-    #[arg(value_name = "JOB", conflicts_with_all = ["all", "archived", "state", "owner", "limit"])]
+    #[arg(value_name = "JOB", conflicts_with_all = ["all", "state", "owner", "limit", "before"])]
     jobs: Vec<JobNumbers>,
-    /// List all jobs, those of the archive too [default: those that have not ended, and the last ten that have]
+    /// List all jobs [default: those that have not ended, and the last ten that have]
     #[arg(long)]
     all: bool,
-    /// List the jobs of the archive only
-    #[arg(long, conflicts_with = "all")]
-    archived: bool,
     /// List jobs in these states only
     #[arg(long, value_name = "STATE", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(["running", "paused", "held", "done", "cancelled"]))]
@@ -85,6 +84,9 @@ pub(super) struct JobsArgs {
     /// List so many jobs at most, the newest [default: no limit]
     #[arg(short = 'n', long, value_name = "K")]
     limit: Option<usize>,
+    /// List jobs that were submitted before this one only, to go on behind a list with a limit
+    #[arg(long, value_name = "JOB")]
+    before: Option<u64>,
     #[command(flatten)]
     list: ListArgs,
     #[command(flatten)]
@@ -93,11 +95,6 @@ pub(super) struct JobsArgs {
 
 #[derive(Debug, Subcommand)]
 enum JobsCommand {
-    /// Put jobs that are over into the archive: they are still listed and exported, and a coordinator that is started
-    /// does not read them
-    Archive(JobArgs),
-    /// Take jobs out of the archive, as audits need it
-    Unarchive(JobArgs),
     /// Remove jobs that are over, with all of their counts and evidence
     Rm(JobArgs),
 }
@@ -210,62 +207,74 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
     match args.command.take() {
         None if args.jobs.is_empty() => list(args).await,
         None => show(args).await,
-        Some(JobsCommand::Archive(args)) => archive(args).await,
-        Some(JobsCommand::Unarchive(args)) => unarchive(args).await,
         Some(JobsCommand::Rm(args)) => remove(args).await,
     }
 }
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let mut all = if args.archived { Vec::new() } else { client.list(false).await? };
-    if args.archived || args.all {
-        all.extend(client.list(true).await?);
-        all.sort_by_key(|job| job.id);
-    }
-    let (listed, left_out) = args.chosen(&all);
+    // Jobs that wait for others say for which ones.
+    let (live, _) = client.live(usize::MAX).await?;
+    let (listed, are_more) = args.chosen(&mut client, &live).await?;
     match args.list.format() {
         ListFormat::Json => {
-            listed.iter().try_for_each(|job| output::print(show::json_among(job, &all)))
+            listed.iter().try_for_each(|job| output::print(show::json_among(job, &live)))
         }
         ListFormat::Csv => show::table(&listed).print_csv(),
         ListFormat::Table => {
             show::table(&listed).print(&show::SPARED)?;
-            show::remarks(&listed, &all).into_iter().try_for_each(output::print)?;
-            match left_out {
-                0 => Ok(()),
-                more => output::print(format!("{more} more that have ended: `queens jobs --all`")),
+            show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
+            match listed.first().filter(|_| are_more) {
+                None => Ok(()),
+                Some(job) if args.limit.is_some() => {
+                    output::print(format!("there are more: `queens jobs --before {}`", job.id))
+                }
+                Some(_) => output::print("more have ended: `queens jobs --all`"),
             }
         }
     }
 }
 
 impl JobsArgs {
-    /// The jobs to list, the oldest first, and how many that have ended are left out for being old.
-    fn chosen(&self, all: &[JobView]) -> (Vec<JobView>, usize) {
-        let is_wanted = |job: &&JobView| {
+    /// The jobs to list, the oldest first, and whether others are left out for being old. Those that are `live` are
+    /// known.
+    async fn chosen(
+        &self,
+        client: &mut Client,
+        live: &[JobView],
+    ) -> Result<(Vec<JobView>, bool), Failure> {
+        let is_wanted = |job: &JobView| {
             (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
                 && (self.owner.is_empty() || self.owner.contains(&job.origin.owner))
         };
-        let mut ended = 0;
-        let mut left_out = 0;
+        // Whoever says which ones, or how many, gets them.
+        let is_said =
+            self.all || self.limit.is_some() || self.before.is_some() || !self.state.is_empty();
+        let most = self.limit.unwrap_or(usize::MAX);
+        let most_ended = if is_said { usize::MAX } else { ENDED_LISTED };
         let mut listed: Vec<JobView> = Vec::new();
-        for job in all.iter().rev().filter(is_wanted) {
-            if self.limit.is_some_and(|limit| listed.len() >= limit) {
-                break;
-            }
-            ended += usize::from(job.state.is_over());
-            let is_old = job.state.is_over() && ended > ENDED_LISTED;
-            // Whoever says which ones, or how many, gets them.
-            let is_said =
-                self.all || self.archived || self.limit.is_some() || !self.state.is_empty();
-            match is_old && !is_said {
-                true => left_out += 1,
-                false => listed.push(job.clone()),
-            }
+        let (mut ended, mut are_more) = (0, false);
+        client
+            .newest(self.before.unwrap_or(0), |job| {
+                if !is_wanted(&job) {
+                    return ControlFlow::Continue(());
+                }
+                ended += usize::from(job.state.is_over());
+                are_more = listed.len() == most || ended > most_ended;
+                if are_more {
+                    return ControlFlow::Break(());
+                }
+                listed.push(job);
+                ControlFlow::Continue(())
+            })
+            .await?;
+        if !is_said {
+            let oldest = listed.last().map(|job| job.id);
+            let is_older = |job: &&JobView| oldest.is_none_or(|oldest| job.id < oldest);
+            listed.extend(live.iter().rev().filter(is_older).filter(|job| is_wanted(job)).cloned());
         }
         listed.reverse();
-        (listed, left_out)
+        Ok((listed, are_more))
     }
 }
 
@@ -384,42 +393,24 @@ pub(super) async fn priority(args: PriorityArgs) -> Result<(), Failure> {
     .await
 }
 
-async fn archive(args: JobArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
-        let answer = client.jobs.archive(v1::ArchiveRequest { job: job.0 }).await;
-        left(&client.job(answer.map(|answer| answer.into_inner().job))?, "archived", args.json)
-    })
-    .await
-}
-
-async fn unarchive(args: JobArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
-        let answer = client.jobs.unarchive(v1::UnarchiveRequest { job: job.0 }).await;
-        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
-    })
-    .await
-}
-
 async fn remove(args: JobArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(numbers(&args.jobs), async |job| {
         let answer = client.jobs.remove(v1::RemoveRequest { job: job.0 }).await;
-        left(&client.job(answer.map(|answer| answer.into_inner().job))?, "removed", args.json)
+        removed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
     })
     .await
 }
 
-/// Says what became of a job that was done or cancelled, and what it was.
-fn left(job: &JobView, what: &str, json: bool) -> Result<(), Failure> {
+/// Says what a job was that is removed.
+fn removed(job: &JobView, json: bool) -> Result<(), Failure> {
     if json {
         return output::print(show::json(job));
     }
     let JobView { id, plan, state, total, .. } = job;
     output::print(match state {
-        JobState::Done => format!("job {id} is {what}: {plan}, {state}, total {total}"),
-        _ => format!("job {id} is {what}: {plan}, {state}"),
+        JobState::Done => format!("job {id} is removed: {plan}, {state}, total {total}"),
+        _ => format!("job {id} is removed: {plan}, {state}"),
     })
 }
 

@@ -73,8 +73,8 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
         );
         if left_out > 0 {
             eprintln!(
-                "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or only a \
-                 worker that was proven wrong counted them"
+                "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or a worker \
+                 counted them that another of these ledgers has found wrong"
             );
         }
     }

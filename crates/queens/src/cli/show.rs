@@ -71,7 +71,6 @@ fn object(job: &JobView) -> Value {
         "submitted_at_ms": job.times.submitted_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
         "committed_root": job.committed.map(|root| root.to_string()),
-        "archived": job.is_archived,
     });
     if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
         object["audit_across"] = across.name().into();
@@ -278,7 +277,7 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         };
         table.push(vec![
             job.id.to_string(),
-            state(job),
+            job.state.to_string(),
             owner(job).into(),
             job.origin.key.clone().unwrap_or_else(|| "-".into()),
             job.priority.to_string(),
@@ -293,10 +292,6 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         ]);
     }
     table
-}
-
-fn state(job: &JobView) -> String {
-    if job.is_archived { format!("{}, archived", job.state) } else { job.state.to_string() }
 }
 
 /// A time in UTC, to the minute. Those before 1970 and after 9999 are the first and the last between.
@@ -332,7 +327,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),
         format!("plan      {}", job.plan),
-        format!("state     {}", state(job)),
+        format!("state     {}", job.state),
         format!("owner     {}", owner(job)),
         format!("priority  {}", job.priority),
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
@@ -412,7 +407,6 @@ mod tests {
             poisoned_first: Vec::new(),
             lost: Vec::new(),
             times: farm::Times::default(),
-            is_archived: false,
         }
     }
 

@@ -67,7 +67,6 @@ const PAGES: [Page; 8] = [
             ("queens worker --join-file", "unset QUEENS_COORDINATOR; queens worker --join-file"),
         ],
         elsewhere: &[
-            ("queens coordinator --archive-after", "cli/archive.rs; it goes on for ever"),
             ("queens coordinator --ledger /shared", "cli/following.rs; it goes on for ever"),
             ("litestream", "tests/litestream.rs"),
             ("scp ", "it needs a second machine"),

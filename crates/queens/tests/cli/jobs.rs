@@ -79,8 +79,8 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     let mut jobs = JobsServiceClient::new(connect(&farm).await);
 
     let mut page = async |page_size, after, live_only| {
-        let page =
-            jobs.list(v1::ListRequest { page_size, after, live_only, archived: false }).await;
+        let list = v1::ListRequest::default();
+        let page = jobs.list(v1::ListRequest { page_size, after, live_only, ..list }).await;
         let v1::ListResponse { jobs, more } = page.expect("it is told").into_inner();
         (jobs.iter().map(|job| job.id).collect::<Vec<_>>(), more)
     };
@@ -96,6 +96,21 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
         (vec![300], false),
         "who asks for live ones hears of no others"
     );
+
+    let newest = |after| {
+        let mut jobs = jobs.clone();
+        async move {
+            let list = v1::ListRequest { page_size: 2, after, ..v1::ListRequest::default() };
+            let page = jobs.list(v1::ListRequest { newest_first: true, ..list }).await;
+            let v1::ListResponse { jobs, more } = page.expect("it is told").into_inner();
+            (jobs.iter().map(|job| job.id).collect::<Vec<_>>(), more)
+        }
+    };
+    assert_eq!(newest(0).await, (vec![300, 299], true));
+    assert_eq!(newest(3).await, (vec![2, 1], false));
+    let both = v1::ListRequest { live_only: true, newest_first: true, ..Default::default() };
+    let refused = jobs.clone().list(both).await.expect_err("it cannot be both");
+    assert_eq!(refused.code(), tonic::Code::InvalidArgument);
 
     let listed = farm.client(&["jobs", "--json", "--all"]).success();
     assert_eq!(listed.lines().count(), 300);

@@ -9,7 +9,7 @@ use farm::{
 use tonic::Status;
 
 use super::plans::NoPlan;
-use super::{ClientRequest, HubHandle, Identity, Leave, Plans, Right, archive};
+use super::{ClientRequest, HubHandle, Identity, Plans, Right};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
@@ -64,27 +64,16 @@ impl Desk {
         identity: &Identity,
         (job, wish): (JobId, ClientRequest),
     ) -> Result<JobView, Status> {
-        let is_unarchived = matches!(wish, ClientRequest::Unarchive(_));
-        self.changeable(identity, job, is_unarchived).await?;
+        self.changeable(identity, job).await?;
         self.grant(identity, wish).await
     }
 
     /// A job that somebody may change.
-    async fn changeable(
-        &self,
-        identity: &Identity,
-        job: JobId,
-        or_archived: bool,
-    ) -> Result<JobView, Status> {
+    async fn changeable(&self, identity: &Identity, job: JobId) -> Result<JobView, Status> {
         identity.require(Right::Change)?;
         let view = self.view(job).await?;
         // The owner of a job never changes.
         identity.require_own(&view)?;
-        if view.is_archived && !or_archived {
-            return Err(Status::failed_precondition(format!(
-                "job {job} is in the archive: `queens jobs unarchive {job}` takes it out"
-            )));
-        }
         Ok(view)
     }
 
@@ -101,51 +90,32 @@ impl Desk {
         policy: AuditPolicy,
         value: BeaconValue,
     ) -> Result<AuditPolicy, Status> {
-        let view = self.changeable(identity, job, false).await?;
+        let view = self.changeable(identity, job).await?;
         let root = view.committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
         Ok(policy.drawn_by(Beacon { root, value }))
     }
 
-    /// Lets a job that is over leave the farm, for somebody who may have it so. Returns the job as it was, but for that
-    /// it is archived.
+    /// Removes a job that is over, for somebody who may. Returns the job as it was.
     ///
     /// # Errors
     ///
     /// A status that says why not.
-    pub(super) async fn leave(
-        &self,
-        identity: &Identity,
-        (job, how): (JobId, Leave),
-    ) -> Result<JobView, Status> {
-        identity.require(Right::Change)?;
-        let view = self.view(job).await?;
-        identity.require_own(&view)?;
-        if (view.is_archived, how) == (true, Leave::Archived) {
-            return Ok(view);
-        }
-        self.hub.leave(job, how).await?.map_err(refused)?;
+    pub(super) async fn remove(&self, identity: &Identity, job: JobId) -> Result<JobView, Status> {
+        let view = self.changeable(identity, job).await?;
+        self.hub.remove(job).await?.map_err(refused)?;
         let JobView { plan, state, total, .. } = &view;
-        match how {
-            Leave::Archived => tracing::info!(%job, %plan, by = identity.owner, "job archived"),
-            Leave::Removed => {
-                let total = (*state == JobState::Done).then(|| tracing::field::display(total));
-                tracing::warn!(%job, %plan, %state, total, by = identity.owner, "job removed");
-            }
-        }
-        Ok(JobView { is_archived: view.is_archived || how == Leave::Archived, ..view })
+        let total = (*state == JobState::Done).then(|| tracing::field::display(total));
+        tracing::warn!(%job, %plan, %state, total, by = identity.owner, "job removed");
+        Ok(view)
     }
 
-    /// One job, in the archive or not.
+    /// One job.
     ///
     /// # Errors
     ///
     /// A status that says that there is none of this number.
     pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
-        if let Some(view) = self.hub.job(job).await? {
-            return Ok(view);
-        }
-        let archived = archive::page(&self.hub, job, 1).await?.pop().filter(|view| view.id == job);
-        archived.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
+        self.hub.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
     /// Has a job served earlier or later, for somebody who may give it such a priority.

@@ -121,12 +121,12 @@ impl HubHandle {
         self.ask(|reply| Input::Request { by: by.into(), wish, reply }).await
     }
 
-    /// Lets a job that is over leave the farm, or says why not, once that is durable.
-    pub async fn leave(&self, job: JobId, how: Leave) -> Result<Result<(), Refusal>, HubGone> {
-        self.ask(|reply| Input::Leave(job, how, reply)).await
+    /// Removes a job that is over, or says why not, once that is durable.
+    pub async fn remove(&self, job: JobId) -> Result<Result<(), Refusal>, HubGone> {
+        self.ask(|reply| Input::Remove(job, reply)).await
     }
 
-    /// One job that is not in the archive.
+    /// One job.
     pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
         self.ask(|reply| Input::View(job, reply)).await
     }
@@ -136,14 +136,9 @@ impl HubHandle {
         self.ask(|reply| Input::End(job, reply)).await
     }
 
-    /// The first `most` jobs after the job `after` that are not in the archive, the oldest first.
-    pub(super) async fn jobs(
-        &self,
-        listed: Listed,
-        after: JobId,
-        most: usize,
-    ) -> Result<Vec<JobView>, HubGone> {
-        self.ask(|reply| Input::Views(listed, after, most, reply)).await
+    /// The first `most` jobs of a list.
+    pub(super) async fn jobs(&self, listed: Listed, most: usize) -> Result<Vec<JobView>, HubGone> {
+        self.ask(|reply| Input::Views(listed, most, reply)).await
     }
 
     /// What people see of the farm now.
@@ -178,9 +173,9 @@ pub(super) enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
     Session(Event),
     Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },
-    Leave(JobId, Leave, oneshot::Sender<Result<(), Refusal>>),
+    Remove(JobId, oneshot::Sender<Result<(), Refusal>>),
     View(JobId, oneshot::Sender<Option<JobView>>),
-    Views(Listed, JobId, usize, oneshot::Sender<Vec<JobView>>),
+    Views(Listed, usize, oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
     Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
@@ -192,13 +187,17 @@ pub(super) enum Input {
     Stop,
 }
 
-/// Which jobs a list has.
+/// Which jobs a list has, in which order, and where it begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Listed {
-    /// All.
-    All,
-    /// Those that are neither done nor cancelled.
-    Live,
+    /// All after this one, the oldest first.
+    After(JobId),
+    /// Those of them that are neither done nor cancelled.
+    LiveAfter(JobId),
+    /// All before this one, the newest first.
+    Before(JobId),
+    /// Those of them that are done or cancelled.
+    EndedBefore(JobId),
 }
 
 /// What a client may ask for.
@@ -229,17 +228,6 @@ pub enum ClientRequest {
     Resume(JobId),
     /// Serve a job earlier or later than others.
     SetPriority(JobId, i32),
-    /// Take a job out of the archive.
-    Unarchive(JobId),
-}
-
-/// How a job that is over leaves the farm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
-    /// Into the archive.
-    Archived,
-    /// For good.
-    Removed,
 }
 
 impl ClientRequest {
@@ -267,7 +255,6 @@ impl ClientRequest {
             ClientRequest::SetPriority(job, priority) => {
                 Event::Prioritised { request, by, job, priority }
             }
-            ClientRequest::Unarchive(job) => Event::UnarchiveAsked { request, job },
         }
     }
 }

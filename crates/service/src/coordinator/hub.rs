@@ -9,13 +9,13 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
-    LedgerAnswer, LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId,
-    Restored, SessionId, Suspect,
+    LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored,
+    SessionId, Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::handle::{HubHandle, Input, Leave, Listed};
+use super::handle::{HubHandle, Input, Listed};
 use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
 use super::scrub::Scrubbed;
@@ -46,8 +46,8 @@ pub struct Hub {
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
-    /// Who waits for a job to leave.
-    leaving: HashMap<RequestId, oneshot::Sender<Result<(), Refusal>>>,
+    /// Who waits for a job to be removed.
+    removals: HashMap<RequestId, oneshot::Sender<Result<(), Refusal>>>,
     /// Who waits for a change of trust.
     deciding: HashMap<RequestId, oneshot::Sender<()>>,
     /// Who wants to know of a job's end.
@@ -103,7 +103,7 @@ impl Hub {
             meters: meters.clone(),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
-            leaving: HashMap::new(),
+            removals: HashMap::new(),
             deciding: HashMap::new(),
             ends: Vec::new(),
             stranded: BTreeSet::new(),
@@ -137,7 +137,6 @@ impl Hub {
                 biased;
                 event = self.ledger.events.recv() => match event {
                     Some(LedgerEvent::Answered(ticket, answer)) => {
-                        let answer = complete(answer);
                         self.step(Event::Ledger { ticket, answer }).await?;
                     }
                     Some(LedgerEvent::Committed { requests, took }) => {
@@ -172,7 +171,7 @@ impl Hub {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
                 LedgerEvent::Committed { .. } => {}
                 LedgerEvent::Answered(ticket, answer) => {
-                    let event = Event::Ledger { ticket, answer: complete(answer) };
+                    let event = Event::Ledger { ticket, answer };
                     for effect in farm.step(millis_since(started), event) {
                         send_to_worker(&mut outboxes, effect);
                     }
@@ -207,14 +206,10 @@ impl Hub {
                 self.waiting.insert(request, reply);
                 self.step(wish.event(request, by)).await?;
             }
-            Input::Leave(job, how, reply) => {
+            Input::Remove(job, reply) => {
                 let request = self.request_id();
-                self.leaving.insert(request, reply);
-                self.step(match how {
-                    Leave::Archived => Event::ArchiveAsked { request, job },
-                    Leave::Removed => Event::RemovalAsked { request, job },
-                })
-                .await?;
+                self.removals.insert(request, reply);
+                self.step(Event::RemovalAsked { request, job }).await?;
             }
             Input::Trust { party, trusted, reason, reply } => {
                 let request = self.request_id();
@@ -237,10 +232,12 @@ impl Hub {
             Input::View(job, reply) => {
                 let _ = reply.send(self.farm.job(job));
             }
-            Input::Views(listed, after, most, reply) => {
+            Input::Views(listed, most, reply) => {
                 let _ = reply.send(match listed {
-                    Listed::All => self.farm.jobs(after, most),
-                    Listed::Live => self.farm.live_jobs(after, most),
+                    Listed::After(job) => self.farm.jobs(job, most),
+                    Listed::LiveAfter(job) => self.farm.live_jobs(job, most),
+                    Listed::Before(job) => self.farm.jobs_before(job, most),
+                    Listed::EndedBefore(job) => self.farm.ended_before(job, most),
                 });
             }
             Input::FarmNow(reply) => {
@@ -340,7 +337,7 @@ impl Hub {
                 if let Some(reply) = self.waiting.remove(&request) {
                     let view = |job| self.farm.job(job).expect("answers name jobs that exist");
                     let _ = reply.send(answer.map(view));
-                } else if let Some(reply) = self.leaving.remove(&request) {
+                } else if let Some(reply) = self.removals.remove(&request) {
                     let _ = reply.send(answer.map(drop));
                 }
             }
@@ -488,15 +485,6 @@ fn send_to_worker(
 /// The error for a ledger that has ended while the hub still needs it.
 fn died() -> ServiceError {
     anyhow!("the ledger's writer ended").into()
-}
-
-/// Adds what the ledger does not know of jobs that come back from its archive.
-fn complete(mut answer: LedgerAnswer) -> LedgerAnswer {
-    for job in answer.unarchived() {
-        job.thread_memory = thread_memory(&job.plan);
-        job.known = Known::of(&job.plan, job.slice);
-    }
-    answer
 }
 
 fn millis_since(started: Instant) -> Millis {

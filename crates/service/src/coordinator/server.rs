@@ -33,8 +33,7 @@ use super::phase::Late;
 use super::sending::while_admitted;
 use super::session::Peer;
 use super::{
-    ClientRequest, Credentials, HubHandle, Leave, Phase, Plans, Right, SessionFault, archive, host,
-    times,
+    ClientRequest, Credentials, HubHandle, Phase, Plans, Right, SessionFault, host, times,
 };
 use crate::error::{HubGone, ServiceError};
 
@@ -229,16 +228,6 @@ impl Services {
         Ok(self.desk.change(&identity(request), (JobId(job), wish)).await?.into())
     }
 
-    /// Lets a job leave the farm for somebody who may have it so.
-    async fn leave<T>(
-        &self,
-        request: &Request<T>,
-        job: u64,
-        how: Leave,
-    ) -> Result<v1::Job, Status> {
-        Ok(self.desk.leave(&identity(request), (JobId(job), how)).await?.into())
-    }
-
     /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
     async fn changed<T>(
         &self,
@@ -283,22 +272,27 @@ impl JobsService for Services {
         request: Request<v1::ListRequest>,
     ) -> Result<Response<v1::ListResponse>, Status> {
         identity(&request).require(Right::See)?;
-        let v1::ListRequest { page_size, after, live_only, archived } = request.into_inner();
+        let v1::ListRequest { page_size, after, live_only, newest_first } = request.into_inner();
         let most = match page_size {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
         };
         // One more than is told of shows whether there are more.
-        let listed = if live_only { Listed::Live } else { Listed::All };
-        let mut jobs = match archived {
-            true => archive::page(&self.hub, JobId(after.saturating_add(1)), most + 1).await?,
-            false => self.hub.jobs(listed, JobId(after), most + 1).await?,
+        let listed = match (live_only, newest_first) {
+            (false, false) => Listed::After(JobId(after)),
+            (true, false) => Listed::LiveAfter(JobId(after)),
+            (false, true) if after == 0 => Listed::Before(JobId(u64::MAX)),
+            (false, true) => Listed::Before(JobId(after)),
+            (true, true) => {
+                return Err(Status::invalid_argument(
+                    "a list of the newest jobs is one of all, and not of those that have not ended",
+                ));
+            }
         };
+        let mut jobs = self.hub.jobs(listed, most + 1).await?;
         let more = jobs.len() > most;
         jobs.truncate(most);
-        if !archived {
-            times::add(&self.hub, &mut jobs).await;
-        }
+        times::add(&self.hub, &mut jobs).await;
         let jobs = jobs.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListResponse { jobs, more }))
     }
@@ -309,9 +303,7 @@ impl JobsService for Services {
     ) -> Result<Response<v1::GetResponse>, Status> {
         identity(&request).require(Right::See)?;
         let mut job = self.desk.view(JobId(request.into_inner().job)).await?;
-        if !job.is_archived {
-            times::add(&self.hub, std::slice::from_mut(&mut job)).await;
-        }
+        times::add(&self.hub, std::slice::from_mut(&mut job)).await;
         Ok(Response::new(v1::GetResponse { job: Some(job.into()) }))
     }
 
@@ -429,30 +421,12 @@ impl JobsService for Services {
         Ok(Response::new(v1::SetPriorityResponse { job: Some(job.into()) }))
     }
 
-    async fn archive(
-        &self,
-        request: Request<v1::ArchiveRequest>,
-    ) -> Result<Response<v1::ArchiveResponse>, Status> {
-        let job = Some(self.leave(&request, request.get_ref().job, Leave::Archived).await?);
-        Ok(Response::new(v1::ArchiveResponse { job }))
-    }
-
-    async fn unarchive(
-        &self,
-        request: Request<v1::UnarchiveRequest>,
-    ) -> Result<Response<v1::UnarchiveResponse>, Status> {
-        let job = request.get_ref().job;
-        let wish = ClientRequest::Unarchive(JobId(job));
-        let job = Some(self.change(&request, job, wish).await?);
-        Ok(Response::new(v1::UnarchiveResponse { job }))
-    }
-
     async fn remove(
         &self,
         request: Request<v1::RemoveRequest>,
     ) -> Result<Response<v1::RemoveResponse>, Status> {
-        let job = Some(self.leave(&request, request.get_ref().job, Leave::Removed).await?);
-        Ok(Response::new(v1::RemoveResponse { job }))
+        let job = self.desk.remove(&identity(&request), JobId(request.get_ref().job)).await?;
+        Ok(Response::new(v1::RemoveResponse { job: Some(job.into()) }))
     }
 
     type ExportStream = Answers<v1::ExportResponse>;

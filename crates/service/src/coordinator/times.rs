@@ -7,11 +7,11 @@ use ledger::{LedgerFault, Look};
 
 use super::HubHandle;
 
-/// Adds their times to jobs, which are in ascending order of their numbers. Jobs of a ledger in memory, or of one that
+/// Adds their times to jobs, which are in ascending or descending order of their numbers. Jobs of a ledger in memory, or of one that
 /// cannot be read now, have none.
 pub(super) async fn add(hub: &HubHandle, jobs: &mut [JobView]) {
     let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else { return };
-    let numbers = first.id..=last.id;
+    let numbers = first.id.min(last.id)..=first.id.max(last.id);
     let Some(path) = hub.ledger_path().map(Path::to_path_buf) else { return };
     let read = tokio::task::spawn_blocking(move || {
         let mut all = Vec::new();
@@ -21,8 +21,8 @@ pub(super) async fn add(hub: &HubHandle, jobs: &mut [JobView]) {
     match read.await {
         Ok(Ok(all)) => {
             for (job, times) in all {
-                if let Ok(at) = jobs.binary_search_by_key(&job, |job| job.id) {
-                    jobs[at].times = times;
+                if let Some(view) = jobs.iter_mut().find(|view| view.id == job) {
+                    view.times = times;
                 }
             }
         }

@@ -972,12 +972,12 @@ pub struct ListRequest {
     /// The last job of the page before; 0 for the first page.
     #[prost(uint64, tag = "2")]
     pub after: u64,
-    /// Only jobs that are neither done nor cancelled. A coordinator that does not know this tells of all.
+    /// Only jobs that are neither done nor cancelled.
     #[prost(bool, tag = "3")]
     pub live_only: bool,
-    /// Jobs of the archive instead of those that are not in it.
+    /// The newest jobs first instead of the oldest. INVALID_ARGUMENT refuses it together with `live_only`.
     #[prost(bool, tag = "4")]
-    pub archived: bool,
+    pub newest_first: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListResponse {
@@ -1057,26 +1057,6 @@ pub struct SetPriorityRequest {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SetPriorityResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ArchiveRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ArchiveResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct UnarchiveRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct UnarchiveResponse {
     #[prost(message, optional, tag = "1")]
     pub job: ::core::option::Option<Job>,
 }
@@ -1190,9 +1170,6 @@ pub struct Job {
     pub submitted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "27")]
     pub ended_at_ms: ::core::option::Option<i64>,
-    /// Whether it is in the archive.
-    #[prost(bool, tag = "28")]
-    pub archived: bool,
     /// The root of its rows, 32 bytes, if it was committed to and they are as they were then.
     #[prost(bytes = "vec", optional, tag = "29")]
     pub committed_root: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
@@ -1606,59 +1583,7 @@ pub mod jobs_service_client {
                 .insert(GrpcMethod::new("queens.v1.JobsService", "SetPriority"));
             self.inner.unary(req, path, codec).await
         }
-        /// Puts a job that is over into the archive: Get, List and Export still tell of it, and nothing else can be done with it
-        /// but to take it out or to remove it. Its name is free again. A coordinator that is started does not read it.
-        /// FAILED_PRECONDITION refuses it for a job that is not over. Repeating it does no harm.
-        pub async fn archive(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ArchiveRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ArchiveResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Archive",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Archive"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Takes a job out of the archive. It has no name then. Repeating it does no harm.
-        pub async fn unarchive(
-            &mut self,
-            request: impl tonic::IntoRequest<super::UnarchiveRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::UnarchiveResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Unarchive",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Unarchive"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Removes a job that is over, in the archive or not, with all of its counts and evidence. No other job gets its
+        /// Removes a job that is over, with all of its counts and evidence. No other job gets its
         /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. If it is
         /// broken off, what is left is a cancelled job, and it can be repeated.
         pub async fn remove(
@@ -1789,22 +1714,7 @@ pub mod jobs_service_server {
             tonic::Response<super::SetPriorityResponse>,
             tonic::Status,
         >;
-        /// Puts a job that is over into the archive: Get, List and Export still tell of it, and nothing else can be done with it
-        /// but to take it out or to remove it. Its name is free again. A coordinator that is started does not read it.
-        /// FAILED_PRECONDITION refuses it for a job that is not over. Repeating it does no harm.
-        async fn archive(
-            &self,
-            request: tonic::Request<super::ArchiveRequest>,
-        ) -> std::result::Result<tonic::Response<super::ArchiveResponse>, tonic::Status>;
-        /// Takes a job out of the archive. It has no name then. Repeating it does no harm.
-        async fn unarchive(
-            &self,
-            request: tonic::Request<super::UnarchiveRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::UnarchiveResponse>,
-            tonic::Status,
-        >;
-        /// Removes a job that is over, in the archive or not, with all of its counts and evidence. No other job gets its
+        /// Removes a job that is over, with all of its counts and evidence. No other job gets its
         /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. If it is
         /// broken off, what is left is a cancelled job, and it can be repeated.
         async fn remove(
@@ -2331,96 +2241,6 @@ pub mod jobs_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SetPrioritySvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Archive" => {
-                    #[allow(non_camel_case_types)]
-                    struct ArchiveSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::ArchiveRequest>
-                    for ArchiveSvc<T> {
-                        type Response = super::ArchiveResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ArchiveRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::archive(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ArchiveSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Unarchive" => {
-                    #[allow(non_camel_case_types)]
-                    struct UnarchiveSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::UnarchiveRequest>
-                    for UnarchiveSvc<T> {
-                        type Response = super::UnarchiveResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::UnarchiveRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::unarchive(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = UnarchiveSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -212,7 +212,6 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                     submitted_at_ms: (id > 9).then_some(id as i64),
                     ended_at_ms: (id > 99).then_some(tasks_done as i64),
                 },
-                is_archived: state.is_over() && id % 2 == 0,
             }
         },
     )

@@ -1,6 +1,5 @@
 //! The real ledger in memory, without the simulation.
 
-use farm::rules::Jobs;
 use farm::{LedgerAnswer, LedgerCommand, Restored};
 use ledger::{CheckedLedger, Ledger};
 use testkit::conformance::Subject;
@@ -20,6 +19,6 @@ impl Subject for InMemory {
     }
 
     fn restored(&mut self) -> Restored {
-        self.0.read_back(Jobs::Live).expect("its rows fit together")
+        self.0.read_back().expect("its rows fit together")
     }
 }

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use farm::rules::{self, Jobs, MemoryJob, MemoryStore};
+use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
     Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
     JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket,
@@ -130,7 +130,7 @@ impl Ledger {
     /// What is left for the next coordinator.
     pub fn reopen(&mut self) -> Restored {
         self.epoch += 1;
-        let restored = rules::restore(&mut self.store, Jobs::Live);
+        let restored = rules::restore(&mut self.store);
         let mut restored =
             Restored { epoch: self.epoch, ..restored.expect("the rows fit together") };
         if let Some(real) = &mut self.real {
@@ -231,10 +231,7 @@ impl Ledger {
             LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
                 unreachable!("nobody decides whom to trust")
             }
-            LedgerCommand::Join { .. }
-            | LedgerCommand::Archive { .. }
-            | LedgerCommand::Unarchive { .. }
-            | LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
+            LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
         }
     }
 
@@ -319,9 +316,6 @@ impl Ledger {
             | LedgerCommand::Compare { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Distrust { .. }
-            | LedgerCommand::Join { .. }
-            | LedgerCommand::Archive { .. }
-            | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Remove { .. } => {}
         }
     }

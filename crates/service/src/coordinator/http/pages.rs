@@ -39,12 +39,12 @@ pub(super) fn routes() -> Router<Web> {
         .route("/workers/live", get(workers_live))
 }
 
-async fn jobs(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, View::Jobs, &caller).await
+async fn jobs(web: State<Web>, of: Query<Ended>, caller: Caller) -> Result<Response, Fault> {
+    document(&web, of.view(), &caller).await
 }
 
-async fn jobs_live(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, View::Jobs, caller).await
+async fn jobs_live(web: State<Web>, of: Query<Ended>, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, of.view(), caller).await
 }
 
 async fn job(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
@@ -65,6 +65,19 @@ async fn workers_live(
     caller: Caller,
 ) -> Result<Response, Fault> {
     follow(&web, of.view(), caller).await
+}
+
+/// Which jobs are to be shown that have ended. Words that mean nothing are ignored.
+#[derive(Deserialize)]
+struct Ended {
+    #[serde(default)]
+    before: String,
+}
+
+impl Ended {
+    fn view(&self) -> View {
+        View::Jobs(self.before.parse().ok().map(JobId))
+    }
 }
 
 /// Which workers are to be shown. Words that mean nothing are ignored.
@@ -99,7 +112,7 @@ fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
 /// The parts of a page that depend on who reads it.
 fn own_parts(view: View, shown: &Shown, reader: &Reader) -> Vec<Part> {
     match (view, &shown.job) {
-        (View::Jobs, _) => vec![page::submission(reader)],
+        (View::Jobs(_), _) => vec![page::submission(reader)],
         (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
         (View::Job(_) | View::Workers(_), _) => Vec::new(),
     }

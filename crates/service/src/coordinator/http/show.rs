@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use farm::{JobId, JobView};
+use farm::{Farm, JobId, JobView};
 use ledger::unix_ms;
-use page::{JobSight, Page, Part, Snapshot, WorkersView};
+use page::{EndedBefore, JobSight, Page, Part, Snapshot, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::past::Past;
 use super::records::Records;
 use crate::coordinator::HubHandle;
+use crate::coordinator::handle::Listed;
 use crate::error::HubGone;
 
 /// For how long something that was made is shown.
@@ -25,7 +26,8 @@ const VIEWERS: usize = 1_024;
 /// A page that somebody looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum View {
-    Jobs,
+    /// All that have not ended, and those that have: the latest, or the latest before this job.
+    Jobs(Option<JobId>),
     Job(JobId),
     Workers(WorkersView),
 }
@@ -91,7 +93,8 @@ impl Show {
         let view = match view {
             View::Workers(view) => View::Workers(view.within(&snapshot)),
             View::Job(id) if inner.hub.job(id).await?.is_none() => return Ok(None),
-            View::Job(_) | View::Jobs => view,
+            View::Jobs(Some(before)) if inner.hub.job(before).await?.is_none() => View::Jobs(None),
+            View::Job(_) | View::Jobs(_) => view,
         };
         inner.pages.get(view, self.render(view, &snapshot)).await
     }
@@ -108,7 +111,12 @@ impl Show {
 
     async fn render(&self, view: View, snapshot: &Snapshot) -> Result<Option<Arc<Shown>>, HubGone> {
         let shown = match view {
-            View::Jobs => Shown::new(page::jobs(snapshot), None),
+            View::Jobs(None) => Shown::new(page::jobs(snapshot, None), None),
+            View::Jobs(Some(before)) => {
+                let listed = Listed::EndedBefore(before);
+                let jobs = self.0.hub.jobs(listed, Farm::ENDED_SHOWN).await?;
+                Shown::new(page::jobs(snapshot, Some(&EndedBefore { before, jobs })), None)
+            }
             View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
                 let Some((view, map)) = self.0.hub.sight(id).await? else { return Ok(None) };

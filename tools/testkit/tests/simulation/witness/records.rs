@@ -144,10 +144,7 @@ impl Witness {
             LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
                 unreachable!("nobody decides whom to trust")
             }
-            LedgerCommand::Join { .. }
-            | LedgerCommand::Archive { .. }
-            | LedgerCommand::Unarchive { .. }
-            | LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
+            LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
             LedgerCommand::CreateJob { .. } => {}
         }
     }

@@ -58,16 +58,12 @@ impl Witness {
                     book.state = JobState::Held;
                 }
             }
-            LedgerAnswer::Settled { withdrawn, .. } => {
+            LedgerAnswer::Settled { withdrawn } => {
                 let after = done.after.as_ref().expect("it may change any row");
                 self.told_settled(&done.command, withdrawn, after, tally);
             }
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
-            LedgerAnswer::Joined { .. }
-            | LedgerAnswer::Unarchived(_)
-            | LedgerAnswer::Removed(_) => {
-                unreachable!("no job leaves")
-            }
+            LedgerAnswer::Removed(_) => unreachable!("no job leaves"),
         }
     }
 
@@ -105,9 +101,6 @@ impl Witness {
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Distrust { .. }
-            | LedgerCommand::Join { .. }
-            | LedgerCommand::Archive { .. }
-            | LedgerCommand::Unarchive { .. }
             | LedgerCommand::Remove { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {

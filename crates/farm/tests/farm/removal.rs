@@ -1,0 +1,128 @@
+//! Jobs that are over and leave the farm.
+
+use farm::{Effect, Event, JobId, JobState, LedgerCommand, Party, Refusal, RequestId, Verdict};
+
+use crate::stage::{Stage, plan, range, report, submission_by, work};
+
+const REQUEST: RequestId = RequestId(9);
+
+fn remove(job: JobId) -> Event {
+    Event::RemovalAsked { request: REQUEST, job }
+}
+
+/// What the request of an event is answered.
+fn answer(stage: &mut Stage, event: Event) -> Option<Result<JobId, Refusal>> {
+    let before = stage.sent.len();
+    stage.act(event);
+    stage.sent[before..].iter().find_map(|effect| match effect {
+        Effect::Reply { request: REQUEST, answer } => Some(*answer),
+        _ => None,
+    })
+}
+
+/// A farm with a job of 12 tasks that one worker has counted.
+fn counted() -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    let worker = stage.join("w1", 100);
+    work(&mut stage, worker);
+    assert_eq!(stage.state(job), (JobState::Done, 12));
+    (stage, job)
+}
+
+/// A farm with a job of so many tasks that one worker has counted, with a row for each.
+fn counted_in_rows(tasks: u64) -> (Stage, JobId) {
+    let mut stage = Stage::new();
+    let job = stage.submit(tasks, 0);
+    stage.join("w1", 1_000);
+    for task in 0..tasks {
+        stage.report(farm::SessionId(1), report(job, plan(tasks), range(task, task + 1)));
+    }
+    assert_eq!(stage.state(job).0, JobState::Done);
+    (stage, job)
+}
+
+#[test]
+fn a_removed_job_is_unknown_from_then_on() {
+    let (mut stage, job) = counted();
+    let late = report(job, plan(12), range(0, 12));
+
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+    assert_eq!(stage.farm.job(job), None);
+    assert_eq!(stage.report(farm::SessionId(1), late), Some(Verdict::Obsolete));
+    stage.restart();
+    assert_eq!(stage.farm.job(job), None);
+    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
+}
+
+#[test]
+fn only_a_job_that_is_over_and_settled_leaves() {
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    let refusal = Refusal::NotOver(job, JobState::Running);
+    assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
+    // Nor while its end is on the way into the ledger, or a decision that may take its counts back.
+    stage.slow_disk = true;
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    let refusal = Refusal::NotOver(job, JobState::Running);
+    assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
+    stage.flush();
+    let party = Party { owner: "somebody".into(), machine: None };
+    let (request, reason) = (RequestId(2), String::new());
+    stage.act(Event::TrustChanged { request, party, trusted: false, reason });
+    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::Unsettled(job))));
+    stage.flush();
+    stage.slow_disk = false;
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+    assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
+}
+
+#[test]
+fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
+    let mut stage = Stage::new();
+    stage.act(submission_by("lab", Some("nightly"), plan(12), None));
+    let job = JobId(1);
+    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+    stage.restart();
+
+    stage.act(submission_by("lab", Some("nightly"), plan(12), None));
+
+    let next = stage.farm.job(JobId(2)).expect("it is another job");
+    assert_eq!(next.origin.key.as_deref(), Some("nightly"));
+}
+
+#[test]
+fn a_large_job_is_removed_some_rows_at_a_time() {
+    let (mut stage, job) = counted_in_rows(5_000);
+    stage.commands.clear();
+
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+
+    let removals = stage.commands.iter();
+    let most = removals.map(|command| match command {
+        LedgerCommand::Remove { most, .. } => *most,
+        other => panic!("{other:?}"),
+    });
+    let most: Vec<usize> = most.collect();
+    assert!(most.len() > 1 && most.iter().sum::<usize>() > 5_000, "{most:?}");
+    stage.restart();
+    assert_eq!(stage.farm.job(job), None);
+}
+
+#[test]
+fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
+    let mut stage = Stage::new();
+    let jobs = [(); 4].map(|()| stage.submit(12, 0));
+    for job in [jobs[0], jobs[2]] {
+        stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    }
+    let numbers = |views: Vec<farm::JobView>| views.iter().map(|job| job.id.0).collect::<Vec<_>>();
+    let all = JobId(u64::MAX);
+    assert_eq!(numbers(stage.farm.jobs(jobs[0], 2)), [2, 3]);
+    assert_eq!(numbers(stage.farm.jobs_before(all, 3)), [4, 3, 2]);
+    assert_eq!(numbers(stage.farm.jobs_before(jobs[1], 3)), [1]);
+    assert_eq!(numbers(stage.farm.ended_before(all, 9)), [3, 1]);
+    assert_eq!(numbers(stage.farm.ended_before(jobs[2], 9)), [1]);
+    assert_eq!(stage.farm.survey().ended_in_all, 2);
+}
