@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, Author, Claim, Counted, IntervalSet, JobId, JobState, KernelName, Maker, Origin,
-    Party, Plan, Range, Report, RestoredJob, RowsRoot, Slice, Suspect, Unaudited,
+    Party, Plan, Range, Report, RestoredJob, Slice, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -52,14 +52,6 @@ pub enum LedgerCommand {
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
         /// The owner who asked for it.
-        by: String,
-    },
-    /// Somebody commits to the counts of a job that is done. Whoever repeats that gets the same answer while its rows stay
-    /// as they are.
-    Commit {
-        /// The job.
-        job: JobId,
-        /// The owner who asks for it.
         by: String,
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
@@ -139,15 +131,6 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// Neighbouring rows of a job in the archive become one where nothing depends on where they begin and end.
-    Join {
-        /// The job.
-        job: JobId,
-        /// Rows that begin before this ordinal were seen.
-        from: u64,
-        /// The most rows to look at; at least two are.
-        most: usize,
-    },
     /// A job that is over goes into the archive: whoever goes on from the ledger does not have it in memory. Its name
     /// is free again.
     Archive {
@@ -195,7 +178,6 @@ impl LedgerCommand {
             | LedgerCommand::SetState { .. }
             | LedgerCommand::SetPriority { .. }
             | LedgerCommand::RequestAudit { .. }
-            | LedgerCommand::Commit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Finish { .. }
             | LedgerCommand::Hold { .. }
@@ -203,10 +185,7 @@ impl LedgerCommand {
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Distrust { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Remove { .. }
-            // Not that anybody decided: but whoever reads the ledger in steps compares the rows of a job that is over with
-            // its total, and has to see that they have moved. The rows of one that runs move with reports.
-            | LedgerCommand::Join { .. } => true,
+            | LedgerCommand::Remove { .. } => true,
             LedgerCommand::Accept { .. }
             | LedgerCommand::Confirm { .. }
             | LedgerCommand::Archive { .. }
@@ -235,11 +214,6 @@ pub enum LedgerAnswer {
         /// How many ranges of the job two parties have counted alike.
         agreed: u64,
     },
-    /// A [`LedgerCommand::Commit`] is durable.
-    Committed {
-        /// The root of the rows.
-        root: RowsRoot,
-    },
     /// A [`LedgerCommand::Hold`] is durable.
     Held {
         /// The ranges that look worst, the worst first.
@@ -252,11 +226,6 @@ pub enum LedgerAnswer {
         withdrawn: Vec<Withdrawn>,
         /// Jobs that lost something while they were in the archive. They are not in it any more.
         unarchived: Vec<RestoredJob>,
-    },
-    /// A [`LedgerCommand::Join`] is durable.
-    Joined {
-        /// Where the next one is to go on; `None` if all rows were seen, or if the job is not in the archive any more.
-        next: Option<u64>,
     },
     /// A [`LedgerCommand::Unarchive`] is durable: the job; `None` if it was not in the archive.
     Unarchived(Option<Box<RestoredJob>>),
@@ -320,6 +289,4 @@ pub struct Withdrawn {
     pub audits_wanted: u64,
     /// How many ranges of the job two parties have counted alike.
     pub audits_agreed: u64,
-    /// What was committed to of the job, if its rows still say so.
-    pub committed: Option<RowsRoot>,
 }

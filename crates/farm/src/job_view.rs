@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt;
 
 use crate::rules::StoredJob;
-use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, RowsRoot, Slice, Suspect};
+use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, Slice, Suspect};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,8 +90,7 @@ pub struct AuditView {
     pub across: Across,
     /// What was committed to when the audit was ordered.
     pub commitment: Commitment,
-    /// The policy itself, once the job is over, or if it was drawn in public: before, it would tell where it is safe to
-    /// lie.
+    /// The policy itself, once the job is over: before, it would tell where it is safe to lie.
     pub revealed: Option<AuditPolicy>,
 }
 
@@ -103,7 +102,7 @@ impl AuditView {
             by_search: policy.by_search,
             across: policy.across,
             commitment: policy.commitment(),
-            revealed: Some(policy).filter(|policy| state.is_over() || policy.beacon.is_some()),
+            revealed: state.is_over().then_some(policy),
         }
     }
 }
@@ -181,8 +180,6 @@ pub struct JobView {
     pub disputes: usize,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditView>,
-    /// The root of its rows, if it was committed to and they are as they were then.
-    pub committed: Option<RowsRoot>,
     /// Why it is held, if it is.
     pub held: Option<Held>,
     /// Accepted ranges that wait for their second count.
@@ -215,12 +212,11 @@ impl JobView {
     /// How many machines that lost workers are named.
     pub const LOST_NAMED: usize = 8;
 
-    /// A job in the archive, with its newest audit policy and the root that was committed to.
+    /// A job in the archive, with its newest audit policy.
     #[must_use]
     pub fn archived(
         job: StoredJob,
         policy: Option<AuditPolicy>,
-        committed: Option<RowsRoot>,
         counted: Counted,
         times: Times,
     ) -> JobView {
@@ -241,7 +237,6 @@ impl JobView {
             threads: 0,
             disputes: 0,
             audit: policy.map(|policy| AuditView::of(policy, state)),
-            committed,
             held: None,
             audits_wanted: counted.audits_wanted,
             audits_agreed: counted.audits_agreed,

@@ -26,7 +26,6 @@
 
 mod agent;
 mod audit;
-mod beacon;
 mod command;
 mod costs;
 mod dispute;
@@ -44,7 +43,6 @@ mod losses;
 mod lost;
 mod machine;
 mod maker;
-mod merkle;
 mod message;
 mod overruns;
 mod pace;
@@ -56,11 +54,8 @@ mod rows;
 pub mod rules;
 mod scheduler;
 mod session;
-mod signing;
 mod slice;
-mod statement;
 mod stats;
-mod stretch;
 mod survey;
 mod suspects;
 mod tally;
@@ -71,7 +66,6 @@ pub use board::{Method, Problem};
 
 pub use agent::{Agent, AgentConfig, Part};
 pub use audit::{AuditPolicy, Commitment, Unaudited};
-pub use beacon::{Beacon, BeaconValue, NoBeaconValue, RowsRoot, RowsTree};
 pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Extras, Loan, Recount, Refusal, Verdict};
@@ -84,7 +78,6 @@ pub use known::{Fact, Known};
 pub use lost::LostWorkers;
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, program_of};
-pub use merkle::Merkle;
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use pace::Pace;
 pub use plan::{Fingerprint, Plan};
@@ -95,11 +88,8 @@ pub use rows::{
     TooLarge, TrustChange,
 };
 pub use session::{WorkerView, threads_that_fit};
-pub use signing::{NoKey, PublicKey, Signature, SigningKey};
 pub use slice::{NoSlice, Slice};
-pub use statement::{NoSigner, Signatures, Signed, SignedPart, Signer, Statement};
 pub use stats::Stats;
-pub use stretch::Stretch;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
 pub use tally::{Claim, Digest, Tally};

@@ -67,7 +67,7 @@ pub struct Harm {
 
 /// Attacks the coordinator at `endpoint`, which serves `target`, for ever.
 pub async fn attack(attack: Attack, endpoint: Endpoint, target: Target, harm: Arc<Harm>) {
-    let mut connector = GrpcConnector { endpoint: endpoint.clone(), pen: None, plans: None };
+    let mut connector = GrpcConnector { endpoint: endpoint.clone() };
     loop {
         let began = match attack {
             Attack::Hellos => greet(&endpoint, hello(), 0, &harm).await,
@@ -145,8 +145,6 @@ fn hello() -> Hello {
         memory_kills,
         credit,
         holding,
-        key: None,
-        numbers_tasks: false,
     }
 }
 
@@ -183,8 +181,6 @@ fn message(attack: Attack, target: &Target, number: u64) -> WorkerMessage {
             task_counts: TaskCounts::new(&[count]),
             kernel: KernelName::ALL[0],
             busy_us: 1,
-            signed: None,
-            stretches: Vec::new(),
         })
     };
     match attack {

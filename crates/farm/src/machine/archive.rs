@@ -3,7 +3,7 @@
 use super::{Farm, Pending};
 use crate::{Counted, Effect, JobId, LedgerCommand, Refusal, Removal, RequestId, RestoredJob};
 
-/// Rows that the ledger joins or removes at a time, which is some milliseconds' work.
+/// Rows that the ledger removes at a time, which is some milliseconds' work.
 const ROWS_AT_A_TIME: usize = 2_000;
 
 impl Farm {
@@ -15,12 +15,6 @@ impl Farm {
             }
             Err(refusal) => self.effects.push(Effect::Reply { request, answer: Err(refusal) }),
         }
-    }
-
-    /// Has the ledger join rows of a job in the archive, from an ordinal on. If it is broken off, some stay apart.
-    pub(super) fn join_rows(&mut self, job: JobId, from: u64) {
-        let command = LedgerCommand::Join { job, from, most: ROWS_AT_A_TIME };
-        self.command(command, Pending::Join { job });
     }
 
     /// The job is another one from the moment on at which the ledger has let it out.
@@ -123,9 +117,7 @@ impl Pending {
             | Pending::Hold { job, .. }
             | Pending::Priority { job, .. }
             | Pending::Audit { job, .. }
-            | Pending::Commit { job, .. }
             | Pending::FindAudits { job }
-            | Pending::Join { job }
             | Pending::Archive { job, .. }
             | Pending::Unarchive { job, .. }
             | Pending::Remove { job, .. } => *job == id,

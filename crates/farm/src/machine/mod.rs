@@ -133,12 +133,10 @@ enum Pending {
     Hold { job: JobId, reason: String },
     Priority { request: RequestId, job: JobId },
     Audit { request: RequestId, job: JobId },
-    Commit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
     Doubt { session: SessionId, report: Report },
     Archive { request: RequestId, job: JobId },
-    Join { job: JobId },
     Unarchive { request: RequestId, job: JobId },
     Remove { request: RequestId, job: JobId },
     Trust { request: RequestId },
@@ -188,7 +186,6 @@ impl Farm {
             Event::AuditAsked { request, by, job, policy } => {
                 self.audit_asked(request, by, job, policy);
             }
-            Event::CommitAsked { request, by, job } => self.commit_asked(request, by, job),
             Event::Cancelled { request, by, job } => {
                 self.change(request, by, job, JobState::Cancelled);
             }
@@ -300,7 +297,6 @@ impl Farm {
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
-            committed: job.committed,
             held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
@@ -359,10 +355,6 @@ impl Farm {
             }
             (Some(Pending::Archive { request, job }), Answer::Written) => {
                 self.effects.push(Effect::Reply { request, answer: Ok(job) });
-                self.join_rows(job, 0);
-            }
-            (Some(Pending::Join { job }), Answer::Joined { next }) => {
-                next.into_iter().for_each(|from| self.join_rows(job, from));
             }
             (Some(Pending::Unarchive { request, job: id }), Answer::Unarchived(job)) => {
                 self.unarchived(request, id, job);
@@ -389,9 +381,6 @@ impl Farm {
             }
             (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted, agreed }) => {
                 self.audit_noted(request, job, (wanted, agreed));
-            }
-            (Some(Pending::Commit { request, job }), Answer::Committed { root }) => {
-                self.committed(request, job, root);
             }
             (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
                 self.audits_found(job, rows);

@@ -1,6 +1,9 @@
 //! Jobs that are over and leave the farm, and come back.
 
-use farm::{Effect, Event, JobId, JobState, LedgerCommand, Party, Refusal, RequestId, Verdict};
+use farm::{
+    Effect, Event, JobId, JobState, LeaseId, LedgerCommand, Party, Refusal, Report, RequestId,
+    Verdict,
+};
 
 use crate::stage::{OWNER, Stage, plan, range, report, submission_by, work};
 
@@ -44,7 +47,9 @@ fn counted_in_rows(tasks: u64) -> (Stage, JobId) {
     let job = stage.submit(tasks, 0);
     stage.join("w1", 1_000);
     for task in 0..tasks {
-        stage.report(farm::SessionId(1), report(job, plan(tasks), range(task, task + 1)));
+        let lease = LeaseId(1_000 + task);
+        let report = Report { lease, ..report(job, plan(tasks), range(task, task + 1)) };
+        stage.report(farm::SessionId(1), report);
     }
     assert_eq!(stage.state(job).0, JobState::Done);
     (stage, job)
@@ -152,48 +157,6 @@ fn a_large_job_is_removed_some_rows_at_a_time() {
     assert!(most.len() > 1 && most.iter().sum::<usize>() > 5_000, "{most:?}");
     stage.restart();
     assert_eq!(stage.farm.job(job), None);
-}
-
-#[test]
-fn the_rows_of_an_archived_job_are_joined_some_at_a_time_and_a_distrust_may_come_between() {
-    let mut stage = Stage::new();
-    let job = stage.submit(5_000, 0);
-    let worker = stage.join("w1", 1_000);
-    for task in 0..5_000 {
-        stage.report(worker, report(job, plan(5_000), range(task, task + 1)));
-    }
-    let before = stage.farm.job(job);
-    stage.commands.clear();
-    stage.slow_disk = true;
-    stage.act(archive(job));
-    // Given that some rows are joined, and the rest is on its way
-    stage.flush();
-    stage.flush();
-    let joins = |stage: &Stage| {
-        let is_join = |command: &&LedgerCommand| matches!(command, LedgerCommand::Join { .. });
-        stage.commands.iter().filter(is_join).count()
-    };
-    assert_eq!(joins(&stage), 2);
-
-    // When the worker is believed no more, the job comes back, and no more is joined.
-    let party = Party { owner: OWNER.into(), machine: Some("w1".into()) };
-    let (request, reason) = (RequestId(2), "it lies".into());
-    stage.act(Event::TrustChanged { request, party: party.clone(), trusted: false, reason });
-    (0..4).for_each(|_| stage.flush());
-    assert_eq!(stage.state(job), (JobState::Running, 0));
-    let joined = joins(&stage);
-
-    // And when it is not, all of them are joined.
-    stage.slow_disk = false;
-    stage.act(Event::TrustChanged { request, party, trusted: true, reason: String::new() });
-    let worker = stage.join("w2", 1_000);
-    for task in 0..5_000 {
-        stage.report(worker, report(job, plan(5_000), range(task, task + 1)));
-    }
-    assert_eq!(answer(&mut stage, archive(job)), Some(Ok(job)));
-    assert!(joins(&stage) > joined + 1);
-    assert_eq!(answer(&mut stage, unarchive(job)), Some(Ok(job)));
-    assert_eq!(stage.farm.job(job), before);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 mod agent;
 mod archive;
 mod audits;
-mod beacons;
 mod clients;
 mod disputes;
 mod ends;

@@ -21,10 +21,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust", "distrust"]),
     (
         "Look after jobs",
-        &[
-            "submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit",
-            "commit",
-        ],
+        &["submit", "jobs", "status", "watch", "priority", "pause", "resume", "cancel", "audit"],
     ),
     ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
     ("Tools", &["bench", "completions", "man", "help"]),

@@ -42,15 +42,10 @@ const LEAST: i64 = 4 << 10;
 const MESSAGE: i64 = 256;
 /// Points that a session costs in addition to the bytes of its Hello.
 const SESSION: i64 = 4 << 10;
-/// Points that an accepted count earns: more than its report cost, with a signature, if it said nothing besides.
+/// Points that an accepted count earns: more than its report cost, if it said nothing besides.
 const ACCEPTED: i64 = 640;
 /// Points that it earns besides for each task that the report has told: as many as the bytes of the largest count.
 const TOLD: i64 = 10;
-/// Points that it earns besides for each stretch of the report: as many as the bytes of the largest one without a
-/// signature. A stretch that nobody needed earns little more than it cost.
-const STRETCH: i64 = 55;
-/// Points that it earns besides for each stretch that is signed: as many as the bytes of the signature.
-const SIGNATURE: i64 = 66;
 /// How long a connection may spend everything at once and wait for more before it is dismissed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A connection that lives on [`LEAST`] points for longer than this does not flood.
@@ -181,12 +176,9 @@ impl Pool {
 }
 
 /// The points that an accepted count earns whose report has said so much besides.
-fn earned(Extras { told, stretches, signatures }: Extras) -> i64 {
-    let each = [(told, TOLD), (stretches, STRETCH), (signatures, SIGNATURE)];
-    each.into_iter().fold(ACCEPTED, |sum, (number, points)| {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        sum.saturating_add(number.saturating_mul(points))
-    })
+fn earned(Extras { told }: Extras) -> i64 {
+    let told = i64::try_from(told).unwrap_or(i64::MAX);
+    ACCEPTED.saturating_add(told.saturating_mul(TOLD))
 }
 
 /// How often each address has connected recently. Addresses that connect too often must wait, or are
@@ -230,8 +222,8 @@ impl Visits {
 #[cfg(test)]
 mod tests {
     use farm::{
-        Digest, Fingerprint, JobId, KernelName, LeaseId, LoanKind, LoanProof, Range, Report,
-        Signature, Stretch, Tally, TaskCounts, WorkerMessage,
+        Digest, Fingerprint, JobId, KernelName, LeaseId, LoanKind, LoanProof, Range, Report, Tally,
+        TaskCounts, WorkerMessage,
     };
     use prost::Message;
 
@@ -306,7 +298,7 @@ mod tests {
     }
 
     /// A report of which each number takes as many bytes as it can.
-    fn longest_report(told: usize, stretches: Vec<Stretch>) -> Report {
+    fn longest_report(told: usize) -> Report {
         let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
         let id = i64::MAX.cast_unsigned();
         let kernels = KernelName::ALL.into_iter();
@@ -320,55 +312,28 @@ mod tests {
             task_counts: TaskCounts::new(&vec![u64::MAX; told]),
             kernel: kernels.max_by_key(|name| name.to_string().len()).expect("there are some"),
             busy_us: u64::MAX,
-            signed: None,
-            stretches,
         }
     }
 
-    fn stretch(start: u64, end: u64, count: u64, signature: Option<Signature>) -> Stretch {
-        let range = Range::new(start, end).expect("not empty");
-        Stretch { range, count, digest: Digest(u128::MAX), signature }
-    }
-
     /// Bytes of the message of a report, with what gRPC adds to it, and HTTP/2 and TLS to each 16 KiB of it.
-    fn bytes(report: &Report, signature: Option<Signature>) -> usize {
-        let message = match signature {
-            Some(signature) => WorkerMessage::SignedReport(report.clone(), signature),
-            None => WorkerMessage::Report(report.clone()),
-        };
+    fn bytes(report: &Report) -> usize {
+        let message = WorkerMessage::Report(report.clone());
         let len = 5 + wire::v1::WorkRequest::from(message).encoded_len();
         len + len.div_ceil(16 << 10) * (9 + 22)
     }
-
-    const SIGNED: [Option<Signature>; 2] = [None, Some(Signature([255; 64]))];
 
     #[test]
     fn counts_that_are_accepted_cost_nothing() {
         let allowance = Allowance::default();
         for told in [0, 1, TaskCounts::MOST] {
-            for (number, signature) in (0..=Stretch::MOST).flat_map(|n| SIGNED.map(|by| (n, by))) {
-                let longest = stretch(u64::MAX - 1, u64::MAX, u64::MAX, signature);
-                let report = longest_report(told, vec![longest; number]);
-                let (bytes, extras) = (bytes(&report, signature), Extras::of(&report));
-                for _ in 0..100_000 {
-                    allowance.spend_bytes(bytes);
-                    allowance.spend_message();
-                    allowance.earn(extras);
-                }
-                assert_eq!(allowance.pause(), Ok(None), "{told} tasks told, {number} stretches");
+            let report = longest_report(told);
+            let (bytes, extras) = (bytes(&report), Extras::of(&report));
+            for _ in 0..100_000 {
+                allowance.spend_bytes(bytes);
+                allowance.spend_message();
+                allowance.earn(extras);
             }
-        }
-    }
-
-    #[test]
-    fn needless_stretches_of_an_accepted_count_gain_less_than_one_message() {
-        for signature in SIGNED {
-            let shortest = stretch(0, 1, 0, signature);
-            let [plain, longer] =
-                [0, Stretch::MOST].map(|number| longest_report(0, vec![shortest; number]));
-            let cost = (bytes(&longer, signature) - bytes(&plain, signature)) as i64;
-            let earned = earned(Extras::of(&longer)) - earned(Extras::of(&plain));
-            assert!(earned - cost < MESSAGE, "{cost} points earn {earned}");
+            assert_eq!(allowance.pause(), Ok(None), "{told} tasks told");
         }
     }
 

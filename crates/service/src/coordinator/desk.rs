@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use board::MethodChoice;
-use farm::{
-    AuditPolicy, Beacon, BeaconValue, JobId, JobState, JobView, Origin, Problem, Refusal, Slice,
-};
+use farm::{AuditPolicy, JobId, JobState, JobView, Origin, Problem, Refusal, Slice};
 use tonic::Status;
 
 use super::budget::{Budget, Cost};
@@ -94,24 +92,6 @@ impl Desk {
         Ok(view)
     }
 
-    /// The policy as a beacon draws it among the rows of a job that were committed to, for somebody who may change the job.
-    /// The farm looks at all that again.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why not.
-    pub(super) async fn drawn(
-        &self,
-        who: (&Identity, &Budget),
-        job: JobId,
-        policy: AuditPolicy,
-        value: BeaconValue,
-    ) -> Result<AuditPolicy, Status> {
-        let view = self.changeable(who, (job, Cost::Jobs(1)), false).await?;
-        let root = view.committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
-        Ok(policy.drawn_by(Beacon { root, value }))
-    }
-
     /// Lets a job that is over leave the farm, for somebody who may have it so. Returns the job as it was, but for that
     /// it is archived.
     ///
@@ -188,8 +168,6 @@ fn refused(refusal: Refusal) -> Status {
         | Refusal::NotOver(..)
         | Refusal::Proof(_)
         | Refusal::Unsettled(_)
-        | Refusal::NotDone(..)
-        | Refusal::NotCommitted(_)
         | Refusal::Held(_) => Status::failed_precondition(text),
         Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
             Status::resource_exhausted(text)

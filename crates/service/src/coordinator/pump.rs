@@ -15,7 +15,7 @@ use crate::lent::Lent;
 /// An order of the hub to a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// Send a loan and its tasks, unless the worker numbers them.
+    /// Send a loan and its tasks.
     Loan(Loan),
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Recounts whose answers earn points. A session that is lent more at a time has points enough.
 const RECOUNTS: usize = 512;
 
-/// Sends orders and tasks, if there are `plans` to number them by, until either end of the session closes. Orders overtake tasks, so that
+/// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
 /// acknowledgements and revocations never wait for a long loan.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ const RECOUNTS: usize = 512;
 pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
-    plans: Option<Arc<Plans>>,
+    plans: Arc<Plans>,
     allowance: &Allowance,
 ) -> Result<(), SessionFault> {
     let mut lent = Lent::default();
@@ -70,9 +70,7 @@ pub(super) async fn pump(
                     recounts.truncate(RECOUNTS - 1);
                     recounts.push_front((loan.job, loan.range));
                 }
-                if let Some(plans) = &plans {
-                    lent.push(loan, plans.cut(loan.plan).await?);
-                }
+                lent.push(loan, plans.cut(loan.plan).await?);
                 WorkerOrder::Loan(loan)
             }
             Order::Revoke(lease) => {
@@ -136,7 +134,7 @@ mod tests {
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
-            WorkerOrder::Welcome { .. } => "welcome".into(),
+            WorkerOrder::Welcome => "welcome".into(),
             WorkerOrder::Pace(_) => "pace".into(),
         }
     }
@@ -147,9 +145,7 @@ mod tests {
         let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
         let (orders, from_hub) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
-        tokio::spawn(
-            async move { pump(from_hub, to_worker, Some(plans), &Allowance::default()).await },
-        );
+        tokio::spawn(async move { pump(from_hub, to_worker, plans, &Allowance::default()).await });
 
         orders.send(Order::Loan(first)).await.expect("the pump runs");
         assert_eq!(next(&mut out).await, "loan 1");
