@@ -40,15 +40,8 @@ for content in compressed, huge:
         file.flush()
         cases.append((Path(file.name), 2))
         said.append(code(file.name))
-# What decides nothing and has to be told: what became of the ranges that a beacon drew, and how many tasks are told.
-TOLD = {
-    "told": "one by one: 71 of these tasks",
-    "told-in-part": "one by one: 3 of these tasks",
-    "drawn-by-a-beacon": "3 here with 100.00% of the tasks, 3 of them counted twice",
-    "drawn-and-replaced-by-no-audit": "3 here with 100.00% of the tasks, 0 of them counted twice",
-    "drawn-without-second-counts": "3 here with 100.00% of the tasks, 0 of them counted twice",
-    "drawn-across-owners-and-counted-by-one": "3 here with 100.00% of the tasks, 0 of them counted twice",
-}
+# What decides nothing and has to be told: how many tasks are told.
+TOLD = {"halves-10-told": "one by one: 71 of these tasks", "told-in-part": "one by one: 7 of these tasks"}
 is_right = lambda file, right, answer: answer[0] == right and TOLD.get(file.stem, "") in answer[1]
 wrong = [(file, *answer) for (file, right), answer in zip(cases, said) if not is_right(file, right, answer)]
 for file, exit_code, text in wrong:

@@ -13,10 +13,8 @@ import sys
 import time
 
 from blake3 import hashed as blake3, little
-from ed25519 import has_signed
-from lines import BEFORE, KEPT, LINES, MOST_KEPT, TYPES, VERSION, content, is_compressed
+from lines import BEFORE, KEPT, LINES, LONGEST, MOST_KEPT, TYPES, VERSION, content
 from plans import Halves, Ring, Rows, Wrong, demand, of_part, search
-from told import at_most, when
 
 # How many placements of N queens there are (OEIS A000170).
 PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 14772512 95815104 666090624 4968057848
@@ -29,22 +27,14 @@ MOST_NUMBERED = 10**8
 class Unknown(Exception):
     """This verifier cannot tell."""
 
-def root(level):
-    """The Merkle root over leaves: neighbours are joined, and a last one without a neighbour moves up."""
-    while len(level) > 1:
-        pairs = (level[at : at + 2] for at in range(0, len(level), 2))
-        level = [blake3(b"\1" + b"".join(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
-    return (level[0] if level else blake3(b"")).hex()
-
-def verified(key, text, signature):
-    return has_signed(bytes.fromhex(key), text.encode(), bytes.fromhex(signature))
-
 class Check:
     """All that has to hold of a bundle before anything is counted, and the ranges that its draws hit."""
 
     def __init__(self, file, draws, seed, beacon):
-        if is_compressed(file):
+        if file.peek(4).startswith(b"\x28\xb5\x2f\xfd"):
             raise Unknown("it is compressed: `zstd -d` decompresses it")
+        self.name = blake3(file.read()).hex()
+        file.seek(0)
         line = self.line(file)
         demand(line is not None, "it is empty")
         head = self.head = content(line)
@@ -52,7 +42,7 @@ class Check:
         if TYPES["u32"](version) and version != VERSION:
             raise Unknown(f"it is of version {version}, and this verifier reads version {VERSION}")
         demand(TYPES["header"](head), "line 1 is no header")
-        self.name, self.fingerprint = blake3(line).hex(), bytes.fromhex(head["fingerprint"])
+        self.fingerprint = bytes.fromhex(head["fingerprint"])
         n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
         problem = head["problem"].split(" ")[0]
         demand(problem in ("total", "fundamental", "toroidal", "superqueens", "completions"), "there is no such problem")
@@ -73,27 +63,19 @@ class Check:
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
-        self.policies, self.authors, self.leaves, self.hits, self.last = [], [], [], {}, None
-        self.committed, self.beacons, self.rows, self.lines_about_whom = [], [], [], set()
-        self.signers, self.signing, self.vouched, self.signed_by = [], None, {}, None
+        self.policies, self.authors, self.hits, self.last = [], [], {}, None
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
-        self.telling, self.told, self.passed, self.kept = None, 0, [0, 0], 0
+        self.told, self.passed, self.kept = 0, [0, 0], 0
         while (line := self.line(file)) is not None:
             try:
-                demand(self.signed_by is None, "it stands behind the signature")
-                value = content(line)
-                if type(value) is dict and list(value) == ["signature"]:
-                    self.signature(value["signature"])
-                    continue
-                self.leaves.append(blake3(b"\0" + line))
-                self.see(value, len(line))
+                self.see(content(line), len(line))
             except Wrong as wrong:
                 raise Wrong(f"line {1 + sum(self.seen.values())}: {wrong}") from None
         self.close()
 
     def line(self, file):
         """The next line without its line feed; nothing at the end."""
-        line = file.readline(65536)
+        line = file.readline(LONGEST)
         demand(line == b"" or line.endswith(b"\n"), "a line is cut off or too long")
         return line[:-1] if line else None
 
@@ -119,49 +101,32 @@ class Check:
         demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
         self.seen[kind] += 1
         self.kept += size if kind in KEPT else 0
-        demand(self.kept <= MOST_KEPT, "there are too many lines about who, what was ordered and what was committed to")
-        if kind != "tasks":
-            self.close_tasks()
-        if kind in ("range", "audit", "dispute"):
+        demand(self.kept <= MOST_KEPT, "there are too many lines about who and what was ordered")
+        if "row" in line:
             row = line["row"]
-            demand(row["first"] < row["past"] and row["by"][-1] < len(self.authors), "its range or its authors are wrong")
-            self.close_count()
-            self.signing = {"kind": kind, "row": row, "next": row["first"], "count": 0, "digest": 0, "by": None}
-        demand(kind != "tasks" or self.head["method"] == "halves", "what tasks of this method count is not told")
+            demand(row["first"] < row["past"] and row["by"] < len(self.authors), "its range or its author is wrong")
         getattr(self, kind)(line)
 
     def policy(self, line):
         demand(self.seen["policy"] <= 1000, "there are too many policies")
         demand(line["share_ppm"] <= 1_000_000, "a policy is about more than all")
         told = line["revealed"]
-        if told and "value" in told:
-            seed = little(blake3("queens beacon; rows {root}; value {value}".format(**told).encode())[:8]) % (1 << 63)
-            told.update(seed=str(seed), salt="0" * 32)
         if told:
             text = "queens audit commitment; seed {seed}; salt {salt}".format(**told)
             fits = int(told["seed"]) >> 64 == 0 and blake3(text.encode()).hex() == line["commitment"]
             demand(fits, "seed and salt are not what was committed to")
         self.policies.append(line)
-        if told and "value" in told:
-            self.beacons.append(line | {"drawn": 0, "tasks": 0, "twice": 0})
-
-    def commitment(self, line):
-        self.committed.append(line)
 
     def chooses(self, policy, row):
         """Whether an audit whose seed is known has chosen the range."""
         of = f"queens audit; seed {policy['revealed']['seed']}; plan {self.fingerprint.hex()}; range [{row['first']}, {row['past']})"
         return little(blake3(of.encode())[:8]) * 1_000_000 >> 64 < policy["share_ppm"]
 
-    def drawn(self, row):
-        """The beacons that have chosen the range, whatever was ordered after them."""
-        return (beacon for beacon in self.beacons if self.chooses(beacon, row))
-
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
 
     def author(self, line):
-        demand(self.is_new(line), "the author is there already")
+        demand(line not in self.authors, "the author is there already")
         self.authors.append(line)
 
     def range(self, line):
@@ -173,38 +138,26 @@ class Check:
         if policy and policy["revealed"]:
             missed = line["audit"] == "not_chosen" and self.chooses(policy, row)
             demand(not missed, "the range is chosen for an audit, but not said to be")
-        for beacon in self.drawn(row):
-            beacon["drawn"] += 1
-            beacon["tasks"] += past - first
-        text = f"queens row; plan {self.fingerprint.hex()}; range [{first}, {past}); count {count}; digest {row['digest']}"
-        self.rows.append(blake3(b"\0" + text.encode()))
         self.last, self.end, self.covered = line, past, self.covered + past - first
         self.counted += count
         self.unsettled += line["audit"] == "wanted"
-        self.telling = {"row": row, "next": first, "count": 0, "digest": 0}
+        if line["counts"] is None:
+            self.unit(row)
+        else:
+            self.tasks(row, [int(count) for count in line["counts"]])
 
-    def tasks(self, line):
-        """What the tasks of the range before it count, up to a multiple of 64. They are drawn instead of the range."""
-        now, first, counts = self.telling, line["first"], [int(count) for count in line["counts"]]
-        demand(now and now["next"] == first < now["row"]["past"], "these tasks do not follow those before them")
-        past = min(now["row"]["past"], (first // 64 + 1) * 64)
-        demand(first + len(counts) == past, "the tasks do not end with their block of 64 or their range")
-        for ordinal, count in enumerate(counts, first):
+    def tasks(self, row, counts):
+        """What each task of a range counts. They are drawn instead of the range."""
+        demand(self.head["method"] == "halves", "what tasks of this method count is not told")
+        demand(len(counts) == row["past"] - row["first"], "it does not tell what each task counts")
+        sum, digests = 0, 0
+        for ordinal, count in enumerate(counts, row["first"]):
             demand(count >> 64 == 0 and count <= self.plan.most, f"the task {ordinal} cannot count {count}")
             digest = self.digest(ordinal, count)
-            now["count"], now["digest"] = now["count"] + count, now["digest"] + digest & (1 << 128) - 1
+            sum, digests = sum + count, digests + digest & (1 << 128) - 1
             self.unit({"first": ordinal, "past": ordinal + 1, "count": str(count), "digest": f"{digest:032x}"})
-        now["next"], self.told = past, self.told + len(counts)
-
-    def close_tasks(self):
-        """A range whose tasks are not told is drawn as a whole."""
-        now, self.telling = self.telling, None
-        if now and now["next"] == now["row"]["first"]:
-            self.unit(now["row"])
-        elif now:
-            row = now["row"]
-            same = (now["next"], now["count"], now["digest"]) == (row["past"], int(row["count"]), int(row["digest"], 16))
-            demand(same, "the counts of the tasks do not add up to that of their range")
+        demand((sum, digests) == (int(row["count"]), int(row["digest"], 16)), "the counts of the tasks do not add up")
+        self.told += len(counts)
 
     def unit(self, row):
         """A range or a task that can be drawn: notes the draws that hit it."""
@@ -223,78 +176,25 @@ class Check:
         same = all(first["row"][name] == line["row"][name] for name in ("first", "past", "count", "digest"))
         demand(same, "the second count differs")
         demand(self.are_apart(first, line, self.policies[-1:]), "those who counted do not check each other")
-        for beacon in self.drawn(line["row"]):
-            beacon["twice"] += self.are_apart(first, line, [beacon])
 
     def are_apart(self, first, second, policies):
         """Whether those who counted first and second may check each other by these policies: other machines, or other owners."""
         keys = ["owner"] if any(policy["across"] == "owners" for policy in policies) else ["owner", "machine"]
-        ones, others = ({tuple(self.authors[by][key] for key in keys) for by in row["row"]["by"]} for row in (first, second))
-        return not ones & others
+        one, other = ([self.authors[line["row"]["by"]][key] for key in keys] for line in (first, second))
+        return one != other
 
     def dispute(self, line):
         self.last = None
         self.unsettled += line["state"] == "open"
 
-    def signer(self, line):
-        demand(self.is_new(line), "the signer is there already")
-        self.signers.append(line)
-
-    def is_new(self, line):
-        """Whether no line about an author or a signer was the same, which have no fields in common."""
-        lines = len(self.lines_about_whom)
-        self.lines_about_whom.add(str(line))
-        return len(self.lines_about_whom) > lines
-
-    def statement(self, line):
-        """What a key has signed of the count before it. All statements about a count are by one signer, and tile it."""
-        now, row = self.signing, self.signing and self.signing["row"]
-        demand(now and line["by"] < len(self.signers), "no count stands before it, or it has an unknown signer")
-        demand(now["by"] in (None, line["by"]) and len(row["by"]) == 1, "a count has several signers or authors")
-        demand(now["next"] == line["first"] < line["past"] <= row["past"], "the statement is about another range")
-        demand(int(line["count"]) >> 64 == 0, "the count is too large")
-        signer, author = self.signers[line["by"]], self.authors[row["by"][0]]
-        text = (
-            "queens statement; ledger {ledger}; job {job}; plan {plan}; range [{first}, {past}); count {count}; digest {digest}; "
-            "kernel {kernel}; purpose {purpose}; machine {machine}"
-        ).format(**signer, **{**author, **line}, plan=self.fingerprint.hex())
-        demand(verified(signer["key"], text, line["signature"]), "the key has not signed the statement")
-        now["by"], now["next"] = line["by"], line["past"]
-        now["count"], now["digest"] = now["count"] + int(line["count"]), now["digest"] + int(line["digest"], 16) & (1 << 128) - 1
-
-    def close_count(self):
-        """Notes who vouches for the last count."""
-        now, self.signing = self.signing, None
-        if not now or now["by"] is None:
-            return
-        row = now["row"]
-        same = (now["next"], now["count"], now["digest"]) == (row["past"], int(row["count"]), int(row["digest"], 16))
-        demand(same, "the statements about a count do not add up to it")
-        key = self.signers[now["by"]]["key"]
-        count, last = self.vouched.get(key, (0, None))
-        # A key that has signed both counts of a range vouches for it once.
-        if now["kind"] != "dispute" and last != row["first"]:
-            self.vouched[key] = count + now["count"], row["first"]
-
-    def signature(self, line):
-        """The signature of whoever exported the bundle, over its name. It is no leaf of the tree."""
-        demand(TYPES["signature"](line) and verified(line["key"], f"queens bundle; name {self.name}", line["signature"]), "it is no signature of the bundle")
-        self.signed_by = line["key"]
-
     def close(self):
         head = self.head
-        self.close_count(), self.close_tasks()
-        demand(root(self.leaves) == head["merkle_root"], "the lines do not have the Merkle root of the header")
         lines = ["policies", "trust", "authors", "ranges", "audits", "disputes"]
-        lines += ["signers", "statements", "commitments", "task_lines"]
-        demand([head.get(name, 0) for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
-        demand(self.told == head.get("tasks_told", 0), f"{self.told} tasks are told")
+        demand([head[name] for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
         hidden = any(policy["revealed"] is None for policy in self.policies)
         demand(not hidden or head["state"] not in ("done", "cancelled"), "seeds of audits are missing")
-        drawn = {beacon["revealed"]["root"] for beacon in self.beacons}
-        demand(drawn <= {line["root"] for line in self.committed}, "a beacon has drawn from counts that nobody has committed to")
         if head["state"] != "done":
             return
         part = sum(end - begin for begin, end in self.mine)
@@ -327,6 +227,15 @@ class Check:
         demand(same, f"[{row['first']}, {row['past']}) is counted as {row['count']} in the bundle, and as {sum} here")
         return True
 
+def at_most(draws, unknown):
+    """The share that is wrong, with 95% confidence, if all draws were alike but for one, perhaps, that is not known."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        share = (low + high) / 2
+        missed = (1 - share) ** draws + unknown * draws * share * (1 - share) ** (draws - 1)
+        low, high = (share, high) if missed > 0.05 else (low, share)
+    return high
+
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("bundle", help="a file that `queens export` has written, decompressed (zstd -d)")
@@ -350,17 +259,6 @@ def main():
     print(f"plan      {head['problem']} N={head['n']} by {head['method']}, {head['covered']} of {head['tasks']} tasks")
     print(f"counted   {head['counted']}")
     print(f"told      one by one: {check.told} of these tasks")
-    now = root(check.rows)
-    for line in check.committed:
-        print(f"committed as {line['root']} at {when(line['at'])} to {'these' if line['root'] == now else 'other'} counts")
-    for beacon in check.beacons:
-        told = beacon["revealed"]
-        print(f"drawn     at {when(beacon['asked_at'])} by the beacon {told['value']} from {told['root']}: {beacon['share_ppm'] / 1e4:g}%")
-        share, ranges = 100 * beacon["tasks"] / max(1, head["covered"]), "the ranges" if told["root"] == now else "other ranges"
-        print(f"          of {ranges}, {beacon['drawn']} here with {share:.2f}% of the tasks, {beacon['twice']} of them counted twice")
-    for key, (count, _) in sorted(check.vouched.items()):
-        print(f"vouched   for {100 * count / max(1, check.counted):.2f}% of it by the key ed25519:{key}")
-    print(f"signed    by the key ed25519:{check.signed_by}" if check.signed_by else "signed    by nobody")
     print("recounted {} draws from the total and {} from the tasks, all alike".format(*draws))
     if any(unknown):
         print("          but for the last one, for which there was no time: it counts as wrong")

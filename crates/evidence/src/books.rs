@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, Range, RowsRoot, RowsTree,
-    Slice, TrustChange,
+    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, Range, Slice, TrustChange,
 };
 
 use crate::draw::Drawing;
 use crate::format::{
     Audit, AuditDraw, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow,
 };
-use crate::statements::{Role, Statements};
-use crate::told::Told;
+use crate::told;
 use crate::worth::{Amount, Worth, are_apart};
 
-/// Bytes of lines that a check keeps: those about audits that were ordered, commitments, trust, authors and signers.
+/// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
 const MOST_KEPT: usize = 64 << 20;
 
 /// The most audits that can have been ordered: all of them are printed.
@@ -33,17 +31,6 @@ pub struct Busy {
     pub second_counts: Duration,
 }
 
-/// Counts that were committed to, as a bundle states it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatedCommitment {
-    /// The root of the rows.
-    pub root: RowsRoot,
-    /// When, in milliseconds since 1970.
-    pub at: i64,
-    /// Whether the ranges of the bundle have this root. Otherwise a count was overruled or taken back since.
-    pub holds: bool,
-}
-
 /// Sums and sets over the lines so far.
 pub(super) struct Books {
     plan: Plan,
@@ -52,15 +39,12 @@ pub(super) struct Books {
     known: Known,
     pub(super) drawing: Drawing,
     pub(super) policies: Vec<StatedPolicy>,
-    /// What was committed to and when, the oldest first.
-    commitments: Vec<(RowsRoot, i64)>,
-    rows: RowsTree,
     pub(super) trust: Vec<TrustChange>,
     distrusted: Distrusted,
     pub(super) authors: Vec<StatedAuthor>,
     /// Lines of authors, of which none may come twice.
     known_authors: HashSet<AuthorLine>,
-    /// What each author has counted, as the bundle says. What several have counted is not among it.
+    /// What each author has counted, as the bundle says.
     pub(super) counted_by: BTreeMap<u32, Amount>,
     kept: usize,
     pub(super) ranges: u64,
@@ -75,8 +59,8 @@ pub(super) struct Books {
     pub(super) covered: u64,
     pub(super) total: u128,
     pub(super) worth: Worth,
-    pub(super) statements: Statements,
-    pub(super) told: Told,
+    /// Tasks of which it is told what each of them counts.
+    pub(super) tasks_told: u64,
     pub(super) busy: Busy,
     wanted: u64,
     open_disputes: u64,
@@ -91,8 +75,6 @@ impl Books {
             known: Known::of(&plan, slice),
             drawing,
             policies: Vec::new(),
-            commitments: Vec::new(),
-            rows: RowsTree::new(plan.fingerprint()),
             trust: Vec::new(),
             distrusted: Distrusted::default(),
             authors: Vec::new(),
@@ -108,8 +90,7 @@ impl Books {
             covered: 0,
             total: 0,
             worth: Worth::default(),
-            statements: Statements::new(plan.fingerprint()),
-            told: Told::new(plan.fingerprint()),
+            tasks_told: 0,
             busy: Busy::default(),
             wanted: 0,
             open_disputes: 0,
@@ -118,46 +99,26 @@ impl Books {
 
     /// Checks one line, which has so many bytes.
     pub(super) fn see(&mut self, line: Line, bytes: usize) -> Result<()> {
-        let is_kept = matches!(
-            line,
-            Line::Policy(_)
-                | Line::Commitment(_)
-                | Line::Trust(_)
-                | Line::Author(_)
-                | Line::Signer(_)
-        );
+        let is_kept = matches!(line, Line::Policy(_) | Line::Trust(_) | Line::Author(_));
         if is_kept {
             self.kept += bytes;
             ensure!(
                 self.kept <= MOST_KEPT,
-                "the lines about policies, commitments, trust, authors and signers have more than {MOST_KEPT} bytes"
+                "the lines about policies, trust and authors have more than {MOST_KEPT} bytes"
             );
         }
         let is_late = self.ranges + self.disputes > 0;
-        if !matches!(line, Line::Tasks(_)) {
-            self.told.close(&mut self.drawing)?;
-        }
         match line {
             Line::Policy(line) => {
-                ensure!(
-                    !is_late
-                        && self.commitments.is_empty()
-                        && self.trust.is_empty()
-                        && self.authors.is_empty(),
-                    OUT_OF_ORDER
-                );
+                ensure!(!is_late && self.trust.is_empty() && self.authors.is_empty(), OUT_OF_ORDER);
                 ensure!(
                     self.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
-                if let Some(older) = self.policies.last_mut().filter(|older| !older.is_public()) {
+                if let Some(older) = self.policies.last_mut() {
                     older.drawn = None;
                 }
                 self.policies.push(line.read()?);
-            }
-            Line::Commitment(line) => {
-                ensure!(!is_late && self.trust.is_empty() && self.authors.is_empty(), OUT_OF_ORDER);
-                self.commitments.push(line.read());
             }
             Line::Trust(line) => {
                 ensure!(!is_late && self.authors.is_empty(), OUT_OF_ORDER);
@@ -174,12 +135,12 @@ impl Books {
                 ensure!(self.disputes == 0, OUT_OF_ORDER);
                 self.settle(None)?;
                 add(&mut self.busy.counts, line.row.busy());
+                let counts = line.counts()?;
                 let row = line.row.read(self.authors.len())?;
                 self.range(&row, line.audit)?;
-                self.statements.count(Role::First, &row)?;
+                self.draw(&row, counts.as_deref())?;
                 self.last = Some((row, line.audit));
             }
-            Line::Tasks(line) => self.told.tasks(line, &self.known, &mut self.drawing)?,
             Line::Audit(line) => {
                 self.audits += 1;
                 add(&mut self.busy.second_counts, line.row.busy());
@@ -190,18 +151,13 @@ impl Books {
                     row.range
                 );
                 self.settle(Some(&row))?;
-                self.statements.count(Role::Second, &row)?;
             }
             Line::Dispute(line) => {
                 self.settle(None)?;
                 self.disputes += 1;
-                let row = line.row.read(self.authors.len())?;
-                self.statements.count(Role::Disputed, &row)?;
+                line.row.read(self.authors.len())?;
                 self.open_disputes += u64::from(line.state == DisputeState::Open);
             }
-            Line::Signer(line) => self.statements.signer(line)?,
-            Line::Statement(line) => self.statements.statement(line, &self.authors)?,
-            Line::Signature(_) => unreachable!("it is none of the lines that the root is over"),
         }
         Ok(())
     }
@@ -236,17 +192,26 @@ impl Books {
         let total = self.total.checked_add(count);
         self.total = total.context("the sum exceeds 2^128 - 1")?;
         self.wanted += u64::from(audit == Audit::Wanted);
-        if let [author] = row.by[..] {
-            let amount = self.counted_by.entry(author).or_default();
-            amount.ranges += 1;
-            amount.count += count;
-        }
+        let amount = self.counted_by.entry(row.by).or_default();
+        amount.ranges += 1;
+        amount.count += count;
         for (drawn, _) in draws(&mut self.policies, self.fingerprint, range) {
             drawn.ranges += 1;
             drawn.tasks += range.len();
         }
-        self.rows.add(range, row.claim);
-        self.told.range(row, &mut self.drawing);
+        Ok(())
+    }
+
+    /// Shows a range, or each of its tasks if their counts are told, to the drawing.
+    fn draw(&mut self, row: &StatedRow, counts: Option<&[u64]>) -> Result<()> {
+        let Some(counts) = counts else {
+            self.drawing.row(row);
+            return Ok(());
+        };
+        ensure!(self.plan.tells_tasks(), "what tasks by {} count is not told", self.plan.method);
+        let tasks = told::claims(self.fingerprint, &self.known, row, counts)?;
+        self.drawing.told(row, &tasks, told::seal(counts));
+        self.tasks_told += row.range.len();
         Ok(())
     }
 
@@ -260,35 +225,22 @@ impl Books {
             }
         }
         let across = self.policies.last().map(|policy| policy.across);
-        let is_by_owner = self.worth.note(
+        self.worth.note(
             (&first, audit == Audit::Agreed),
             second,
             &self.authors,
             (across.unwrap_or(Across::Machines), &self.distrusted),
-        )?;
-        if is_by_owner {
-            self.statements.second_is_by_another_owner();
-        }
-        Ok(())
+        )
     }
 
     /// Checks what has to hold at the end of a job of this state.
     pub(super) fn close(&mut self, state: JobState) -> Result<()> {
         self.settle(None)?;
-        self.told.close(&mut self.drawing)?;
         let hidden = self.policies.iter().filter(|policy| policy.revealed.is_none()).count();
         ensure!(
             hidden == 0 || !state.is_over(),
             "its state is {state}, but the seeds of {hidden} audits are missing"
         );
-        for beacon in self.policies.iter().filter_map(|policy| policy.revealed?.beacon) {
-            let is_there = self.commitments.iter().any(|&(root, _)| root == beacon.root);
-            ensure!(
-                is_there,
-                "an audit was drawn by a beacon from the counts {}, which nobody has committed to",
-                beacon.root
-            );
-        }
         if state != JobState::Done {
             return Ok(());
         }
@@ -305,13 +257,6 @@ impl Books {
             self.open_disputes
         );
         Ok(())
-    }
-
-    /// What was committed to, the oldest first.
-    pub(super) fn commitments(&self) -> Vec<StatedCommitment> {
-        let now = self.rows.root();
-        let stated = |&(root, at)| StatedCommitment { root, at, holds: root == now };
-        self.commitments.iter().map(stated).collect()
     }
 
     /// What the total must satisfy.

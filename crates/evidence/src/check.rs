@@ -9,15 +9,14 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{Fact, JobState, KernelName, Merkle, Plan, PublicKey, Slice, TrustChange};
+use farm::{Fact, JobState, KernelName, Plan, Slice, TrustChange};
 
-use super::books::{Books, Busy, StatedCommitment};
+use super::books::{Books, Busy};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
-use super::format::{Line, StatedAuthor, StatedPolicy, VERSION};
+use super::format::{StatedAuthor, StatedPolicy, VERSION};
 use super::header::Header;
 use super::lines::Lines;
-use super::statements::Vouched;
 use super::worth::{Amount, Worth};
 use crate::BundleError;
 use crate::error::UnknownFormat;
@@ -27,7 +26,7 @@ use crate::error::UnknownFormat;
 pub struct Checked {
     /// Its first line.
     pub header: Header,
-    /// The hash of the header.
+    /// The BLAKE3 hash of its text.
     pub name: Hash,
     /// The plan that was counted.
     pub plan: Plan,
@@ -41,21 +40,17 @@ pub struct Checked {
     pub facts: Vec<Fact>,
     /// All audits that were ordered, the oldest first.
     pub policies: Vec<StatedPolicy>,
-    /// What was committed to, the oldest first.
-    pub commitments: Vec<StatedCommitment>,
     /// Whom the farm believed no more, or again, the oldest first.
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
     pub worth: Worth,
-    /// Which keys vouch for which part of the total.
-    pub vouched: Vouched,
-    /// The key of whoever exported the bundle, which has signed it.
-    pub signed_by: Option<PublicKey>,
+    /// The tasks of which it is told what each of them counts.
+    pub tasks_told: u64,
     /// The thread time that it took.
     pub busy: Busy,
     /// Who counted.
     pub authors: Vec<StatedAuthor>,
-    /// What each author has counted alone, by its number.
+    /// What each author has counted, by its number.
     pub counted_by: BTreeMap<u32, Amount>,
     /// The cut of the plan, to count its tasks again.
     pub cut: Cut,
@@ -88,6 +83,7 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked, BundleError> 
 }
 
 fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
+    let name = Lines::name(bundle)?;
     let mut lines = Lines::open(bundle)?;
     let first = lines.next()?.context("it is empty")?.to_vec();
     let version: Version = serde_json::from_slice(&first).map_err(|_| {
@@ -109,42 +105,15 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     );
 
     let (state, total) = (header.state()?, header.counted());
-    let name = blake3::hash(&first);
     let drawing = Drawing::new(sample, name, header.ranges, (total, header.covered));
     let mut books = Books::new(plan, slice, drawing, header.ranges);
-    let mut tree = Merkle::default();
-    let mut signed_by = None;
     while let Some(bytes) = lines.next()? {
-        let seen = decode(bytes).and_then(|line| match line {
-            _ if signed_by.is_some() => bail!("it stands behind the signature"),
-            Line::Tasks(_) if !plan.tells_tasks() => {
-                bail!("what tasks by {} count is not told", plan.method)
-            }
-            Line::Signature(line) => {
-                signed_by = Some(line.read(name)?);
-                Ok(())
-            }
-            line => {
-                tree.add(bytes);
-                books.see(line, bytes.len())
-            }
-        });
+        let seen = decode(bytes).and_then(|line| books.see(line, bytes.len()));
         seen.with_context(|| format!("line {}", lines.number))?;
     }
-    let root = tree.root();
-    ensure!(
-        root.as_bytes() == &header.merkle_root.0,
-        "its lines have the Merkle root {root}, but the header says {}: lines were changed, added or removed",
-        header.merkle_root
-    );
-    let commitments = books.commitments();
-    let said = [header.policies, header.commitments, header.trust, header.authors, header.signers];
-    let (authors, signers) = (books.authors.len(), books.statements.signers());
-    let seen = [books.policies.len(), commitments.len(), books.trust.len(), authors, signers];
+    let said = [header.policies, header.trust, header.authors];
+    let seen = [books.policies.len(), books.trust.len(), books.authors.len()];
     let agrees = said == seen.map(|lines| lines as u64)
-        && header.statements == books.statements.seen
-        && header.task_lines == books.told.lines
-        && header.tasks_told == books.told.tasks
         && [header.ranges, header.audits, header.disputes]
             == [books.ranges, books.audits, books.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");
@@ -164,10 +133,8 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
-    let Books { policies, trust, authors, counted_by, worth, busy, statements, drawing, .. } =
+    let Books { policies, trust, authors, counted_by, worth, tasks_told, busy, drawing, .. } =
         books;
-    let (vouched, one_key) = statements.end()?;
-    let worth = worth.without_one_key(one_key);
     let drawn = drawing.end();
     Ok(Checked {
         header,
@@ -178,11 +145,9 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         total,
         facts,
         policies,
-        commitments,
         trust,
         worth,
-        vouched,
-        signed_by,
+        tasks_told,
         busy,
         authors,
         counted_by,

@@ -107,9 +107,7 @@ pub(super) struct Drawing {
     draws: Vec<Option<Draw>>,
     seed: u64,
     rows: Vec<StatedRow>,
-    /// The row that passes by.
-    row: Option<StatedRow>,
-    /// Whether it is kept already.
+    /// Whether the row that passes by is kept already.
     is_kept: bool,
     seals: HashMap<usize, Hash>,
     /// The largest rows; the smallest of them is removed first.
@@ -148,7 +146,6 @@ impl Drawing {
             draws: vec![None; draws],
             seed,
             rows: Vec::new(),
-            row: None,
             is_kept: false,
             seals: HashMap::new(),
             largest: BinaryHeap::new(),
@@ -158,50 +155,48 @@ impl Drawing {
         }
     }
 
-    /// Sees the next row, in ascending order. Its units follow: its [`tasks`](Drawing::task), or the [`whole`](Drawing::whole).
+    /// Sees the next row, in ascending order.
     pub(super) fn row(&mut self, row: &StatedRow) {
-        (self.row, self.is_kept) = (Some(row.clone()), self.keeps_all);
-        self.rows.extend(self.row.clone().filter(|_| self.keeps_all));
+        self.begin(row);
+        self.unit(row, row.range, row.claim, None);
+    }
+
+    /// Sees the next row, of which it is told what each task counts, with the hash over that.
+    pub(super) fn told(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], seal: Hash) {
+        self.begin(row);
+        for &(task, claim) in tasks {
+            self.unit(row, task, claim, Some(claim));
+        }
+        if self.is_kept {
+            self.seals.insert(self.rows.len() - 1, seal);
+        }
+    }
+
+    fn begin(&mut self, row: &StatedRow) {
+        self.is_kept = self.keeps_all;
+        self.rows.extend(self.keeps_all.then_some(*row));
         self.least_share = self.least_share.min(self.share(row.range, row.claim));
         self.weigh(row);
     }
 
-    /// Sees the next task of the row.
-    pub(super) fn task(&mut self, task: Range, claim: Claim) {
-        self.unit(task, claim, Some(claim));
-    }
-
-    /// Sees the row as a whole, because its tasks are not told.
-    pub(super) fn whole(&mut self) {
-        let row = self.row.as_ref().expect("callers have shown it");
-        self.unit(row.range, row.claim, None);
-    }
-
-    /// Sees the hash over what the tasks of the row count.
-    pub(super) fn seal(&mut self, counts: Hash) {
-        if self.is_kept {
-            self.seals.insert(self.rows.len() - 1, counts);
-        }
-    }
-
-    fn unit(&mut self, range: Range, claim: Claim, told: Option<Claim>) {
+    fn unit(&mut self, row: &StatedRow, range: Range, claim: Claim, told: Option<Claim>) {
         self.counted = self.counted.saturating_add(claim.count);
         let begin = self.tasks;
         self.tasks += range.len();
         while let Some((_, draw)) = self.by_count.pop_if(|(point, _)| *point < self.counted) {
             let (_, within) = random(self.seed, draw);
             let ordinal = range.start() + (within % u128::from(range.len())) as u64;
-            self.hit(draw, ordinal, told);
+            self.hit(row, draw, ordinal, told);
         }
         while let Some((task, draw)) = self.by_task.pop_if(|(task, _)| *task < self.tasks) {
-            self.hit(draw, range.start() + (task - begin), told);
+            self.hit(row, draw, range.start() + (task - begin), told);
         }
         self.least_unit_share = self.least_unit_share.min(self.share(range, claim));
     }
 
-    fn hit(&mut self, draw: usize, ordinal: u64, told: Option<Claim>) {
+    fn hit(&mut self, row: &StatedRow, draw: usize, ordinal: u64, told: Option<Claim>) {
         if !std::mem::replace(&mut self.is_kept, true) {
-            self.rows.extend(self.row.clone());
+            self.rows.push(*row);
         }
         self.draws[draw] = Some(Draw { row: self.rows.len() - 1, ordinal, told });
     }
@@ -219,7 +214,7 @@ impl Drawing {
     fn weigh(&mut self, row: &StatedRow) {
         let least = self.largest.peek().map_or(0, |Reverse(BySize(least))| least.claim.count);
         if self.largest.len() <= self.draws.len() || row.claim.count > least {
-            self.largest.push(Reverse(BySize(row.clone())));
+            self.largest.push(Reverse(BySize(*row)));
             if self.largest.len() > self.draws.len() + 1 {
                 self.largest.pop();
             }
@@ -285,7 +280,7 @@ mod tests {
         let row = |&(tasks, count): &(u64, u128)| {
             let range = Range::new(start, start + tasks).expect("it has tasks");
             start += tasks;
-            StatedRow { range, claim: Claim { count, digest: Digest(0) }, by: vec![0] }
+            StatedRow { range, claim: Claim { count, digest: Digest(0) }, by: 0 }
         };
         rows.iter().map(row).collect()
     }
@@ -298,7 +293,6 @@ mod tests {
         let mut drawing = Drawing::new(sample, bundle, rows.len() as u64, (counted, tasks));
         for row in rows {
             drawing.row(row);
-            drawing.whole();
         }
         drawing.end()
     }

@@ -51,7 +51,7 @@ fn honest(ends: impl IntoIterator<Item = u64>) -> Vec<StatedRow> {
         .map(|range| StatedRow {
             range,
             claim: Claim { count: counted(range), digest: Digest(0) },
-            by: vec![0],
+            by: 0,
         })
         .collect()
 }
@@ -69,7 +69,6 @@ fn draw(rows: &[StatedRow], seed: u64) -> Drawn {
     let mut drawing = Drawing::new(sample, blake3::hash(b""), rows.len() as u64, sums);
     for row in rows {
         drawing.row(row);
-        drawing.whole();
     }
     drawing.end()
 }
@@ -111,16 +110,17 @@ fn verdict_on_told(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Ver
     let sums = (total, COUNTS.len() as u64);
     let mut drawing = Drawing::new(sample, blake3::hash(b""), rows.len() as u64, sums);
     for (number, row) in rows.iter().enumerate() {
-        drawing.row(row);
         if number % 3 == 2 {
-            drawing.whole();
+            drawing.row(row);
             continue;
         }
-        for ordinal in row.range.start()..row.range.end() {
+        let task = |ordinal: u64| {
             let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
             let count = claimed[ordinal as usize].into();
-            drawing.task(task, Claim { count, digest: Digest(0) });
-        }
+            (task, Claim { count, digest: Digest(0) })
+        };
+        let tasks: Vec<_> = (row.range.start()..row.range.end()).map(task).collect();
+        drawing.told(row, &tasks, blake3::hash(b""));
     }
     judged(rows, &drawing.end())
 }

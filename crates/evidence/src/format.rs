@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use blake3::Hash;
 use farm::{
-    Across, AuditPolicy, AuditView, Author, Beacon, Check, Claim, Digest, JobId, JobState,
-    KernelName, LedgerId, LoanKind, Maker, PublicKey, Range, Row, RowsRoot, Signature, SignedPart,
-    Signer, SigningKey, TrustChange,
+    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, JobState, KernelName, Maker,
+    Range, Row, TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,16 +19,11 @@ pub(super) const VERSION: u32 = 1;
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
     Policy(PolicyLine),
-    Commitment(CommitmentLine),
     Trust(TrustLine),
     Author(AuthorLine),
     Range(RangeLine),
-    Tasks(TasksLine),
     Audit(AuditLine),
     Dispute(DisputeLine),
-    Signer(SignerLine),
-    Statement(StatementLine),
-    Signature(SignatureLine),
 }
 
 /// Which ranges were to be counted twice.
@@ -43,43 +36,22 @@ pub(super) struct PolicyLine {
     across: String,
     /// What was published when the audit was ordered: see [`AuditPolicy::commitment`].
     commitment: Hex<32>,
-    /// What was committed to; not before the job is over, unless a beacon drew it.
+    /// What was committed to; not before the job is over.
     revealed: Option<Revealed>,
     asked_at: i64,
 }
 
-/// What an audit's seed is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Revealed {
-    /// It was drawn in secret, and hidden by a salt.
-    Secret(Secret),
-    /// It follows from a beacon.
-    Public(Public),
-}
-
+/// The seed of an audit, and the salt that hid it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Secret {
+struct Revealed {
     seed: Decimal,
     salt: Hex<16>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Public {
-    root: Hex<32>,
-    value: String,
-}
-
 impl From<AuditPolicy> for Revealed {
-    fn from(AuditPolicy { seed, salt, beacon, .. }: AuditPolicy) -> Revealed {
-        match beacon {
-            Some(Beacon { root, value }) => {
-                Revealed::Public(Public { root: Hex(root.0), value: value.to_string() })
-            }
-            None => Revealed::Secret(Secret { seed: Decimal(seed.into()), salt: salt.into() }),
-        }
+    fn from(AuditPolicy { seed, salt, .. }: AuditPolicy) -> Revealed {
+        Revealed { seed: Decimal(seed.into()), salt: salt.into() }
     }
 }
 
@@ -105,18 +77,9 @@ impl PolicyLine {
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
         let mut policy =
             StatedPolicy { share_ppm, by_search, across, asked_at, revealed: None, drawn: None };
-        let hidden = AuditPolicy { share_ppm, seed: 0, salt: 0, by_search, across, beacon: None };
-        let revealed = match &self.revealed {
-            None => return Ok(policy),
-            Some(Revealed::Secret(Secret { seed, salt })) => {
-                let seed = seed.0.try_into();
-                let seed = seed.context("the seed of the audit is larger than 2^64 - 1")?;
-                AuditPolicy { seed, salt: (*salt).into(), ..hidden }
-            }
-            Some(Revealed::Public(Public { root, value })) => {
-                hidden.drawn_by(Beacon { root: RowsRoot(root.0), value: value.parse()? })
-            }
-        };
+        let Some(Revealed { seed, salt }) = &self.revealed else { return Ok(policy) };
+        let seed = seed.0.try_into().context("the seed of the audit is larger than 2^64 - 1")?;
+        let revealed = AuditPolicy { share_ppm, seed, salt: (*salt).into(), by_search, across };
         ensure!(
             revealed.commitment().0 == self.commitment.0,
             "seed and salt of the audit are not what was committed to when it was ordered"
@@ -140,17 +103,9 @@ pub struct StatedPolicy {
     pub asked_at: i64,
     /// The policy with its seed, if that is revealed; it is what was committed to.
     pub revealed: Option<AuditPolicy>,
-    /// What became of the ranges that its seed chose. `None` if the seed is not revealed, or was a secret one and a later policy
-    /// took its place: what it chose may have been joined since.
+    /// What became of the ranges that its seed chose. `None` if the seed is not revealed, or a later policy took its place:
+    /// what it chose may have been joined since.
     pub drawn: Option<AuditDraw>,
-}
-
-impl StatedPolicy {
-    /// Whether a beacon drew its seed.
-    #[must_use]
-    pub fn is_public(&self) -> bool {
-        self.revealed.is_some_and(|policy| policy.beacon.is_some())
-    }
 }
 
 /// What became of the ranges of a bundle that the seed of an audit chose.
@@ -163,24 +118,6 @@ pub struct AuditDraw {
     pub tasks: u64,
     /// How many of them have a second count in the bundle, by another machine or owner.
     pub counted_twice: u64,
-}
-
-/// Somebody committed to the counts as they were then.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CommitmentLine {
-    root: Hex<32>,
-    at: i64,
-}
-
-impl CommitmentLine {
-    pub(super) fn new(root: RowsRoot, at: i64) -> CommitmentLine {
-        CommitmentLine { root: Hex(root.0), at }
-    }
-
-    pub(super) fn read(self) -> (RowsRoot, i64) {
-        (RowsRoot(self.root.0), self.at)
-    }
 }
 
 /// Somebody was believed no more, or again.
@@ -259,30 +196,23 @@ impl TryFrom<AuthorLine> for StatedAuthor {
 pub(super) struct RangeLine {
     pub(super) audit: Audit,
     pub(super) row: RowText,
+    /// What each of its tasks counts; `null` if that is not told.
+    counts: Option<Vec<Decimal>>,
 }
 
-/// What some tasks of the range before it count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TasksLine {
-    first: u64,
-    counts: Vec<Decimal>,
-}
-
-impl TasksLine {
-    /// The counts of the tasks from `first` on.
-    pub(super) fn new(first: u64, counts: &[u64]) -> TasksLine {
-        TasksLine { first, counts: counts.iter().map(|&count| Decimal(count.into())).collect() }
+impl RangeLine {
+    pub(super) fn new(check: Check, row: RowText, counts: &TaskCounts) -> RangeLine {
+        let decimals = || counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
+        let counts = (!counts.are_untold()).then(decimals);
+        RangeLine { audit: check.into(), row, counts }
     }
 
-    /// The tasks, and what each of them counts.
-    pub(super) fn read(self) -> Result<(Range, Vec<u64>)> {
-        let TasksLine { first, counts } = self;
-        let range = first.checked_add(counts.len() as u64).and_then(|past| Range::new(first, past));
-        let range = range.context("it has no task, or ordinals beyond 2^64 - 1")?;
-        let small = |count: Decimal| u64::try_from(count.0).ok();
-        let counts: Option<Vec<u64>> = counts.into_iter().map(small).collect();
-        Ok((range, counts.context("no task can count more than 2^64 - 1")?))
+    /// What each of its tasks counts, if that is told.
+    pub(super) fn counts(&self) -> Result<Option<Vec<u64>>> {
+        let small = |count: &Decimal| u64::try_from(count.0).ok();
+        let Some(counts) = &self.counts else { return Ok(None) };
+        let counts: Option<Vec<u64>> = counts.iter().map(small).collect();
+        Ok(Some(counts.context("no task can count more than 2^64 - 1")?))
     }
 }
 
@@ -338,98 +268,6 @@ impl From<farm::DisputeState> for DisputeState {
     }
 }
 
-/// Who signed counts, and in which context. Statements name signers by their numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SignerLine {
-    key: Hex<32>,
-    ledger: Hex<16>,
-    job: u64,
-    purpose: String,
-}
-
-impl From<Signer> for SignerLine {
-    fn from(signer: Signer) -> SignerLine {
-        let Signer { key, ledger, job, kind } = signer;
-        let purpose = kind.name().into();
-        SignerLine { key: Hex(key.0), ledger: Hex(ledger.0), job: job.0, purpose }
-    }
-}
-
-impl SignerLine {
-    pub(super) fn read(self) -> Result<Signer> {
-        let SignerLine { key, ledger, job, purpose } = self;
-        let kind = LoanKind::named(&purpose);
-        let kind = kind.with_context(|| format!("nobody signs for {purpose:?}"))?;
-        Ok(Signer { key: PublicKey(key.0), ledger: LedgerId(ledger.0), job: JobId(job), kind })
-    }
-}
-
-/// What was signed of the count before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StatementLine {
-    by: u32,
-    first: u64,
-    past: u64,
-    count: Decimal,
-    digest: Hex<16>,
-    signature: Hex<64>,
-}
-
-impl StatementLine {
-    pub(super) fn new(by: u32, part: &SignedPart) -> StatementLine {
-        let SignedPart { range, count, digest, signature } = part;
-        StatementLine {
-            by,
-            first: range.start(),
-            past: range.end(),
-            count: Decimal((*count).into()),
-            digest: digest.0.into(),
-            signature: Hex(signature.0),
-        }
-    }
-
-    /// The number of the signer, and what it says.
-    pub(super) fn read(self) -> Result<(u32, SignedPart)> {
-        let StatementLine { by, first, past, count, digest, signature } = self;
-        let range =
-            Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
-        let count = count.0.try_into().context("nobody can sign a count beyond 2^64 - 1")?;
-        let (digest, signature) = (Digest(digest.into()), Signature(signature.0));
-        Ok((by, SignedPart { range, count, digest, signature }))
-    }
-}
-
-/// The signature of whoever exported the bundle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SignatureLine {
-    key: Hex<32>,
-    signature: Hex<64>,
-}
-
-impl SignatureLine {
-    /// Signs the bundle of this name.
-    pub(super) fn new(name: Hash, key: &SigningKey) -> SignatureLine {
-        let (key, signature) = (key.public(), key.sign(&SignatureLine::text(name)));
-        SignatureLine { key: Hex(key.0), signature: Hex(signature.0) }
-    }
-
-    /// What is signed.
-    fn text(name: Hash) -> String {
-        format!("queens bundle; name {name}")
-    }
-
-    /// The key that has signed the bundle of this name.
-    pub(super) fn read(&self, name: Hash) -> Result<PublicKey> {
-        let key = PublicKey(self.key.0);
-        let has_signed = key.has_signed(&SignatureLine::text(name), &Signature(self.signature.0));
-        ensure!(has_signed, "{key} has not signed the bundle {name}");
-        Ok(key)
-    }
-}
-
 /// A count of a range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -438,8 +276,8 @@ pub(super) struct RowText {
     past: u64,
     count: Decimal,
     digest: Hex<16>,
-    /// Numbers of the authors, in ascending order.
-    by: Vec<u32>,
+    /// The number of its author.
+    by: u32,
     busy_us: u64,
     at: i64,
 }
@@ -452,7 +290,7 @@ impl RowText {
             past: range.end(),
             count: Decimal(tally.count.into()),
             digest: tally.digest.0.into(),
-            by: vec![by],
+            by,
             busy_us: *busy_us,
             at,
         }
@@ -463,27 +301,24 @@ impl RowText {
         Duration::from_micros(self.busy_us)
     }
 
-    /// The count, if it is by some of the first `authors` authors.
+    /// The count, if it is by one of the first `authors` authors.
     pub(super) fn read(self, authors: usize) -> Result<StatedRow> {
         let RowText { first, past, count, digest, by, .. } = self;
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
-        let is_ascending = by.is_sorted_by(|one, next| one < next);
-        let last = by.last().with_context(|| format!("{range} has no author"))?;
-        ensure!(is_ascending, "the authors of {range} are not in ascending order");
-        ensure!((*last as usize) < authors, "{range} has the unknown author {last}");
+        ensure!((by as usize) < authors, "{range} has the unknown author {by}");
         let claim = Claim { count: count.0, digest: Digest(digest.into()) };
         Ok(StatedRow { range, claim, by })
     }
 }
 
 /// A count of a range, as a bundle states it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatedRow {
     /// The ordinals.
     pub range: Range,
     /// Their count and digest.
     pub claim: Claim,
-    /// Numbers of its authors: several, if neighbouring counts were joined.
-    pub by: Vec<u32>,
+    /// The number of its author.
+    pub by: u32,
 }

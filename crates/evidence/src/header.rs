@@ -5,7 +5,7 @@ use board::{Method, Problem};
 use farm::{JobState, Plan, Slice};
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::{Decimal, Hex, decode};
+use crate::canonical::{Decimal, Hex};
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,26 +48,9 @@ pub struct Header {
     pub audits: u64,
     /// Number of lines of counts that were contradicted, overruled or taken back.
     pub disputes: u64,
-    /// Number of lines that say who signed.
-    pub signers: u64,
-    /// Number of signed statements.
-    pub statements: u64,
-    /// Number of lines that say which counts were committed to.
-    pub commitments: u64,
-    /// Number of lines that say what single tasks count.
-    pub task_lines: u64,
-    /// Number of tasks in these lines.
-    pub tasks_told: u64,
-    pub(super) merkle_root: Hex<32>,
 }
 
 impl Header {
-    /// The header that these bytes are, without a line feed; `None` if they are none.
-    #[must_use]
-    pub fn read(line: &[u8]) -> Option<Header> {
-        decode(line).ok()
-    }
-
     /// The plan that was counted. It must have the same fingerprint in this version of the program.
     pub(super) fn plan(&self) -> Result<Plan> {
         let problem = Problem::from_text(&self.problem, self.n);
@@ -105,11 +88,5 @@ impl Header {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         self.fingerprint.to_string()
-    }
-
-    /// The Merkle root of the lines that follow, hexadecimal.
-    #[must_use]
-    pub fn merkle_root(&self) -> String {
-        self.merkle_root.to_string()
     }
 }

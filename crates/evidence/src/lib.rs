@@ -1,27 +1,20 @@
 //! Bundles: the evidence of a job as one text file, which anybody can check.
 //!
-//! This crate knows the lines of a bundle, how they prove each other, how to count a sample of them again, and what
+//! This crate knows the lines of a bundle, how they fit together, how to count a sample of them again, and what
 //! follows from that. It deliberately knows nothing about databases or the network: [`export()`] gets its rows from a
 //! function, and [`check()`] reads a file. `docs/BUNDLE.md` specifies the format for other programs.
 //!
 //! ```text
-//!   line 1      the header: plan, total, number of lines of each kind, Merkle root of all other lines
+//!   line 1      the header: plan, total, number of lines of each kind
 //!   then        policy       what was to be counted twice
-//!               commitment   what was committed to
 //!               trust        somebody was believed no more, or again
 //!               author       somebody who counted, before the first count that names them
-//!               range        an accepted count: whose it is and when it came; its digest
-//!               tasks        what some tasks of the range before them count
+//!               range        an accepted count: whose it is and when it came; its digest; what each task counts
 //!               audit        a second count of the range before it
 //!               dispute      what was contradicted, overruled or taken back
-//!               signer       a key that signed counts, before its first statement
-//!               statement    what was signed of the range, audit or dispute before it
-//!               signature    by whoever exported the bundle: the last line, and no leaf of the tree
 //! ```
 //!
-//! Each line is a JSON object with one spelling. The lines are the leaves of the Merkle tree, so that a short proof can
-//! show that a single line belongs to a bundle. The header contains the root, and the BLAKE3 hash of the header is the
-//! bundle's name.
+//! Each line is a JSON object with one spelling. The BLAKE3 hash of the text is the bundle's name.
 //!
 //! A policy has the commitment to its seed ([`farm::AuditPolicy::commitment`]). Seed and salt are in the bundle
 //! of a job that is over, and nowhere before: they would tell workers where nobody looks.
@@ -41,26 +34,23 @@ mod format;
 mod header;
 mod lines;
 mod new_file;
-mod part;
 mod pieces;
 mod recount;
-mod statements;
 mod statistics;
 mod told;
 mod verdict;
 mod worth;
 
 pub use another::{Another, another, count_by_another};
-pub use books::{Busy, StatedCommitment};
+pub use books::Busy;
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
 pub use format::{AuditDraw, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
-pub use part::{Part, PartError};
+pub use new_file::{NewFile, NewFileError};
 pub use recount::{By, RecountEffort, Recounted, recount};
-pub use statements::{Vouched, Vouchers};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
 pub use worth::{Amount, Worth};

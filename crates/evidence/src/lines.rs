@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use blake3::{Hash, Hasher};
 
 /// Bytes of the longest line that is read. A sound bundle has no longer ones.
-const MAX_LINE: u64 = 64 << 10;
+const MAX_LINE: u64 = 128 << 10;
 
 /// The first bytes of a file that is compressed by zstd.
 pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -35,6 +36,13 @@ impl Lines {
             false => Box::new(file),
         };
         Ok(Lines { input, line: Vec::new(), number: 0 })
+    }
+
+    /// The BLAKE3 hash of the bundle's text: its name.
+    pub(super) fn name(bundle: &Path) -> io::Result<Hash> {
+        let (mut lines, mut hasher) = (Lines::open(bundle)?, Hasher::new());
+        hasher.update_reader(&mut lines.input)?;
+        Ok(hasher.finalize())
     }
 
     /// The next line without its line feed; `None` at the end.

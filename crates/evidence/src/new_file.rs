@@ -6,8 +6,14 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::draw::{Sample, Seed};
+use crate::{BundleError, Checked};
+
+/// Bytes of text of the longest block of a bundle that arrives.
+const MAX_BLOCK: u64 = 1_200_000;
+
 /// A file that gets its name once it is complete.
-pub(super) struct NewFile {
+pub struct NewFile {
     path: PathBuf,
     file: NamedTempFile,
     out: Output,
@@ -24,7 +30,7 @@ impl NewFile {
     /// # Errors
     ///
     /// [`io::ErrorKind::AlreadyExists`], and any other reason why it cannot be written there.
-    pub(super) fn begin(path: &Path) -> io::Result<NewFile> {
+    pub fn begin(path: &Path) -> io::Result<NewFile> {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -48,16 +54,86 @@ impl NewFile {
         }
     }
 
+    /// Writes a block of `length` bytes of text that has arrived compressed by zstd.
+    ///
+    /// # Errors
+    ///
+    /// [`io::Error`] if it is no such block, or cannot be written.
+    pub fn write_block(&mut self, length: u64, block: &[u8]) -> io::Result<()> {
+        let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+        if length > MAX_BLOCK {
+            return Err(wrong("the coordinator sent a block that is too long"));
+        }
+        let text = zstd::bulk::decompress(block, length as usize)?;
+        if text.len() as u64 != length {
+            return Err(wrong("the coordinator sent a block that is too short"));
+        }
+        self.write_all(&text)
+    }
+
     /// Gives the file its name, after all of it is on the disk.
-    pub(super) fn finish(self) -> io::Result<()> {
-        match self.out {
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.complete()?;
+        self.rename()
+    }
+
+    /// Gives the file its name, if it is a bundle that does not contradict itself.
+    ///
+    /// # Errors
+    ///
+    /// [`NewFileError::Bundle`] if it does not hold, [`NewFileError::Output`] if it cannot be written.
+    pub fn finish_bundle(mut self) -> Result<Checked, NewFileError> {
+        self.complete()?;
+        let sample = Sample { draws: 0, seed: Seed::Number(0), all: false };
+        let checked = crate::check(self.file.path(), sample)?;
+        self.rename()?;
+        Ok(checked)
+    }
+
+    fn complete(&mut self) -> io::Result<()> {
+        let nothing = Output::Plain(BufWriter::new(self.file.as_file().try_clone()?));
+        match std::mem::replace(&mut self.out, nothing) {
             Output::Plain(mut out) => out.flush()?,
             Output::Compressed(out) => {
                 out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
             }
         }
-        self.file.as_file().sync_all()?;
+        self.file.as_file().sync_all()
+    }
+
+    fn rename(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.path).map_err(|error| error.error)?;
         Ok(())
+    }
+}
+
+/// Why what has arrived is no bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum NewFileError {
+    /// It does not hold.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// It cannot be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_another_length_and_what_is_no_bundle_leave_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let bundle = folder.path().join("bundle");
+        let block = zstd::bulk::compress(b"{}\nmore", 1).expect("it can be compressed");
+        let mut file = NewFile::begin(&bundle).expect("it is new");
+        for (length, block) in [(6, &block[..]), (8, &block), (1_300_000, &block), (7, b"no frame")]
+        {
+            file.write_block(length, block).expect_err("it is no such block");
+        }
+        file.write_block(7, &block).expect("it is one");
+        file.finish_bundle().expect_err("it is no bundle");
+        assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "nothing is left");
     }
 }

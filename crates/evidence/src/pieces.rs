@@ -119,7 +119,7 @@ mod tests {
         let row = |start, end| StatedRow {
             range: Range::new(start, end).expect("it has tasks"),
             claim: Claim { count: 1, digest: Digest(0) },
-            by: vec![0],
+            by: 0,
         };
         let draw = |row, ordinal| Draw { row, ordinal, told: None };
         let drawn = Drawn {

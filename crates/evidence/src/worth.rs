@@ -3,14 +3,13 @@
 //! ```text
 //!   by another machine with another kernel        protects against broken hardware
 //!     and by another owner                        protects against an owner that lies, unless the two collude
-//!     which signs with the same key               is one owner with two names
 //!   by the same kernel, or by somebody whom the
 //!   farm itself believes no more                  confirms nothing
 //!   a settled dispute                             confirms nothing: it says that somebody was wrong
 //! ```
 
 use anyhow::{Result, ensure};
-use farm::{Across, Distrusted, Maker};
+use farm::{Across, Distrusted};
 
 use crate::format::{StatedAuthor, StatedRow};
 
@@ -25,13 +24,9 @@ pub struct Amount {
 
 impl Amount {
     fn add(&mut self, row: &StatedRow) {
-        self.join(Amount { ranges: 1, count: row.claim.count });
-    }
-
-    pub(super) fn join(&mut self, more: Amount) {
-        self.ranges += more.ranges;
+        self.ranges += 1;
         // The sum over all ranges is checked.
-        self.count = self.count.saturating_add(more.count);
+        self.count = self.count.saturating_add(row.claim.count);
     }
 }
 
@@ -42,8 +37,6 @@ pub struct Worth {
     pub by_machine: Amount,
     /// These of them that an owner counted who is another one, too.
     pub by_owner: Amount,
-    /// Second counts that are said to be by another owner, but are signed with the key of the first.
-    pub same_key: Amount,
     /// Second counts by the same kernel, which confirm nothing.
     pub same_kernel: Amount,
     /// Second counts by somebody whom the farm believes no more, which confirm nothing.
@@ -55,8 +48,7 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Notes a range, and whether it is said to be counted twice; `second` is the count that follows it. Returns whether that
-    /// confirms it by another owner.
+    /// Notes a range, and whether it is said to be counted twice; `second` is the count that follows it.
     ///
     /// # Errors
     ///
@@ -67,18 +59,17 @@ impl Worth {
         second: Option<&StatedRow>,
         authors: &[StatedAuthor],
         (across, distrusted): (Across, &Distrusted),
-    ) -> Result<bool> {
-        let is_doubted =
-            |of: &[&StatedAuthor]| of.iter().any(|one| distrusted.includes(&one.author.maker));
-        let ones = of(first, authors);
+    ) -> Result<()> {
+        let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.maker);
+        let one = author(first, authors);
         let Some(second) = second else {
             if is_agreed {
                 self.missing.add(first);
             }
-            if is_doubted(&ones) {
+            if is_doubted(one) {
                 self.only_distrusted.add(first);
             }
-            return Ok(false);
+            return Ok(());
         };
         let range = first.range;
         ensure!(
@@ -89,41 +80,28 @@ impl Worth {
             second.range == range && first.claim == second.claim,
             "the second count of {range} differs from the first, although the bundle says that they agree"
         );
-        let others = of(second, authors);
-        let apart = |across| all_apart(&ones, &others, across);
-        let (one, other) = (maker(&ones), maker(&others));
+        let other = author(second, authors);
+        let (maker, other_maker) = (&one.author.maker, &other.author.maker);
         ensure!(
-            apart(across),
-            "{range} was counted by {one:?} and by {other:?}, who do not check each other",
+            maker.is_apart_from(other_maker, across),
+            "{range} was counted by {maker:?} and by {other_maker:?}, who do not check each other",
         );
-        if ones.iter().any(|one| others.iter().any(|other| one.kernel == other.kernel)) {
+        if one.kernel == other.kernel {
             self.same_kernel.add(first);
-        } else if is_doubted(&others) {
+        } else if is_doubted(other) {
             self.by_distrusted.add(first);
         } else {
             self.by_machine.add(first);
-            let is_by_owner = apart(Across::Owners);
-            if is_by_owner {
+            if maker.is_apart_from(other_maker, Across::Owners) {
                 self.by_owner.add(first);
             }
-            return Ok(is_by_owner);
+            return Ok(());
         }
-        if is_doubted(&ones) {
+        if is_doubted(one) {
             self.only_distrusted.add(first);
         }
-        Ok(false)
+        Ok(())
     }
-
-    /// Takes those ranges out of the share of other owners of which one key has signed both counts, because a key has one holder.
-    pub(super) fn without_one_key(self, same_key: Amount) -> Worth {
-        let Amount { ranges, count } = self.by_owner;
-        let by_owner = Amount { ranges: ranges - same_key.ranges, count: count - same_key.count };
-        Worth { by_owner, same_key, ..self }
-    }
-}
-
-fn maker(authors: &[&StatedAuthor]) -> String {
-    authors.first().map(|author| author.author.maker.to_string()).unwrap_or_default()
 }
 
 /// Whether those who counted first may check those who counted second, and the other way round.
@@ -133,17 +111,11 @@ pub(super) fn are_apart(
     authors: &[StatedAuthor],
     across: Across,
 ) -> bool {
-    all_apart(&of(first, authors), &of(second, authors), across)
+    let maker = |row| &author(row, authors).author.maker;
+    maker(first).is_apart_from(maker(second), across)
 }
 
 /// Who has counted a row.
-fn of<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> Vec<&'a StatedAuthor> {
-    row.by.iter().map(|&author| &authors[author as usize]).collect()
-}
-
-/// Whether each of the one side may check each of the other.
-fn all_apart(ones: &[&StatedAuthor], others: &[&StatedAuthor], across: Across) -> bool {
-    let pairs = || ones.iter().flat_map(|one| others.iter().map(move |other| (one, other)));
-    let is_apart = |one: &Maker, other: &Maker| one.is_apart_from(other, across);
-    pairs().all(|(one, other)| is_apart(&one.author.maker, &other.author.maker))
+fn author<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> &'a StatedAuthor {
+    &authors[row.by as usize]
 }

@@ -15,9 +15,8 @@ use evidence::{
 use executor::NamedKernel;
 use farm::{
     Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobState, KernelName, Known,
-    LeaseId, LedgerId, LoanKind, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob,
-    Row, Signatures, SignedPart, Signer, SigningKey, Slice, Spent, Statement, Tally, TaskCounts,
-    TrustChange,
+    LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice, Spent,
+    Tally, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -35,7 +34,7 @@ fn author(owner: &str, machine: &str) -> Author {
 
 fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {
     let kernel = KernelName::new(kernel).expect("there is such a kernel");
-    Row { range, tally, kernel, author, lease: LeaseId(1), busy_us: 1, signatures: None }
+    Row { range, tally, kernel, author, lease: LeaseId(1), busy_us: 1 }
 }
 
 impl Forger {
@@ -105,24 +104,6 @@ impl Forger {
         self.records.insert(at + 1, EvidenceRecord::Audit { row, at_ms: 0 });
     }
 
-    /// Signs a range or a second count with the key of a seed.
-    fn sign(&mut self, at: usize, seed: u8) {
-        let key = SigningKey::from_seed(&[seed; 32]);
-        let (row, kind) = match &mut self.records[at] {
-            EvidenceRecord::Range { counted, .. } => (&mut counted.row, LoanKind::Count),
-            EvidenceRecord::Audit { row, .. } => (row, LoanKind::Recount),
-            other => panic!("nobody signs {other:?}"),
-        };
-        let (ledger, job) = (LedgerId([1; 16]), JobId(1));
-        let signer = Signer { key: key.public(), ledger, job, kind };
-        let (range, Tally { count, digest, .. }, kernel) = (row.range, row.tally, row.kernel);
-        let (plan, machine) = (self.plan.fingerprint(), row.author.maker.machine.as_str());
-        let said = Statement { signer: &signer, plan, machine, range, count, digest, kernel };
-        let signature = said.sign(&key).signature;
-        let parts = vec![SignedPart { range, count, digest, signature }];
-        row.signatures = Some(Signatures { signer, parts });
-    }
-
     fn write(&self, name: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         if path.exists() {
@@ -148,14 +129,13 @@ impl Forger {
             disputes: Vec::new(),
             audit: None,
             seed_told: true,
-            committed: None,
             audits_wanted: 0,
             audits_agreed: 0,
         };
         let records = |see: &mut dyn FnMut(EvidenceRecord) -> io::Result<()>| {
             self.records.iter().cloned().try_for_each(see)
         };
-        export(&job, 0, &path, None, records).expect("it can be written");
+        export(&job, 0, &path, records).expect("it can be written");
         path
     }
 
@@ -388,22 +368,6 @@ fn a_second_count_is_worth_what_its_author_and_its_kernel_make_it() {
     assert_eq!((same.same_kernel.ranges, same.by_machine.ranges), (1, 0));
     let itself = worth("avx2 mirrored", author("o", "m")).expect_err("nobody checks itself");
     assert!(itself.contains("do not check each other"), "{itself}");
-}
-
-#[test]
-fn two_owners_who_sign_with_one_key_are_one() {
-    let worth = |keys: [u8; 2]| {
-        let mut forger = Forger::honest(8, ROWS, 10);
-        forger.second(0, "avx2 mirrored", author("p", "n"));
-        forger.sign(0, keys[0]);
-        forger.sign(1, keys[1]);
-        forger.check().expect("it holds").worth
-    };
-    let two = worth([1, 2]);
-    assert_eq!((two.by_machine.ranges, two.by_owner.ranges, two.same_key.ranges), (1, 1, 0));
-    let one = worth([1, 1]);
-    assert_eq!((one.by_machine.ranges, one.by_owner.ranges, one.same_key.ranges), (1, 0, 1));
-    assert_eq!((one.by_owner.count, one.same_key.count), (0, two.by_owner.count));
 }
 
 /// Whoever says that there are few ranges must not have all of them kept in memory.

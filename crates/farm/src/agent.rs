@@ -11,14 +11,12 @@
 //! core this is a pure state machine: the time comes in, messages come out.
 
 mod parts;
-mod stretches;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use parts::Part;
 
 use parts::Parts;
-use stretches::Stretches;
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, LoanProof, Millis, Pace,
@@ -65,8 +63,6 @@ pub struct Agent {
     most_tasks: Option<u64>,
     todo: BTreeMap<Key, (Loan, IntervalSet)>,
     done: BTreeMap<Key, Done>,
-    /// What was reported of loans of which more is to come.
-    reported: BTreeMap<Key, Stretches>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
     /// Loans to give back, in this session: they end with it anyway.
     declined: Vec<LeaseId>,
@@ -121,7 +117,6 @@ impl Agent {
             most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
-            reported: BTreeMap::new(),
             unacked: BTreeMap::new(),
             declined: Vec::new(),
             void: BTreeSet::new(),
@@ -148,8 +143,6 @@ impl Agent {
             memory_kills: self.config.memory_kills,
             credit: self.told_credit,
             holding: self.holdings(),
-            key: None,
-            numbers_tasks: false,
         })
     }
 
@@ -188,7 +181,6 @@ impl Agent {
     pub fn disowned(&mut self) {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
-        self.reported.clear();
         self.unacked.clear();
     }
 
@@ -312,36 +304,8 @@ impl Agent {
             Some(_) => done.is_whole(),
             None => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
         };
-        let due: Vec<(Key, Done)> = self.done.extract_if(.., due).collect();
-        let mut reports = Vec::new();
-        for (key, done) in due {
-            let parts = done.into_reported();
-            reports.extend(parts.map(|part| self.report(key, part)));
-        }
-        let more_comes = |key: &Key| self.todo.contains_key(key) || self.done.contains_key(key);
-        self.reported.retain(|key, _| more_comes(key));
-        reports
-    }
-
-    /// A part as it is reported, with the stretches that it lengthens.
-    fn report(&mut self, key: Key, part: Part) -> Report {
-        let stretches = match part.loan.recount {
-            Some(_) => Vec::new(),
-            None => self.reported.entry(key).or_default().add(&part),
-        };
-        Report {
-            job: part.loan.job,
-            fingerprint: part.loan.fingerprint,
-            lease: part.loan.lease,
-            proof: part.loan.proof,
-            range: part.range,
-            tally: part.tally,
-            task_counts: part.task_counts,
-            kernel: part.kernel,
-            busy_us: part.busy_us,
-            signed: None,
-            stretches,
-        }
+        let reports = self.done.extract_if(.., due);
+        reports.flat_map(|(_, done)| done.into_reported()).map(report).collect()
     }
 
     /// What is not acknowledged, so that nobody else is lent it meanwhile.
@@ -409,6 +373,21 @@ impl Done {
     fn add(&mut self, part: Part) {
         self.grown = true;
         self.parts.add(part);
+    }
+}
+
+/// A part as it is reported.
+fn report(part: Part) -> Report {
+    Report {
+        job: part.loan.job,
+        fingerprint: part.loan.fingerprint,
+        lease: part.loan.lease,
+        proof: part.loan.proof,
+        range: part.range,
+        tally: part.tally,
+        task_counts: part.task_counts,
+        kernel: part.kernel,
+        busy_us: part.busy_us,
     }
 }
 

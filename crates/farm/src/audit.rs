@@ -17,7 +17,7 @@ use std::ops::RangeBounds;
 use crate::hexadecimal;
 use crate::rows::is_second_opinion;
 use crate::session::Session;
-use crate::{Across, Beacon, Fingerprint, KernelName, LeaseId, Maker, Range};
+use crate::{Across, Fingerprint, KernelName, LeaseId, Maker, Range};
 
 /// Which accepted ranges of a job are counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,25 +33,11 @@ pub struct AuditPolicy {
     pub by_search: bool,
     /// Between whom the second opinion lies, in disputes about the job too.
     pub across: Across,
-    /// What the seed follows from, if it was drawn in public. Then everybody may know it.
-    pub beacon: Option<Beacon>,
 }
 
 impl AuditPolicy {
     /// A share of all ranges.
     pub const ALL: u32 = 1_000_000;
-
-    /// The same share and the like of a policy, of ranges that a beacon draws. Nothing is hidden, so the salt is 0.
-    #[must_use]
-    pub fn drawn_by(self, beacon: Beacon) -> AuditPolicy {
-        AuditPolicy { seed: beacon.seed(), salt: 0, beacon: Some(beacon), ..self }
-    }
-
-    /// Whether seed and salt are those of its beacon, if it has one.
-    #[must_use]
-    pub fn is_as_drawn(&self) -> bool {
-        self.beacon.is_none_or(|beacon| self.drawn_by(beacon) == *self)
-    }
 
     /// What is published when the audit is ordered: the BLAKE3 hash of the text
     ///
@@ -358,8 +344,7 @@ mod tests {
         let ranges = || (0..20_000).map(|i| Range::new(i, i + 1).expect("not empty"));
         let chosen = |share_ppm, seed| {
             let across = Across::Machines;
-            let policy =
-                AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across, beacon: None };
+            let policy = AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across };
             ranges().filter(|&range| policy.chooses(plan, range)).collect::<Vec<_>>()
         };
         assert_eq!(chosen(AuditPolicy::ALL, 1).len(), 20_000);
@@ -382,8 +367,6 @@ mod tests {
             memory_kills: 0,
             credit: 10,
             holding: Vec::new(),
-            key: None,
-            numbers_tasks: false,
         };
         Session::new("rack".into(), &hello, Millis(0))
     }
@@ -425,8 +408,8 @@ mod tests {
     #[test]
     fn a_commitment_stays_what_it_was_and_depends_on_seed_and_salt() {
         let of = |seed, salt| {
-            let (by_search, across, beacon) = (false, Across::Machines, None);
-            let policy = AuditPolicy { share_ppm: 1, seed, salt, by_search, across, beacon };
+            let (by_search, across) = (false, Across::Machines);
+            let policy = AuditPolicy { share_ppm: 1, seed, salt, by_search, across };
             policy.commitment().to_string()
         };
         assert_eq!(of(42, 7), "353ded463f06c7cd33a5c4af85697930d0ee84d0924634b8a3592b8651fe4907");

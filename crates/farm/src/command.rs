@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Origin, Party,
-    Plan, Range, Report, RowsRoot, Slice, Suspect, Unaudited,
+    Plan, Range, Report, Slice, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -52,14 +52,6 @@ pub enum LedgerCommand {
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
         /// The owner who asked for it.
-        by: String,
-    },
-    /// Somebody commits to the counts of a job that is done. Whoever repeats that gets the same answer while its rows stay
-    /// as they are.
-    Commit {
-        /// The job.
-        job: JobId,
-        /// The owner who asks for it.
         by: String,
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
@@ -173,7 +165,6 @@ impl LedgerCommand {
             | LedgerCommand::SetState { .. }
             | LedgerCommand::SetPriority { .. }
             | LedgerCommand::RequestAudit { .. }
-            | LedgerCommand::Commit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Finish { .. }
             | LedgerCommand::Hold { .. }
@@ -207,11 +198,6 @@ pub enum LedgerAnswer {
         wanted: u64,
         /// How many ranges of the job two parties have counted alike.
         agreed: u64,
-    },
-    /// A [`LedgerCommand::Commit`] is durable.
-    Committed {
-        /// The root of the rows.
-        root: RowsRoot,
     },
     /// A [`LedgerCommand::Hold`] is durable.
     Held {
@@ -272,6 +258,4 @@ pub struct Withdrawn {
     pub audits_wanted: u64,
     /// How many ranges of the job two parties have counted alike.
     pub audits_agreed: u64,
-    /// What was committed to of the job, if its rows still say so.
-    pub committed: Option<RowsRoot>,
 }

@@ -221,17 +221,6 @@ pub enum Refusal {
         "job {0} has just been changed, and the ledger is not done with that: ask again in a second"
     )]
     Unsettled(JobId),
-    /// Only a job that is done can be committed to.
-    #[error(
-        "job {0} is {1}, and only the counts of a job that is done can be committed to: wait for its end"
-    )]
-    NotDone(JobId, JobState),
-    /// Nothing was committed to that still holds.
-    #[error(
-        "nobody has committed to the counts of job {0} as they are now: `queens commit {0}` does. Publish what \
-         it prints, and draw with a value that nobody knew by then, not with this one"
-    )]
-    NotCommitted(JobId),
     /// The job is held.
     #[error(
         "job {0} is held, because its total contradicts what is known; `queens audit {0}` counts what looks \

@@ -2,8 +2,7 @@
 
 use crate::{
     AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
-    Maker, Origin, Party, Plan, PublicKey, Range, RequestId, SessionId, Signed, Slice, Stretch,
-    Tally, TaskCounts, Ticket,
+    Maker, Origin, Party, Plan, Range, RequestId, SessionId, Slice, Tally, TaskCounts, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -86,15 +85,6 @@ pub enum Event {
         job: JobId,
         /// Which ranges.
         policy: AuditPolicy,
-    },
-    /// A client wants to commit to the counts of a job that is done.
-    CommitAsked {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// The job.
-        job: JobId,
     },
     /// A client wants a job ended without a total.
     Cancelled {
@@ -187,10 +177,6 @@ pub struct Hello {
     pub credit: u64,
     /// What it still works on from an earlier session.
     pub holding: Vec<Holding>,
-    /// The key with which the worker signs its reports, if it signs them.
-    pub key: Option<PublicKey>,
-    /// Whether the worker numbers tasks itself, and wants ranges without them.
-    pub numbers_tasks: bool,
 }
 
 impl Hello {
@@ -234,11 +220,6 @@ pub struct Report {
     pub kernel: KernelName,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,
-    /// The signature of its statement, if its worker signs; it was verified by whoever took it in.
-    pub signed: Option<Signed>,
-    /// What the worker counts with this report and its neighbours, if it has reported any: at most [`Stretch::MOST`], the
-    /// longest last. Their signatures were verified, too.
-    pub stretches: Vec<Stretch>,
 }
 
 /// A claim of the count of a disputed range.

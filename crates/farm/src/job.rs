@@ -24,7 +24,7 @@ use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
     Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Origin,
-    Plan, Range, RowsRoot, SessionId, Slice,
+    Plan, Range, SessionId, Slice,
 };
 
 #[derive(Debug)]
@@ -38,10 +38,8 @@ pub(crate) struct Job {
     pub(crate) priority: i32,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
-    /// Everybody may know the policy's seed: the job was over since it was ordered, or a beacon drew it.
+    /// Everybody may know the policy's seed: the job was over since it was ordered.
     pub(crate) seed_told: bool,
-    /// The root of its rows, if it was committed to and they are as they were then.
-    pub(crate) committed: Option<RowsRoot>,
     pub(crate) audits: Audits,
     pub(crate) audits_agreed: u64,
     /// Bytes without which no thread can count its tasks.
@@ -107,7 +105,6 @@ impl Job {
             priority,
             policy: None,
             seed_told: false,
-            committed: None,
             audits: Audits::new(0),
             audits_agreed: 0,
             thread_memory,

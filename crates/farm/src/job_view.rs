@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, RowsRoot, Slice, Suspect};
+use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, Slice, Suspect};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +89,7 @@ pub struct AuditView {
     pub across: Across,
     /// What was committed to when the audit was ordered.
     pub commitment: Commitment,
-    /// The policy itself, once the job is over, or if it was drawn in public: before, it would tell where it is safe to
-    /// lie.
+    /// The policy itself, once the job is over: before, it would tell where it is safe to lie.
     pub revealed: Option<AuditPolicy>,
 }
 
@@ -102,7 +101,7 @@ impl AuditView {
             by_search: policy.by_search,
             across: policy.across,
             commitment: policy.commitment(),
-            revealed: Some(policy).filter(|policy| state.is_over() || policy.beacon.is_some()),
+            revealed: state.is_over().then_some(policy),
         }
     }
 }
@@ -167,8 +166,6 @@ pub struct JobView {
     pub disputes: usize,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditView>,
-    /// The root of its rows, if it was committed to and they are as they were then.
-    pub committed: Option<RowsRoot>,
     /// Why it is held, if it is.
     pub held: Option<Held>,
     /// Accepted ranges that wait for their second count.

@@ -2,9 +2,7 @@
 
 use board::Tasks;
 
-use crate::{
-    Fingerprint, Hello, JobId, LeaseId, LedgerId, Loan, Pace, Range, Report, Signature, Verdict,
-};
+use crate::{Fingerprint, Hello, JobId, LeaseId, Loan, Pace, Range, Report, Verdict};
 
 /// What a worker says to the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +13,6 @@ pub enum WorkerMessage {
     Credit(u64),
     /// A partial count.
     Report(Report),
-    /// A partial count with the signature of its statement, which nobody has verified yet.
-    SignedReport(Report, Signature),
     /// The worker is getting on with this loan, which it will report as a whole.
     Working(LeaseId),
     /// The worker cannot count this loan and gives it back.
@@ -29,13 +25,8 @@ pub enum WorkerMessage {
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkerOrder {
     /// The session has begun.
-    Welcome {
-        /// The ledger of the farm; `None` if it does not say which.
-        ledger: Option<LedgerId>,
-        /// Whether loans come without tasks, because the worker numbers them.
-        without_tasks: bool,
-    },
-    /// A range to count; its tasks follow, unless the worker numbers them.
+    Welcome,
+    /// A range to count; its tasks follow.
     Loan(Loan),
     /// Tasks of a loan.
     Tasks(TasksBlock),

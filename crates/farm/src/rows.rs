@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
-    Report, RowsRoot, Signatures, Tally, TaskCounts, Unaudited,
+    Report, Tally, TaskCounts, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -28,8 +28,6 @@ pub struct Row {
     pub lease: LeaseId,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,
-    /// The signatures of those who counted them; `None` if they do not sign.
-    pub signatures: Option<Signatures>,
 }
 
 impl Row {
@@ -37,8 +35,7 @@ impl Row {
     #[must_use]
     pub fn new(report: &Report, author: &Author) -> Row {
         let Report { range, tally, kernel, lease, busy_us, .. } = *report;
-        let signatures = Signatures::of(report);
-        Row { range, tally, kernel, author: author.clone(), lease, busy_us, signatures }
+        Row { range, tally, kernel, author: author.clone(), lease, busy_us }
     }
 }
 
@@ -91,13 +88,6 @@ pub enum EvidenceRecord {
         /// The policy.
         policy: AuditPolicy,
         /// When it was asked for.
-        at_ms: i64,
-    },
-    /// Somebody committed to the counts as they were then.
-    Commitment {
-        /// The root of the rows.
-        root: RowsRoot,
-        /// When it was made.
         at_ms: i64,
     },
     /// An accepted range.
@@ -307,9 +297,6 @@ pub enum Contradiction {
         /// Ranges that wait for a second count, and open claims.
         open: u64,
     },
-    /// A job is to be committed to that is not done.
-    #[error("the counts of job {0} were about to be committed to, and it is not done")]
-    NotCommittable(JobId),
     /// A job is to be removed that proved somebody wrong.
     #[error("job {0} was about to be removed, which proved somebody wrong")]
     Proof(JobId),

@@ -124,7 +124,6 @@ mod tests {
                 },
                 lease: LeaseId(1),
                 busy_us,
-                signatures: None,
             };
             suspects.see(CountedRange { row, check });
         }

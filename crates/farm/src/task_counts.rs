@@ -45,26 +45,6 @@ impl TaskCounts {
         fits.then(|| TaskCounts(self.0.iter().chain(&*next.0).copied().collect()))
     }
 
-    /// Those of a range, from those of parts of it with their first ordinals, in ascending order: untold if the parts leave
-    /// any task out.
-    #[must_use]
-    pub fn of_parts<'a>(
-        range: Range,
-        parts: impl IntoIterator<Item = (u64, &'a [u64])>,
-    ) -> TaskCounts {
-        let mut all = Vec::new();
-        for (first, counts) in parts {
-            if first != range.start() + all.len() as u64 {
-                return TaskCounts::default();
-            }
-            all.extend_from_slice(counts);
-        }
-        match all.len() as u64 == range.len() {
-            true => TaskCounts(all.into()),
-            false => TaskCounts::default(),
-        }
-    }
-
     /// Whether they are those of a range with this tally. What is untold contradicts nothing.
     #[must_use]
     pub fn add_up_to(&self, plan: Fingerprint, range: Range, tally: Tally) -> bool {
@@ -109,23 +89,6 @@ mod tests {
             Range::new(0, 2).expect("not empty"),
             right
         ));
-    }
-
-    #[test]
-    fn parts_tell_a_range_if_they_tile_it() {
-        let range = Range::new(3, 7).expect("not empty");
-        let of = |parts: &[(u64, &[u64])]| TaskCounts::of_parts(range, parts.iter().copied());
-        assert_eq!(of(&[(3, &[1, 2]), (5, &[3, 4])]), TaskCounts::new(&[1, 2, 3, 4]));
-        for parts in [
-            &[][..],
-            &[(3, &[1, 2][..])],
-            &[(4, &[1, 2, 3])],
-            &[(3, &[1]), (5, &[3, 4])],
-            &[(3, &[1, 2, 3]), (5, &[3, 4])],
-            &[(3, &[1, 2, 3, 4, 5])],
-        ] {
-            assert!(of(parts).are_untold(), "{parts:?}");
-        }
     }
 
     #[test]

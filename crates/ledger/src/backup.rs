@@ -11,7 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::place;
-use super::{Evidence, LedgerFault, Scrub, wait};
+use super::{Evidence, LedgerFault, scrub, wait};
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.
@@ -102,7 +102,7 @@ impl Draft {
         let evidence = Evidence::open(&self.path)?;
         let (jobs, ranges) = (evidence.jobs().len(), evidence.ranges()?);
         drop(evidence);
-        if let Some(damage) = Scrub::open(&self.path)?.all()?.damages.into_iter().next() {
+        if let Some(damage) = scrub(&self.path)?.damages.into_iter().next() {
             return Err(LedgerFault::Content(damage));
         }
         let file = File::open(&self.path)?;

@@ -238,8 +238,6 @@ fn play(
             memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
-            key: None,
-            numbers_tasks: false,
         };
         history.go_on(vec![Event::Joined {
             session: SessionId(session),
@@ -256,7 +254,8 @@ fn play(
             .expect("there is such a kernel")
             .count(tasks.as_slice());
         let count = counted.expect("the tasks are right") + error;
-        let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1));
+        // A lease of its own, so that neighbours do not become one row.
+        let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
         let terms = LoanTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
@@ -271,8 +270,6 @@ fn play(
             task_counts: TaskCounts::default(),
             kernel,
             busy_us: 1,
-            signed: None,
-            stretches: Vec::new(),
         };
         Event::Reported { session: SessionId(session), report }
     };
@@ -288,7 +285,6 @@ fn play(
         salt: 9,
         by_search: false,
         across: Across::Machines,
-        beacon: None,
     };
     history.go_on(vec![Event::AuditAsked { request, by: "lab".into(), job: JOB, policy }]);
     history.go_on(

@@ -1,30 +1,26 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
 use farm::{
-    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Signatures,
-    Signer, Tally,
+    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Tally,
 };
 use rusqlite::ToSql;
 
+use super::LedgerFault;
 use super::seal::seal;
-use super::{LedgerFault, signatures};
 
 /// The columns of such a row as they are stored, in the order of [`values`].
-pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal, signer, \
-    signatures";
+pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
 
-/// The columns that [`read_row`] wants to see: as they are stored, but with the texts of the build and of the signer
-/// instead of their ids.
+/// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build instead of its id.
 pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
-    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal, \
-    (SELECT text FROM signers WHERE id = signer), signatures";
+    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal";
 
 /// How many columns [`STORED`] and [`COLUMNS`] name: the first one after them has this number.
-pub(super) const WIDTH: usize = 15;
+pub(super) const WIDTH: usize = 13;
 
-/// The values of [`STORED`], with the texts of the build and of the signer in the place of their ids.
+/// The values of [`STORED`], with the text of the build in the place of its id.
 pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
-    let Row { range, tally, kernel, author, lease, busy_us, signatures } = row;
+    let Row { range, tally, kernel, author, lease, busy_us } = row;
     [
         Box::new(signed(range.start())),
         Box::new(signed(range.end())),
@@ -39,8 +35,6 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
         Box::new(signed(lease.0)),
         Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
         Box::new(seal(job, row)),
-        Box::new(signatures.as_ref().map(|all| all.signer.to_string())),
-        Box::new(signatures.as_ref().map(signatures::to_bytes)),
     ]
 }
 
@@ -67,28 +61,12 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
         },
         lease: LeaseId(unsigned(columns, 10)?),
         busy_us: unsigned(columns, 11)?,
-        signatures: read_signatures(columns, range, tally)?,
     };
-    let add_up = row.signatures.as_ref().is_none_or(|signatures| signatures.add_up_to(&row));
-    if columns.get::<_, i64>(12)? != seal(job, &row) || !tally.is_sound() || !add_up {
+    if columns.get::<_, i64>(12)? != seal(job, &row) || !tally.is_sound() {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }
     Ok(row)
-}
-
-/// The signatures of a row with this range and tally, if it has any.
-fn read_signatures(
-    columns: &rusqlite::Row<'_>,
-    range: Range,
-    tally: Tally,
-) -> Result<Option<Signatures>, LedgerFault> {
-    let (signer, bytes): (Option<String>, Option<Vec<u8>>) = (columns.get(13)?, columns.get(14)?);
-    let Some((signer, bytes)) = signer.zip(bytes) else { return Ok(None) };
-    let fault = || LedgerFault::Content(format!("the row {range} has unreadable signatures"));
-    let signer: Signer = signer.parse().map_err(|_| fault())?;
-    let parts = signatures::from_bytes(&bytes, range, tally).ok_or_else(fault)?;
-    Ok(Some(Signatures { signer, parts }))
 }
 
 fn unknown_kernel(job: JobId, first: u64, name: &str) -> LedgerFault {

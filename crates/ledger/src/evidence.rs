@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use farm::{
-    CountedRange, Distrusted, EvidenceRecord, Fingerprint, JobId, Restored, RestoredJob,
-    TaskCounts, TrustChange,
+    CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Restored, RestoredJob, TaskCounts,
+    TrustChange,
 };
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::{self, Place};
-use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_root, read_trust};
-use super::task_counts::of_row;
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock};
+use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_trust};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
@@ -93,7 +92,7 @@ impl Evidence {
         Ok(hasher.finalize().into())
     }
 
-    /// Everything there is about a job, table by table: policies, commitments, ranges, second counts, disputes, and all changes of
+    /// Everything there is about a job, table by table: policies, ranges, second counts, disputes, and all changes of
     /// trust.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
@@ -101,16 +100,15 @@ impl Evidence {
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
-        self.commitments(job, &mut see)?;
-        let tells_tasks = self.tells_tasks(job);
-        let read = |columns: &Row<'_>| self.read_range(job, tells_tasks, columns);
+        let plan = self.telling(job);
+        let read = |columns: &Row<'_>| self.read_range(job, plan, columns);
         self.rows(job, &ranges(), read, &mut see)?;
         self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;
         self.disputes(job, &mut see)?;
         self.trust(job, &mut see)
     }
 
-    /// The same in the order of a bundle: policies, commitments, changes of trust, each range with its second count behind it, and
+    /// The same in the order of a bundle: policies, changes of trust, each range with its second count behind it, and
     /// disputes. A second count of what is no row is left out.
     pub fn in_bundle_order<E: From<LedgerFault>>(
         &self,
@@ -118,14 +116,13 @@ impl Evidence {
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         self.policies(job, &mut see)?;
-        self.commitments(job, &mut see)?;
         self.trust(job, &mut see)?;
         let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
         let mut statement = self.ledger.db.prepare(&audits()).map_err(fault)?;
         let mut seconds = statement.query([signed(job.0)]).map_err(fault)?;
         let mut second = None;
-        let tells_tasks = self.tells_tasks(job);
-        let read = |columns: &Row<'_>| self.read_range(job, tells_tasks, columns);
+        let plan = self.telling(job);
+        let read = |columns: &Row<'_>| self.read_range(job, plan, columns);
         self.rows(job, &ranges(), read, &mut |record| {
             let EvidenceRecord::Range { counted, .. } = &record else { return see(record) };
             let range = counted.row.range;
@@ -151,10 +148,10 @@ impl Evidence {
         self.disputes(job, &mut see)
     }
 
-    /// The fingerprint of a job's plan, if what its tasks count is told.
-    fn tells_tasks(&self, job: JobId) -> Option<Fingerprint> {
+    /// A job's plan, if what its tasks count is told.
+    fn telling(&self, job: JobId) -> Option<&Plan> {
         let job = self.jobs.iter().find(|restored| restored.id == job)?;
-        job.plan.tells_tasks().then(|| job.plan.fingerprint())
+        job.plan.tells_tasks().then_some(&job.plan)
     }
 
     /// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is untold:
@@ -162,12 +159,15 @@ impl Evidence {
     fn read_range(
         &self,
         job: JobId,
-        tells_tasks: Option<Fingerprint>,
+        plan: Option<&Plan>,
         columns: &Row<'_>,
     ) -> Result<EvidenceRecord, LedgerFault> {
         let check = read_check(columns, WIDTH + 1)?;
         let counted = CountedRange { row: read_row(job, columns)?, check };
-        let told = tells_tasks.map(|plan| of_row(&self.ledger.db, job, plan, &counted.row));
+        let told = plan.map(|plan| {
+            let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
+            task_counts::of_row(counts, job, plan, &counted.row)
+        });
         let task_counts = match told.transpose() {
             Err(LedgerFault::Content(damage)) => {
                 tracing::warn!(damage, "what single tasks count is left out");
@@ -189,22 +189,6 @@ impl Evidence {
             |columns| {
                 let policy = read_policy(columns)?;
                 Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(POLICY_WIDTH)? })
-            },
-            see,
-        )
-    }
-
-    fn commitments<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.rows(
-            job,
-            "SELECT root, committed_at FROM commitments WHERE job = ? ORDER BY rowid",
-            |columns| {
-                let (root, at_ms) = (read_root(columns, 0)?, columns.get(1)?);
-                Ok(EvidenceRecord::Commitment { root, at_ms })
             },
             see,
         )
@@ -260,7 +244,9 @@ impl Evidence {
 }
 
 fn ranges() -> String {
-    format!("SELECT {COLUMNS}, accepted_at, audit FROM ranges WHERE job = ? ORDER BY first")
+    format!(
+        "SELECT {COLUMNS}, accepted_at, audit, task_counts FROM ranges WHERE job = ? ORDER BY first"
+    )
 }
 
 fn audits() -> String {

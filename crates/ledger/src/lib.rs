@@ -28,9 +28,7 @@ mod removal;
 mod restore;
 mod scrub;
 mod seal;
-mod signatures;
 mod store;
-mod table_seals;
 mod task_counts;
 mod wait;
 mod writer;
@@ -45,7 +43,7 @@ pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
-pub use scrub::{Scrub, ScrubReport};
+pub use scrub::{ScrubReport, scrub};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

@@ -55,13 +55,6 @@ pub enum Happening {
         /// The owner who ordered it; empty if ledgers were merged.
         by: String,
     },
-    /// Its counts were committed to.
-    Committed {
-        /// The root of its rows.
-        root: String,
-        /// The owner who did.
-        by: String,
-    },
     /// It was changed.
     Changed {
         /// How.
@@ -176,11 +169,6 @@ impl Look {
         let query = "SELECT asked_at, share_ppm, asked_by FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT ?";
         self.each(query, (job, most), |row| {
             note(row.get(0)?, Happening::AuditOrdered { share_ppm: row.get(1)?, by: row.get(2)? });
-            Ok(())
-        })?;
-        let query = "SELECT committed_at, root, asked_by FROM commitments WHERE job = ? ORDER BY rowid DESC LIMIT ?";
-        self.each(query, (job, most), |row| {
-            note(row.get(0)?, Happening::Committed { root: row.get(1)?, by: row.get(2)? });
             Ok(())
         })?;
         let query = "SELECT changed_at, state, priority, asked_by FROM changes WHERE job = ? ORDER BY rowid DESC LIMIT ?";

@@ -10,7 +10,7 @@ use farm::rules::{self, Store};
 use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts, Tiled};
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
-use super::store::SqlStore;
+use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
 /// What became of a part.
@@ -178,8 +178,7 @@ impl Ledger {
             let (range, claim) = (counted.row.range, counted.row.tally.claim());
             let is_here = |row: &Row| row.range == range && row.tally.claim() == claim;
             if here.iter().any(is_here) && store.task_counts(job, range)?.are_untold() {
-                store.forget_task_counts(job, range)?;
-                store.keep_task_counts(job, range, &task_counts)?;
+                store.set_task_counts(job, range, &task_counts)?;
             }
         }
         Ok(())
@@ -191,7 +190,7 @@ impl Ledger {
         match record {
             EvidenceRecord::Audit { row, at_ms } => {
                 if self.lacks_second(job, row.range)? {
-                    store.add("audits", ("counted_at", at_ms), job, &row, None)?;
+                    store.add("audits", ("counted_at", at_ms), job, &row, Vec::new())?;
                 }
             }
             EvidenceRecord::Dispute { row, at_ms, state } => {
@@ -206,16 +205,13 @@ impl Ledger {
                     )?
                     .exists((id, first, past, &maker.owner, &maker.machine, digest, at_ms, number))?;
                 if !is_known {
-                    let own = Some(("state", number));
-                    store.add("disputes", ("noted_at", at_ms), job, &row, own)?;
+                    store.add("disputes", ("noted_at", at_ms), job, &row, own_state(state))?;
                 }
             }
             // See `join.rs`.
             EvidenceRecord::Trust(_) => {}
-            // A ledger that was joined is counted on without the parts' policies, and has other rows than were committed to.
-            EvidenceRecord::Policy { .. }
-            | EvidenceRecord::Commitment { .. }
-            | EvidenceRecord::Range { .. } => {}
+            // A ledger that was joined is counted on without the parts' policies.
+            EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}
         }
         Ok(())
     }

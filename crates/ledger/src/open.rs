@@ -19,7 +19,6 @@ use super::format;
 use super::history;
 use super::place::{self, Place};
 use super::store::SqlStore;
-use super::table_seals::{self, TABLES};
 
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
@@ -142,11 +141,10 @@ impl CheckedLedger {
         if is_new {
             format::create(&transaction)?;
             transaction.execute(history::NEW_IDENTITY, [])?;
-            table_seals::begin(&transaction)?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            begin_opening(&transaction)?;
+            history::record_opening(&transaction)?;
             transaction.rollback()?;
         }
         let mode: String =
@@ -156,18 +154,12 @@ impl CheckedLedger {
             return Err(std::io::Error::other(text).into());
         }
         let transaction = db.unchecked_transaction()?;
-        let epoch = begin_opening(&transaction)?;
+        let epoch = history::record_opening(&transaction)?;
         transaction.commit()?;
         ledger.restored.epoch = epoch.into();
         ledger.id = history::identity(&ledger.db)?;
         Ok(ledger)
     }
-}
-
-/// Keeps the ledger's seals from now on, and records this opening. Returns the opening's number.
-fn begin_opening(db: &Connection) -> Result<u32, LedgerFault> {
-    table_seals::keep(db)?;
-    history::record_opening(db)
 }
 
 impl Ledger {
@@ -244,7 +236,7 @@ impl Ledger {
     }
 
     /// Compares what a job's rows say about second counts with those that there are, and with the index of those that wait.
-    /// No seal is about that.
+    /// No checksum is about that.
     ///
     /// SQLite has not compared indices with tables, which takes long. Of those of counts, this one alone decides something.
     fn check_audits(&self, job: &RestoredJob) -> Result<(), LedgerFault> {
@@ -284,7 +276,7 @@ impl Ledger {
         }
         let restored = self.read_back()?;
         restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
-        // A page that was written, and is what it was before, hangs together with the others. Seals tell one row from another.
+        // A page that was written, and is what it was before, hangs together with the others.
         // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
         // for which somebody is believed no more.
         let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
@@ -303,7 +295,6 @@ impl Ledger {
                 ));
             }
         }
-        TABLES.iter().try_for_each(|table| table_seals::check(&self.db, table).map(drop))?;
         Ok(restored)
     }
 }

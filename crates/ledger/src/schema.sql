@@ -28,7 +28,7 @@ CREATE TABLE jobs (
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
     reason       TEXT,               -- why it is held, while it is
-    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered, or a beacon drew that
+    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
@@ -58,21 +58,9 @@ CREATE TABLE audit_policies (
     by_search INTEGER NOT NULL,
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL,
-    asked_by  TEXT NOT NULL,         -- the owner who did; empty if ledgers were merged
-    root      TEXT,                  -- of the rows that were committed to, if a beacon decides: 64 hexadecimal digits
-    value     TEXT                   -- the beacon's
+    asked_by  TEXT NOT NULL          -- the owner who did; empty if ledgers were merged
 ) STRICT;
 CREATE INDEX audit_policies_by_job ON audit_policies (job);
-
--- What was committed to: the root of a job's rows, as they were then.
-CREATE TABLE commitments (
-    job          INTEGER NOT NULL REFERENCES jobs (id),
-    root         TEXT NOT NULL,      -- 64 hexadecimal digits
-    asked_by     TEXT NOT NULL,      -- the owner who did
-    committed_at INTEGER NOT NULL,
-    broken_at    INTEGER             -- since then the rows are others
-) STRICT;
-CREATE INDEX commitments_by_job ON commitments (job);
 
 -- How jobs were changed: for people, and nothing is decided by it.
 CREATE TABLE changes (
@@ -86,13 +74,6 @@ CREATE INDEX changes_by_job ON changes (job);
 
 -- What counted: program and machine, as a worker says (executor, provenance.rs). The tables below name it by its id.
 CREATE TABLE builds (
-    id   INTEGER PRIMARY KEY,
-    text TEXT NOT NULL UNIQUE
-) STRICT;
-
--- Who signed counts: key, ledger, job and purpose of what was signed (farm, statement.rs). The tables below name it by
--- its id. The ledger and the job are those of the farm that asked for the counts: ledgers can be merged.
-CREATE TABLE signers (
     id   INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
 ) STRICT;
@@ -115,19 +96,11 @@ CREATE TABLE ranges (
     accepted_at INTEGER NOT NULL,
     seal        INTEGER NOT NULL,    -- checksum over job to lease
     audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
-    signer      INTEGER,             -- see signers; NULL if nobody signed it
-    signatures  BLOB,                -- what was signed of it, see signatures.rs
+    task_counts BLOB,                -- what each task counts, if that is told: eight bytes each, the lowest first. The last
+                                     -- column, so that the others are read without it
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ranges_to_audit ON ranges (job, first) WHERE audit = 1;
-
--- What each task of accepted ranges counts, where that is told: as it was accepted together, see task_counts.rs.
-CREATE TABLE task_counts (
-    job    INTEGER NOT NULL REFERENCES jobs (id),
-    first  INTEGER NOT NULL,
-    counts BLOB NOT NULL,            -- from the task `first` on, eight bytes each, the lowest first
-    PRIMARY KEY (job, first)
-) STRICT;                            -- with row numbers: without, a page would hold only small pieces of a row
 
 -- Second counts of accepted ranges, by another party and another kernel, that agree.
 CREATE TABLE audits (
@@ -146,8 +119,6 @@ CREATE TABLE audits (
     busy_us    INTEGER NOT NULL,
     counted_at INTEGER NOT NULL,
     seal       INTEGER NOT NULL,
-    signer     INTEGER,
-    signatures BLOB,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 
@@ -168,10 +139,8 @@ CREATE TABLE disputes (
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL,       -- 0 open, 1 settled, 2 taken back: its maker is believed no
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no
                                      -- more, or no longer apart enough to confirm
-    signer   INTEGER,
-    signatures BLOB
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 
@@ -197,9 +166,3 @@ CREATE TABLE credentials (
     expires_at INTEGER,
     revoked_at INTEGER
 ) STRICT;
-
--- A checksum of each of the tables that decide something, see table_seals.rs. Rows of counts have theirs in `seal`.
-CREATE TABLE seals (
-    name TEXT PRIMARY KEY,           -- of the table
-    sum  INTEGER NOT NULL            -- of the hashes of its rows, modulo 2^64
-) STRICT, WITHOUT ROWID;

@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Beacon, Check, CountedRange, DisputeState, Distrusted, JobChange, JobId,
-    JobState, Maker, OpenDispute, Origin, Party, Plan, Range, Row, RowsRoot, Slice, TaskCounts,
-    TrustChange,
+    Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobChange, JobId, JobState,
+    Maker, OpenDispute, Origin, Party, Plan, Range, Row, Slice, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -49,36 +48,61 @@ impl SqlStore<'_> {
         statement.query_and_then(params, read)?.next().transpose()
     }
 
-    /// Adds a row to a table, with a time in the column `noted` and one column of its own.
+    /// Adds a row to a table, with a time in the column `noted` and columns of its own.
     pub(super) fn add(
         &self,
         table: &str,
         (noted, at_ms): (&str, i64),
         job: JobId,
         row: &Row,
-        own: Option<(&str, i64)>,
+        own: Vec<(&str, Box<dyn ToSql>)>,
     ) -> Result<(), LedgerFault> {
         self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.author.build])?;
-        if let Some(signatures) = &row.signatures {
-            let signer = signatures.signer.to_string();
-            self.change("INSERT OR IGNORE INTO signers (text) VALUES (?)", [signer])?;
-        }
         let mut names = format!("job, {STORED}, {noted}");
         let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
         all.extend(values(job, row));
         all.push(Box::new(at_ms));
-        if let Some((name, value)) = own {
+        for (name, value) in own {
             names = format!("{names}, {name}");
-            all.push(Box::new(value));
+            all.push(value);
         }
         let place = |name| match name {
             "build" => "(SELECT id FROM builds WHERE text = ?)",
-            "signer" => "(SELECT id FROM signers WHERE text = ?)",
             _ => "?",
         };
         let places = names.split(", ").map(place).collect::<Vec<_>>().join(", ");
         let query = format!("INSERT INTO {table} ({names}) VALUES ({places})");
         self.change(&query, rusqlite::params_from_iter(all))?;
+        Ok(())
+    }
+
+    /// Adds an accepted range, with the time at which it was accepted.
+    fn insert_at(
+        &self,
+        at_ms: i64,
+        job: JobId,
+        counted: &CountedRange,
+        task_counts: &TaskCounts,
+    ) -> Result<(), LedgerFault> {
+        let own: Vec<(_, Box<dyn ToSql>)> = vec![
+            ("audit", Box::new(check_number(counted.check))),
+            ("task_counts", Box::new(task_counts::bytes(task_counts))),
+        ];
+        self.add("ranges", ("accepted_at", at_ms), job, &counted.row, own)
+    }
+
+    /// Changes what is told of the tasks of an accepted range.
+    pub(super) fn set_task_counts(
+        &self,
+        job: JobId,
+        range: Range,
+        counts: &TaskCounts,
+    ) -> Result<(), LedgerFault> {
+        let (job, first, past) = key(job, range);
+        self.change(
+            "UPDATE ranges SET task_counts = ? WHERE job = ? AND first = ? AND past = ?",
+            (task_counts::bytes(counts), job, first, past),
+        )?;
         Ok(())
     }
 
@@ -124,6 +148,11 @@ impl SqlStore<'_> {
         self.change(&format!("DELETE FROM {table} WHERE job = ? AND first = ?"), key)?;
         Ok(())
     }
+}
+
+/// The column of a dispute that says where it stands.
+pub(super) fn own_state(state: DisputeState) -> Vec<(&'static str, Box<dyn ToSql>)> {
+    vec![("state", Box::new(state_number(state)))]
 }
 
 /// Job, first and past.
@@ -228,54 +257,16 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, salt, by_search, across, beacon } = policy;
+        let AuditPolicy { share_ppm, seed, salt, by_search, across } = policy;
         let salt = format!("{salt:032x}");
-        let (root, value) =
-            beacon.map(|beacon| (beacon.root.to_string(), beacon.value.to_string())).unzip();
         self.change(
             &format!(
                 "INSERT INTO audit_policies (job, {POLICY}, asked_at, asked_by) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             ),
-            (
-                signed(job.0),
-                share_ppm,
-                signed(seed),
-                by_search,
-                salt,
-                across.name(),
-                root,
-                value,
-                unix_ms(),
-                by,
-            ),
+            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms(), by),
         )?;
-        let is_told = beacon.is_some();
-        self.change("UPDATE jobs SET seed_told = ? WHERE id = ?", (is_told, signed(job.0)))?;
-        Ok(())
-    }
-
-    fn commit(&mut self, job: JobId, root: RowsRoot, by: &str) -> Result<(), LedgerFault> {
-        self.change(
-            "INSERT INTO commitments (job, root, asked_by, committed_at) VALUES (?, ?, ?, ?)",
-            (signed(job.0), root.to_string(), by, unix_ms()),
-        )?;
-        Ok(())
-    }
-
-    fn committed(&mut self, job: JobId) -> Result<Option<RowsRoot>, LedgerFault> {
-        self.first(
-            "SELECT root FROM commitments WHERE job = ? AND broken_at IS NULL ORDER BY rowid DESC LIMIT 1",
-            [signed(job.0)],
-            |columns| read_root(columns, 0),
-        )
-    }
-
-    fn break_commitment(&mut self, job: JobId) -> Result<(), LedgerFault> {
-        self.change(
-            "UPDATE commitments SET broken_at = ? WHERE job = ? AND broken_at IS NULL",
-            (unix_ms(), signed(job.0)),
-        )?;
+        self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
         Ok(())
     }
 
@@ -327,7 +318,6 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         let column = |name| match name {
             "build" => "(SELECT text FROM builds WHERE id = r.build)".to_owned(),
-            "signer" => "(SELECT text FROM signers WHERE id = r.signer)".to_owned(),
             name => format!("r.{name}"),
         };
         let columns: Vec<String> = STORED.split(", ").map(column).collect();
@@ -376,33 +366,34 @@ impl Store for SqlStore<'_> {
         Ok(count.expect("a count is one row"))
     }
 
-    fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), LedgerFault> {
-        let audit = ("audit", check_number(counted.check));
-        self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, Some(audit))
-    }
-
-    fn keep_task_counts(
+    fn insert(
         &mut self,
         job: JobId,
-        range: Range,
-        counts: &TaskCounts,
+        counted: &CountedRange,
+        task_counts: &TaskCounts,
     ) -> Result<(), LedgerFault> {
-        task_counts::keep(self.0, job, range, counts)
+        self.insert_at(unix_ms(), job, counted, task_counts)
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
-        task_counts::stored(self.0, job, range)
-    }
-
-    fn told_tasks(&mut self, job: JobId, range: Range) -> Result<u64, LedgerFault> {
-        task_counts::told(self.0, job, range)
+        let counts = self.first(
+            "SELECT task_counts FROM ranges WHERE job = ? AND first = ? AND past = ?",
+            key(job, range),
+            |columns| task_counts::read(columns, 0, job, range),
+        )?;
+        Ok(counts.unwrap_or_default())
     }
 
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
-        task_counts::forget(self.0, job, range)
+        self.set_task_counts(job, range, &TaskCounts::default())
     }
 
-    fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), LedgerFault> {
+    fn join_rows(
+        &mut self,
+        job: JobId,
+        joined: &CountedRange,
+        task_counts: &TaskCounts,
+    ) -> Result<(), LedgerFault> {
         let range = joined.row.range;
         let within = (signed(job.0), signed(range.start()), signed(range.end()));
         let latest = self.first(
@@ -411,8 +402,7 @@ impl Store for SqlStore<'_> {
             |columns| Ok(columns.get(0)?),
         )?;
         self.change("DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?", within)?;
-        let (audit, at_ms) = (check_number(joined.check), latest.expect("a maximum is one row"));
-        self.add("ranges", ("accepted_at", at_ms), job, &joined.row, Some(("audit", audit)))
+        self.insert_at(latest.expect("a maximum is one row"), job, joined, task_counts)
     }
 
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), LedgerFault> {
@@ -426,12 +416,11 @@ impl Store for SqlStore<'_> {
 
     fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
         self.retire_second(job, range, why)?;
-        task_counts::forget(self.0, job, range)?;
         self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
     }
 
     fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
-        self.add("audits", ("counted_at", unix_ms()), job, row, None)
+        self.add("audits", ("counted_at", unix_ms()), job, row, Vec::new())
     }
 
     fn retire_second(
@@ -476,8 +465,7 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_claim(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
-        let state = ("state", state_number(DisputeState::Open));
-        self.add("disputes", ("noted_at", unix_ms()), job, row, Some(state))
+        self.add("disputes", ("noted_at", unix_ms()), job, row, own_state(DisputeState::Open))
     }
 
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
@@ -540,10 +528,10 @@ pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, Led
 }
 
 /// The columns that [`read_policy`] wants to see.
-pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across, root, value";
+pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
 
 /// How many columns [`POLICY`] names: the first one after them has this number.
-pub(super) const POLICY_WIDTH: usize = 7;
+pub(super) const POLICY_WIDTH: usize = 5;
 
 /// A policy from the columns [`POLICY`].
 pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
@@ -554,27 +542,6 @@ pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, Le
     let name: String = columns.get(4)?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
     let across = Across::named(&name).ok_or_else(fault)?;
-    let beacon = match columns.get::<_, Option<String>>(6)? {
-        Some(value) => Some(read_beacon(read_root(columns, 5)?, &value)?),
-        None => None,
-    };
     let seed = unsigned(columns, 1)?;
-    let policy = AuditPolicy { share_ppm, seed, salt, by_search, across, beacon };
-    match policy.is_as_drawn() {
-        true => Ok(policy),
-        false => {
-            Err(LedgerFault::Content("an audit has a seed that its beacon does not give".into()))
-        }
-    }
-}
-
-fn read_beacon(root: RowsRoot, value: &str) -> Result<Beacon, LedgerFault> {
-    let fault = |_| LedgerFault::Content("an audit has an unreadable beacon".into());
-    Ok(Beacon { root, value: value.parse().map_err(fault)? })
-}
-
-/// The root of rows that a column has.
-pub(super) fn read_root(columns: &rusqlite::Row<'_>, at: usize) -> Result<RowsRoot, LedgerFault> {
-    let root: String = columns.get(at)?;
-    root.parse().map_err(|_| LedgerFault::Content(format!("{root:?} is no root of rows")))
+    Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
 }

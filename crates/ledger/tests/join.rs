@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use farm::{
     Author, Distrusted, EvidenceRecord, JobId, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Stretch, Tally,
+    LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
     TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
@@ -149,8 +149,6 @@ fn report(range: Range) -> Report {
         task_counts: TaskCounts::default(),
         kernel: KernelName::new("avx2").expect("there is such a kernel"),
         busy_us: 1,
-        signed: None,
-        stretches: Vec::new(),
     }
 }
 
@@ -223,12 +221,7 @@ fn a_row_that_was_taken_back_stays_so_where_a_copy_has_it_shorter_or_longer() {
     let author = author(LIAR);
     let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
     let accept = |report| LedgerCommand::Accept { report, author: author.clone(), audit: false };
-    let first = lie(range(0, 5));
-    let second = report(range(5, 10));
-    let both = first.tally.join(second.tally).expect("it is small");
-    let stretch =
-        Stretch { range: range(0, 10), count: both.count, digest: both.digest, signature: None };
-    let second = Report { stretches: vec![stretch], ..second };
+    let (first, second) = (lie(range(0, 5)), report(range(5, 10)));
     let short = [
         LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None },
         accept(first),

@@ -144,15 +144,6 @@ pub enum Failure {
         /// What is wrong with it.
         reason: String,
     },
-    /// The ledger of a coordinator is damaged.
-    #[error(
-        "the ledger of the coordinator at {url} is damaged, and its log says where; keep its latest sound copy, and see \
-         `queens scrub`"
-    )]
-    LedgerDamagedThere {
-        /// The address of the coordinator.
-        url: String,
-    },
     /// The file does not begin like a ledger.
     #[error(
         "{} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in it: restore \
@@ -390,9 +381,7 @@ impl Failure {
             | Failure::Impostor { .. } => 6,
             Failure::LedgerHeld { .. } | Failure::LedgerBusy { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,
-            Failure::LedgerCorrupt { .. }
-            | Failure::LedgerDamagedThere { .. }
-            | Failure::NoLedger { .. } => 9,
+            Failure::LedgerCorrupt { .. } | Failure::NoLedger { .. } => 9,
             Failure::LedgerOpen { .. }
             | Failure::LedgerWrite { .. }
             | Failure::LedgerGone { .. }

@@ -11,8 +11,6 @@ mod allowance;
 mod attackers;
 #[path = "cli/backups.rs"]
 mod backups;
-#[path = "cli/beacons.rs"]
-mod beacons;
 #[path = "cli/bundles.rs"]
 mod bundles;
 #[path = "cli/compare.rs"]
@@ -73,8 +71,6 @@ mod reproduce;
 mod secrets;
 #[path = "cli/shards.rs"]
 mod shards;
-#[path = "cli/signatures.rs"]
-mod signatures;
 #[path = "cli/stopping.rs"]
 mod stopping;
 #[path = "cli/terminals.rs"]

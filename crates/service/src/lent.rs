@@ -31,11 +31,6 @@ impl Lent {
         self.0.retain(|coming| coming.loan.lease != lease);
     }
 
-    /// Whether no tasks are to come.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The next tasks: as many as one message has, or the rest of a loan. `None` if no tasks are to come.
     pub(crate) fn next_block(&mut self) -> Option<TasksBlock> {
         let Coming { loan: Loan { lease, range, .. }, next, cut } = self.0.front_mut()?;

@@ -9,14 +9,11 @@
 
 mod departure;
 mod link;
-mod numbering;
 mod outage;
-mod pen;
 mod work;
 
 pub use departure::LeaveRules;
 pub use link::{GrpcConnector, Link, LinkEnd};
-pub use pen::Pen;
 pub use work::{Connect, Parts, WorkConfig, start_executor, work};
 
 /// The host's name, as far as it can be the name of a machine or a part of a worker's.

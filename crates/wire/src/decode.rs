@@ -2,11 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Beacon, Commitment, Digest, Fingerprint, Held, Hello,
-    Holding, JobId, JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanProof, LostWorkers,
-    Maker, Method, Origin, Pace, Party, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
-    Signature, Slice, Stretch, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict,
-    WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
+    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, LostWorkers, Maker, Method,
+    Origin, Pace, Party, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TaskCounts,
+    TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -25,15 +24,7 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
         Ok(match request.message.ok_or(WireError::Missing("message"))? {
             work_request::Message::Hello(hello) => WorkerMessage::Hello(hello.try_into()?),
             work_request::Message::Credit(credit) => WorkerMessage::Credit(credit.tasks),
-            work_request::Message::Report(mut report) => {
-                let signature = std::mem::take(&mut report.signature);
-                match fixed("signature", &signature)? {
-                    None => WorkerMessage::Report(report.try_into()?),
-                    Some(signature) => {
-                        WorkerMessage::SignedReport(report.try_into()?, Signature(signature))
-                    }
-                }
-            }
+            work_request::Message::Report(report) => WorkerMessage::Report(report.try_into()?),
             work_request::Message::Working(working) => {
                 WorkerMessage::Working(LeaseId(working.lease))
             }
@@ -50,10 +41,7 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(welcome) => {
-                let ledger = fixed("ledger", &welcome.ledger)?.map(LedgerId);
-                WorkerOrder::Welcome { ledger, without_tasks: welcome.without_tasks }
-            }
+            work_response::Message::Welcome(_) => WorkerOrder::Welcome,
             work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
@@ -104,8 +92,6 @@ impl TryFrom<v1::Hello> for Hello {
             memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-            key: fixed("key", &hello.key)?.map(PublicKey),
-            numbers_tasks: hello.numbers_tasks,
         })
     }
 }
@@ -162,21 +148,6 @@ impl TryFrom<v1::Report> for Report {
             task_counts: task_counts(&report.task_counts)?,
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
-            signed: None,
-            stretches: stretches(report.stretches)?,
-        })
-    }
-}
-
-impl TryFrom<v1::Stretch> for Stretch {
-    type Error = WireError;
-
-    fn try_from(stretch: v1::Stretch) -> Result<Self, WireError> {
-        Ok(Stretch {
-            range: range(stretch.range)?,
-            count: stretch.count,
-            digest: digest(&stretch.digest)?,
-            signature: fixed("signature", &stretch.signature)?.map(Signature),
         })
     }
 }
@@ -225,7 +196,7 @@ impl v1::AuditPolicy {
         let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
         let seed = id("seed", named.unwrap_or(seed))?;
         let share_ppm = share(share_ppm)?;
-        Ok(AuditPolicy { share_ppm, seed, salt, by_search, across, beacon: None })
+        Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
     }
 }
 
@@ -238,39 +209,17 @@ impl TryFrom<v1::Audit> for AuditView {
         let share_ppm = share(share_ppm)?;
         let commitment = <[u8; 32]>::try_from(&commitment[..]).map(Commitment);
         let commitment = commitment.map_err(|_| WireError::Missing("commitment"))?;
-        let policy = |v1::RevealedSeed { seed, salt, beacon }| {
+        let policy = |v1::RevealedSeed { seed, salt }| {
             let salt = <[u8; 16]>::try_from(&salt[..]).map_err(|_| WireError::Missing("salt"))?;
             let (seed, salt) = (id("seed", seed)?, u128::from_be_bytes(salt));
-            let beacon = beacon.map(Beacon::try_from).transpose()?;
-            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across, beacon })
+            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
         };
         let revealed = revealed.map(policy).transpose()?;
         if revealed.is_some_and(|policy| policy.commitment() != commitment) {
             return Err(WireError::out_of_bounds("revealed", "a seed of another commitment"));
         }
-        if revealed.is_some_and(|policy| !policy.is_as_drawn()) {
-            return Err(WireError::out_of_bounds(
-                "revealed",
-                "a seed that its beacon does not give",
-            ));
-        }
         Ok(AuditView { share_ppm, by_search, across, commitment, revealed })
     }
-}
-
-impl TryFrom<v1::Beacon> for Beacon {
-    type Error = WireError;
-
-    fn try_from(v1::Beacon { root, value }: v1::Beacon) -> Result<Self, WireError> {
-        Ok(Beacon {
-            root: rows_root(&root)?,
-            value: value.parse().map_err(|error| WireError::out_of_bounds("value", error))?,
-        })
-    }
-}
-
-fn rows_root(bytes: &[u8]) -> Result<RowsRoot, WireError> {
-    <[u8; 32]>::try_from(bytes).map(RowsRoot).map_err(|_| WireError::Missing("root"))
 }
 
 impl TryFrom<v1::Held> for Held {
@@ -442,7 +391,6 @@ impl TryFrom<v1::Job> for JobView {
             poisoned_first: job.poisoned_first,
             lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
-            committed: job.committed_root.as_deref().map(rows_root).transpose()?,
         })
     }
 }
@@ -469,25 +417,10 @@ fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
     bytes.map(Fingerprint).map_err(|_| WireError::Missing("fingerprint"))
 }
 
-/// Bytes of a fixed length, or none at all.
-fn fixed<const N: usize>(field: &'static str, bytes: &[u8]) -> Result<Option<[u8; N]>, WireError> {
-    match bytes {
-        [] => Ok(None),
-        _ => bytes.try_into().map(Some).map_err(|_| WireError::out_of_bounds(field, bytes.len())),
-    }
-}
-
 fn share(share_ppm: u32) -> Result<u32, WireError> {
     match share_ppm <= AuditPolicy::ALL {
         true => Ok(share_ppm),
         false => Err(WireError::out_of_bounds("share_ppm", share_ppm)),
-    }
-}
-
-fn stretches(stretches: Vec<v1::Stretch>) -> Result<Vec<Stretch>, WireError> {
-    match stretches.len() <= Stretch::MOST {
-        true => stretches.into_iter().map(TryInto::try_into).collect(),
-        false => Err(WireError::out_of_bounds("stretches", stretches.len())),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Beacon, Fingerprint, Held, JobState, JobView, LeaseId,
-    LedgerId, LostWorkers, Maker, Method, Plan, Problem, Range, Signature, Suspect, TasksBlock,
-    Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
+    LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 
 use crate::v1;
@@ -66,10 +66,6 @@ impl From<WorkerMessage> for v1::WorkRequest {
             WorkerMessage::Hello(hello) => Message::Hello(hello.into()),
             WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
             WorkerMessage::Report(report) => Message::Report(report.into()),
-            WorkerMessage::SignedReport(report, signature) => {
-                let signature = signature.0.to_vec();
-                Message::Report(v1::Report { signature, ..report.into() })
-            }
             WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
             WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
             WorkerMessage::Leaving => Message::Leaving(v1::Leaving {}),
@@ -92,8 +88,6 @@ impl From<farm::Hello> for v1::Hello {
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
             backend: hello.backend,
-            key: hello.key.map(|key| key.0.to_vec()).unwrap_or_default(),
-            numbers_tasks: hello.numbers_tasks,
         }
     }
 }
@@ -130,19 +124,6 @@ impl From<farm::Report> for v1::Report {
             kernel: report.kernel.to_string(),
             busy_us: report.busy_us,
             task_counts: report.task_counts.as_slice().to_vec(),
-            signature: Vec::new(),
-            stretches: report.stretches.into_iter().map(Into::into).collect(),
-        }
-    }
-}
-
-impl From<farm::Stretch> for v1::Stretch {
-    fn from(stretch: farm::Stretch) -> Self {
-        v1::Stretch {
-            range: Some(stretch.range.into()),
-            count: stretch.count,
-            digest: stretch.digest.0.to_le_bytes().to_vec(),
-            signature: stretch.signature.map(|Signature(bytes)| bytes.to_vec()).unwrap_or_default(),
         }
     }
 }
@@ -151,10 +132,7 @@ impl From<WorkerOrder> for v1::WorkResponse {
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome { ledger, without_tasks } => {
-                let ledger = ledger.map(|LedgerId(id)| id.to_vec()).unwrap_or_default();
-                Message::Welcome(v1::Welcome { ledger, without_tasks })
-            }
+            WorkerOrder::Welcome => Message::Welcome(v1::Welcome {}),
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
@@ -246,17 +224,10 @@ impl From<AuditView> for v1::Audit {
         let reveal = |policy: AuditPolicy| v1::RevealedSeed {
             seed: policy.seed,
             salt: policy.salt.to_be_bytes().to_vec(),
-            beacon: policy.beacon.map(Into::into),
         };
         let (commitment, revealed) = (commitment.0.to_vec(), revealed.map(reveal));
         let across = v1::Across::from(across).into();
         v1::Audit { share_ppm, by_search, commitment, revealed, across }
-    }
-}
-
-impl From<Beacon> for v1::Beacon {
-    fn from(Beacon { root, value }: Beacon) -> Self {
-        v1::Beacon { root: root.0.to_vec(), value: value.to_string() }
     }
 }
 
@@ -314,7 +285,6 @@ impl From<JobView> for v1::Job {
             key: job.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
             ended_at_ms: job.times.ended_at_ms,
-            committed_root: job.committed.map(|root| root.0.to_vec()),
         }
     }
 }

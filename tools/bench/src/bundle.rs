@@ -63,7 +63,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
     for name in ["bundle", "bundle.zst"] {
         let path = folder.path().join(name);
         let begun = Instant::now();
-        evidence::export::<io::Error>(&job, 0, &path, None, records)?;
+        evidence::export::<io::Error>(&job, 0, &path, records)?;
         let (written, peak) = (begun.elapsed().as_secs_f64(), own_peak_mib()?);
         let bytes = std::fs::metadata(&path)?.len();
         let begun = Instant::now();
@@ -98,7 +98,6 @@ fn job(plan: Plan, total: u128) -> RestoredJob {
         disputes: Vec::new(),
         audit: None,
         seed_told: false,
-        committed: None,
         audits_wanted: 0,
         audits_agreed: 0,
     }
@@ -130,6 +129,5 @@ fn row(at: u64, turn: u64) -> Row {
         },
         lease: LeaseId(at),
         busy_us: 1_000_000 + (scrambled(at) >> 44),
-        signatures: None,
     }
 }

@@ -44,9 +44,6 @@ pub(crate) struct ConnectionsArgs {
     /// Have the workers report every second, whatever the coordinator says
     #[arg(long)]
     unpaced: bool,
-    /// Have the workers number tasks themselves, as with `queens worker --number-tasks`
-    #[arg(long)]
-    number_tasks: bool,
     /// The folder of the temporary ledger, on the disk that is measured
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     folder: PathBuf,
@@ -66,8 +63,6 @@ pub(crate) struct CrowdArgs {
     seconds: u64,
     #[arg(long)]
     unpaced: bool,
-    #[arg(long)]
-    number_tasks: bool,
 }
 
 /// Measures once, and prints what was found.
@@ -142,8 +137,7 @@ impl Members {
         for (name, number) in numbers {
             command.args([name, &number.to_string()]);
         }
-        let flags = [("--unpaced", args.unpaced), ("--number-tasks", args.number_tasks)];
-        command.args(flags.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name));
+        command.args(args.unpaced.then_some("--unpaced"));
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -177,7 +171,7 @@ impl Drop for Members {
 pub(crate) async fn serve(args: CrowdArgs) -> Result<()> {
     let endpoint = Endpoint::join_file(args.join, Proofs::default());
     let task = Duration::from_millis(args.task_ms);
-    let habits = Habits { is_paced: !args.unpaced, number_tasks: args.number_tasks };
+    let habits = Habits { is_paced: !args.unpaced };
     let mut crowd = Crowd::connect(endpoint, args.workers, task, habits).await?;
     print("here")?;
     let begin = tokio::task::spawn_blocking(|| {

@@ -10,7 +10,6 @@ use farm::{
     WorkerOrder,
 };
 use service::Endpoint;
-use service::coordinator::Plans;
 use service::worker::{GrpcConnector, Link};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -28,8 +27,6 @@ const CREDIT: u64 = 4_096;
 pub(crate) struct Habits {
     /// Report as often as the coordinator says, instead of every second.
     pub(crate) is_paced: bool,
-    /// Number tasks, instead of having them sent.
-    pub(crate) number_tasks: bool,
 }
 
 /// Workers with their sessions.
@@ -46,15 +43,14 @@ impl Crowd {
         task: Duration,
         habits: Habits,
     ) -> Result<Crowd> {
-        let plans = habits.number_tasks.then(Arc::<Plans>::default);
         let (waits, doors) = (Arc::default(), Arc::new(Semaphore::new(AT_A_TIME)));
         let mut coming = JoinSet::new();
         for _ in 0..workers {
-            let (endpoint, doors, plans) = (endpoint.clone(), doors.clone(), plans.clone());
+            let (endpoint, doors) = (endpoint.clone(), doors.clone());
             coming.spawn(async move {
                 let _door = doors.acquire().await?;
                 let mut agent = Agent::new(config());
-                let mut connector = GrpcConnector { endpoint, pen: None, plans };
+                let mut connector = GrpcConnector { endpoint };
                 let link = begin(&mut connector, &mut agent).await?;
                 anyhow::Ok((agent, link))
             });
@@ -179,7 +175,7 @@ impl Worker {
                 self.todo.retain(|(loan, _)| loan.lease != lease);
             }
             WorkerOrder::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
-            WorkerOrder::Pace(_) | WorkerOrder::Welcome { .. } => {}
+            WorkerOrder::Pace(_) | WorkerOrder::Welcome => {}
         }
     }
 

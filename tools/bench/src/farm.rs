@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use farm::Problem;
-use service::worker::Pen;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
 use wire::v1;
@@ -41,9 +40,6 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row while somebody reads /metrics every second too, in turns with plain text
     #[arg(long)]
     metrics: bool,
-    /// Measure each row with workers that sign their results too, in turns with workers that do not
-    #[arg(long)]
-    signed: bool,
     /// Measure each row with every range counted twice too, in turns with once
     #[arg(long)]
     audited: bool,
@@ -63,7 +59,7 @@ pub(crate) struct FarmBenchArgs {
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let others = [Form::Tls, Form::Metrics, Form::Signed, Form::Audited]
+        let others = [Form::Tls, Form::Metrics, Form::Audited]
             .into_iter()
             .filter(|form| form.is_wanted(&args));
         let mut rows: Vec<(Form, Vec<Measured>)> =
@@ -102,8 +98,6 @@ enum Form {
     Tls,
     /// In plain text, while somebody reads /metrics every second.
     Metrics,
-    /// In plain text, with a signature on each result.
-    Signed,
     /// In plain text, with a second count of each range by another worker.
     Audited,
 }
@@ -114,7 +108,6 @@ impl Form {
             Form::Plain => "plain text",
             Form::Tls => "TLS",
             Form::Metrics => "/metrics",
-            Form::Signed => "signed",
             Form::Audited => "audited",
         }
     }
@@ -124,7 +117,6 @@ impl Form {
             Form::Plain => true,
             Form::Tls => args.tls,
             Form::Metrics => args.metrics,
-            Form::Signed => args.signed,
             Form::Audited => args.audited,
         }
     }
@@ -166,7 +158,6 @@ fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()
         "",
         match form {
             Form::Tls => "TLS/plain",
-            Form::Signed => "signed/not",
             Form::Audited => "audited/not",
             Form::Plain | Form::Metrics => "read/not",
         },
@@ -190,8 +181,7 @@ async fn measure(
     let mut workers: Vec<_> = (0..connections)
         .map(|_| {
             let endpoint = coordinator.endpoint.clone();
-            let pen = (form == Form::Signed).then(Pen::of_this_process);
-            tokio::spawn(idle(endpoint, pen, credit, args.tasks_per_result, booked.clone()))
+            tokio::spawn(idle(endpoint, credit, args.tasks_per_result, booked.clone()))
         })
         .collect();
 

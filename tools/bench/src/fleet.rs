@@ -53,7 +53,7 @@ impl Worker {
             }
         });
         let endpoint = coordinator.endpoint.clone();
-        let mut connector = GrpcConnector { endpoint, pen: None, plans: None };
+        let mut connector = GrpcConnector { endpoint };
         let (stop, stopping) = watch::channel(false);
         let running = tokio::spawn(async move {
             let rules = LeaveRules::default();

@@ -14,7 +14,7 @@ use tokio_stream::StreamExt;
 use anyhow::Result;
 use executor::BUILD;
 use service::Endpoint;
-use service::worker::{Connect, GrpcConnector, Link, LinkEnd, Pen};
+use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
 
 /// Acknowledged counts of all idle workers of a run.
 #[derive(Debug, Default)]
@@ -36,7 +36,6 @@ const PRETENDED_US: u64 = 100;
 /// Answers every `tasks_per_result` tasks with the count 0 until the session ends.
 pub(crate) async fn idle(
     endpoint: Endpoint,
-    pen: Option<Pen>,
     credit: u64,
     tasks_per_result: u64,
     booked: Arc<Booked>,
@@ -55,7 +54,7 @@ pub(crate) async fn idle(
         report_ms: 0,
         resend_ms: 3_600_000,
     });
-    let mut connector = GrpcConnector { endpoint, pen, plans: None };
+    let mut connector = GrpcConnector { endpoint };
     let mut link = begin(&mut connector, &mut agent).await?;
     booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();
@@ -93,7 +92,7 @@ pub(crate) async fn idle(
                 }
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) => {}
+            WorkerOrder::Welcome | WorkerOrder::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

@@ -9,11 +9,10 @@ use clap::Args;
 use executor::thread_memory;
 use farm::{
     Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, JobId, KernelName,
-    Known, LeaseId, LedgerCommand, LedgerId, Loan, LoanKey, LoanKind, LoanProof, Maker, Method,
-    Millis, Origin, Part, Plan, Problem, PublicKey, Range, Report, Signature, Signed, Signer,
-    Slice, Tally, TaskCounts, Verdict, WorkerMessage,
+    Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method, Millis,
+    Origin, Part, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
 };
-use ledger::{CheckedLedger, Ledger, Scrub, file_bytes};
+use ledger::{CheckedLedger, Ledger, file_bytes, scrub};
 
 use crate::print;
 
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
             took = begun.elapsed();
             Ok(())
         })?;
-        tell(&format!("{} reports, signed", args.ranges), args.ranges, &path, args.turns)?;
+        tell(&format!("{} reports", args.ranges), args.ranges, &path, args.turns)?;
         print(format_args!(
             "{REPORTS_WHILE_RUNNING} reports of each lease, of which {}% are to be counted twice: {:.0} a second, and a \
              row for {:.1} reports",
@@ -66,19 +65,7 @@ pub(crate) fn run(args: &LedgerBenchArgs) -> Result<()> {
             args.ranges as f64 / rows(&path)? as f64,
         ))?;
     }
-    let path = folder.path().join("commitment.db");
-    let mut took = Duration::ZERO;
-    write(&path, |ledger| {
-        write_leases(ledger, args.ranges)?;
-        let begun = Instant::now();
-        ledger.apply(&[LedgerCommand::Commit { job: JobId(1), by: "laboratory".into() }])?;
-        took = begun.elapsed();
-        Ok(())
-    })?;
-    print(format_args!(
-        "committed to {} ranges in {took:.2?}, as `queens commit` does",
-        args.ranges
-    ))
+    Ok(())
 }
 
 fn write(path: &Path, fill: impl FnOnce(&Ledger) -> Result<()>) -> Result<()> {
@@ -120,28 +107,10 @@ fn write_jobs(ledger: &Ledger, jobs: u64) -> Result<()> {
     Ok(())
 }
 
-/// Reports of each lease.
-const REPORTS: u64 = 10;
-
-/// One job, all of which is there, with several reports of each lease. It is done.
-fn write_leases(ledger: &Ledger, ranges: u64) -> Result<()> {
-    let plan = plan(26, ranges);
-    ledger.apply(&[create(1, plan, POLICY)])?;
-    let mut total = 0;
-    for first in (0..ranges).step_by(BATCH) {
-        let batch = first..ranges.min(first + BATCH as u64);
-        total += batch.clone().map(|at| u128::from(count_of(at))).sum::<u128>();
-        let reports: Vec<_> = batch.map(|at| accept(1, &plan, at, at / REPORTS)).collect();
-        ledger.apply(&reports)?;
-    }
-    ledger.apply(&[LedgerCommand::Finish { job: JobId(1), tasks: ranges, total }])?;
-    Ok(())
-}
-
 /// Reports of each lease while a job of weeks runs, as `farm::Pace` has it.
 const REPORTS_WHILE_RUNNING: u64 = 32;
 
-/// One job that runs: all workers report in turns, each the next part of its lease, signed.
+/// One job that runs: all workers report in turns, each the next part of its lease.
 fn write_running(ledger: &Ledger, reports: u64, policy: AuditPolicy) -> Result<()> {
     let plan = plan(26, reports.next_multiple_of(WORKERS * REPORTS_WHILE_RUNNING));
     ledger.apply(&[create(1, plan, policy)])?;
@@ -169,7 +138,7 @@ fn write_running(ledger: &Ledger, reports: u64, policy: AuditPolicy) -> Result<(
     Ok(())
 }
 
-/// What an agent that was lent a range says when it has counted a part of it, with signatures that nobody looks into.
+/// What an agent that was lent a range says when it has counted a part of it.
 fn reported(agent: &mut Agent, range: Range, counted: Report) -> Result<Report> {
     let Report { job, fingerprint, lease, proof, kernel, tally, busy_us, .. } = counted;
     let loan = Loan { lease, job, plan: plan(26, 0), fingerprint, range, proof, recount: None };
@@ -185,16 +154,12 @@ fn reported(agent: &mut Agent, range: Range, counted: Report) -> Result<Report> 
     });
     let report = report.context("it is due")?;
     agent.acked(&Ack::of(&report, Verdict::Accepted));
-    let (kind, signature) = (LoanKind::Count, Signature([7; 64]));
-    let signer = Signer { key: PublicKey([1; 32]), ledger: LedgerId([2; 16]), job, kind };
-    let mut stretches = report.stretches.clone();
-    stretches.iter_mut().for_each(|stretch| stretch.signature = Some(signature));
-    Ok(Report { signed: Some(Signed { signer, signature }), stretches, ..report })
+    Ok(report)
 }
 
 /// Accepted ranges of a ledger.
 fn rows(path: &Path) -> Result<u64> {
-    Ok(Scrub::open(path)?.all()?.ranges)
+    Ok(scrub(path)?.ranges)
 }
 
 fn plan(n: u32, tasks: u64) -> Plan {
@@ -216,14 +181,8 @@ const AGENT: AgentConfig = AgentConfig {
     resend_ms: 1_000,
 };
 
-const POLICY: AuditPolicy = AuditPolicy {
-    share_ppm: 1,
-    seed: 1,
-    salt: 1,
-    by_search: false,
-    across: Across::Machines,
-    beacon: None,
-};
+const POLICY: AuditPolicy =
+    AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across: Across::Machines };
 
 fn create(job: u64, plan: Plan, policy: AuditPolicy) -> LedgerCommand {
     let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, Some(policy));
@@ -251,21 +210,10 @@ fn accept(job: u64, plan: &Plan, first: u64, number: u64) -> LedgerCommand {
     let lease = LeaseId((1 << 40) + number);
     let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
     let kernel = KernelName::new("avx2").expect("there is such a kernel");
-    let (job, busy_us, signed) = (JobId(job), 1_000_000, None);
+    let (job, busy_us) = (JobId(job), 1_000_000);
     let task_counts = TaskCounts::default();
-    let report = Report {
-        job,
-        fingerprint,
-        lease,
-        proof,
-        range,
-        tally,
-        task_counts,
-        kernel,
-        busy_us,
-        signed,
-        stretches: Vec::new(),
-    };
+    let report =
+        Report { job, fingerprint, lease, proof, range, tally, task_counts, kernel, busy_us };
     LedgerCommand::Accept { report, author, audit: false }
 }
 
@@ -283,7 +231,7 @@ fn tell(what: &str, rows: u64, path: &Path, turns: u32) -> Result<()> {
         let restored = begun.elapsed() - opened;
         ledger.close()?;
         let begun = Instant::now();
-        let report = Scrub::open(path)?.all()?;
+        let report = scrub(path)?;
         anyhow::ensure!(report.damaged == 0, "{report:?}");
         let times = [opened, restored, begun.elapsed()];
         for (best, time) in best.iter_mut().zip(times) {

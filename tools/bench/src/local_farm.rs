@@ -71,7 +71,7 @@ impl LocalFarm {
         let booked = Arc::new(Booked::default());
         for _ in 0..workers {
             let endpoint = self.entrance.endpoint.clone();
-            self.others.spawn(idle(endpoint, None, credit, tasks_per_result, booked.clone()));
+            self.others.spawn(idle(endpoint, credit, tasks_per_result, booked.clone()));
         }
         booked
     }

@@ -254,7 +254,7 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         resend_ms: 30_000,
     };
     let endpoint = Endpoint::new(&args.coordinator, service::Proofs::default());
-    let mut connector = GrpcConnector { endpoint, pen: None, plans: None };
+    let mut connector = GrpcConnector { endpoint };
     let (_stop, stopping) = watch::channel(false);
     Ok(work(config, LeaveRules::default(), executor, parts, &mut connector, stopping).await?)
 }

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use board::{Cut, Method, Problem};
 use farm::{
-    Across, AuditPolicy, AuditView, Beacon, Held, JobState, LoanKind, LoanProof, LostWorkers,
-    Maker, Plan, Range, RowsRoot, Suspect,
+    Across, AuditPolicy, AuditView, Held, JobState, LoanKind, LoanProof, LostWorkers, Maker, Plan,
+    Range, Suspect,
 };
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -184,11 +184,7 @@ fn audit(source: &mut Source<'_>) -> Vec<u8> {
     let (share_ppm, by_search) = (source.below(9) as u32, source.one_in(2));
     let (seed, salt) = (source.number() >> 1, source.number().into());
     let across = *source.choose(&[Across::Machines, Across::Owners]);
-    let mut policy = AuditPolicy { share_ppm, seed, salt, by_search, across, beacon: None };
-    if source.one_in(2) {
-        let value = source.number().to_string().parse().expect("digits are visible");
-        policy = policy.drawn_by(Beacon { root: RowsRoot([source.byte(); 32]), value });
-    }
+    let policy = AuditPolicy { share_ppm, seed, salt, by_search, across };
     let state = *source.choose(&[JobState::Running, JobState::Done]);
     wire::v1::Audit::from(AuditView::of(policy, state)).encode_to_vec()
 }

@@ -51,8 +51,6 @@ pub const READERS: &[Reader] = &[
     reader!(WatchResponse),
     reader!(AuditRequest),
     reader!(AuditResponse),
-    reader!(CommitRequest),
-    reader!(CommitResponse),
     reader!(CancelRequest),
     reader!(CancelResponse),
     reader!(PauseRequest),

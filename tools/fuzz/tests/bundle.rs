@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 
 use evidence::{Sample, Seed, check, export};
 use farm::{
-    Author, JobId, KernelName, LeaseId, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker,
-    Method, Origin, Plan, Problem, Range, Report, Signer, SigningKey, Slice, Statement, Tally,
-    TaskCounts,
+    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
+    Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
@@ -32,10 +31,10 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();
         let with = |sum: Tally, (at, &count)| sum.with(fingerprint, at, count);
         let tally = (start..end).zip(&counts).try_fold(Tally::EMPTY, with);
-        let mut report = Report {
+        let report = Report {
             job: JOB,
             fingerprint,
-            lease: LeaseId(1),
+            lease: LeaseId(start),
             range: Range::new(start, end).expect("it has tasks"),
             proof: LoanProof {
                 range: Range::new(start, end).expect("it has tasks"),
@@ -46,12 +45,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             task_counts: TaskCounts::new(&counts),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
-            signed: None,
-            stretches: Vec::new(),
         };
-        let (key, ledger) = (SigningKey::from_seed(&[2; 32]), LedgerId([3; 16]));
-        let signer = Signer { key: key.public(), ledger, job: JOB, kind: LoanKind::Count };
-        report.signed = Some(Statement::of(&report, &signer, "m").sign(&key));
         let maker = Maker { owner: "o".into(), machine: "m".into() };
         let author = Author { maker, worker: "w".into(), build: "1.2.3".into() };
         write(LedgerCommand::Accept { report, author, audit: false });
@@ -60,9 +54,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     drop(ledger);
     let evidence = Evidence::open(&path).expect("it can be read");
     let write = |see: &mut dyn FnMut(_) -> _| evidence.in_bundle_order(JOB, see);
-    let key = SigningKey::from_seed(&[1; 32]);
     let job = &evidence.jobs()[0];
-    export::<LedgerFault>(job, 0, &bundle, Some(&key), write).expect("it can be exported");
+    export::<LedgerFault>(job, 0, &bundle, write).expect("it can be exported");
     fs::read(&bundle).expect("it can be read")
 });
 

@@ -5,10 +5,9 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Beacon, Digest, Found, IntervalSet, JobId, JobState, KernelName,
-    LeaseId, LedgerAnswer, LedgerCommand, LedgerId, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, PublicKey, Range, Removal, Report, Restored, RestoredJob, RowsRoot, RowsTree,
-    Signature, Signed, Signer, Slice, Stretch, Tally, TaskCounts, Withdrawn,
+    Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
+    LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range,
+    Removal, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -46,7 +45,6 @@ const ALL: AuditPolicy = AuditPolicy {
     salt: u128::MAX,
     by_search: false,
     across: Across::Machines,
-    beacon: None,
 };
 
 /// Lets new stores live through every history.
@@ -63,10 +61,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
-    a_stretch_is_one_row_with_one_signature(&mut new());
-    what_was_committed_to_stays_apart(&mut new());
-    whatever_replaces_a_row_breaks_a_commitment(&mut new());
-    who_contradicts_a_right_count_breaks_no_commitment(&mut new());
+    rows_are_joined_where_nothing_tells_them_apart(&mut new());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -234,7 +229,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     // Then only what the liar alone answers for is gone.
     let lost = |job, ranges: &[(u64, u64)], total, audits_wanted, audits_agreed| {
         let ranges = set(ranges);
-        Withdrawn { job, ranges, total, audits_wanted, audits_agreed, committed: None }
+        Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
     };
     let withdrawn = vec![lost(JOB, &[(10, 20)], 2, 1, 2), lost(OTHER, &[(0, 100)], 4, 0, 0)];
     assert_eq!(answers, [LedgerAnswer::Settled { withdrawn }]);
@@ -257,117 +252,42 @@ fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     found != LedgerAnswer::Compared(Found::Unaligned)
 }
 
-fn a_stretch_is_one_row_with_one_signature(store: &mut impl Subject) {
-    // Given: what a worker has counted of a lease, in two pieces, and a row between them.
-    write(store, &[job(JOB), accept(JOB, "a", 0, 10, 1), accept(JOB, "a", 10, 20, 2)]);
-    write(store, &[accept(JOB, "a", 30, 40, 4), accept(JOB, "b", 40, 50, 5)]);
-    assert!(tile(store, (10, 20)), "nobody has said that they are one");
-
-    // When a report closes the gap and says what all of it counts
-    let (count, parts) =
-        (1 + 2 + 3 + 4, [((0, 10), 1), ((10, 20), 2), ((20, 30), 3), ((30, 40), 4)]);
-    let tallies = parts.map(|((start, end), count)| tally(range(start, end), count));
-    let digest = tallies.map(|tally| tally.digest).into_iter().reduce(Digest::join);
-    let stretch = |count| Stretch {
-        range: range(0, 40),
-        count,
-        digest: digest.expect("four"),
-        signature: Some(Signature([77; 64])),
-    };
-    let report = |stretch| Report { stretches: vec![stretch], ..report(JOB, "avx2", (20, 30), 3) };
-    let close = |stretch| LedgerCommand::Accept {
-        report: report(stretch),
+fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
+    // Given: rows of ten tasks; one by another worker, one under another lease, one that is to be counted twice.
+    let leased = |lease, at, audit| LedgerCommand::Accept {
+        report: Report { lease: LeaseId(lease), ..report(JOB, "avx2", (at, at + 10), at) },
         author: author("a"),
-        audit: false,
+        audit,
     };
-    write(store, &[close(stretch(count))]);
+    write(store, &[job(JOB)]);
+    let odd = |at: &u64| at % 20 == 10;
+    // When they come in whatever order, as a worker's threads finish them
+    for at in (0..100).step_by(10).filter(odd).chain((0..100).step_by(10).filter(|at| !odd(at))) {
+        let row = match at {
+            30 => LedgerCommand::Accept {
+                report: Report { lease: LeaseId(1_001), ..report(JOB, "avx2", (30, 40), 30) },
+                author: author("b"),
+                audit: false,
+            },
+            60 => leased(1_002, at, false),
+            80 => leased(1_001, at, true),
+            _ => leased(1_001, at, false),
+        };
+        write(store, &[row]);
+    }
 
-    // Then it is one row. What others counted is what it was, and the job loses nothing.
-    assert!(tile(store, (0, 40)) && tile(store, (40, 50)));
-    for part in [(0, 10), (0, 20), (10, 40), (20, 30), (30, 40)] {
+    // Then neighbours alike are one row, and all others are what they were.
+    for whole in [(0, 30), (30, 40), (40, 60), (60, 70), (70, 80), (80, 90), (90, 100)] {
+        assert!(tile(store, whole), "{whole:?}");
+    }
+    for part in [(0, 10), (0, 20), (10, 30), (40, 50), (50, 60)] {
         assert!(!tile(store, part), "{part:?}");
     }
-    assert_eq!(restored(store, JOB).total, 15);
-}
-
-fn commit(store: &mut impl Subject, job: JobId) -> Result<RowsRoot, String> {
-    let command = LedgerCommand::Commit { job, by: "lab".into() };
-    match &store.apply(&[command])?[..] {
-        [LedgerAnswer::Committed { root }] => Ok(*root),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn what_was_committed_to_stays_apart(store: &mut impl Subject) {
-    write(store, &[job(JOB), accept(JOB, "a", 0, 50, 3)]);
-    commit(store, JOB).expect_err("it runs");
-    write(store, &[accept(JOB, "a", 50, 100, 4)]);
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
-    assert_eq!(restored(store, JOB).committed, None);
-
-    let root = commit(store, JOB).expect("it is done");
-
-    let mut tree = RowsTree::new(plan().fingerprint());
-    for (part, count) in [((0, 50), 3), ((50, 100), 4)] {
-        let part = range(part.0, part.1);
-        tree.add(part, tally(part, count).claim());
-    }
-    assert_eq!((root, restored(store, JOB).committed), (tree.root(), Some(root)));
-    // A draw, and second counts that agree, change nothing of it.
-    let value = "4f2c9a71".parse().expect("it is visible");
-    let policy = ALL.drawn_by(Beacon { root, value });
-    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() }]);
-    let drawn = restored(store, JOB);
-    assert_eq!((drawn.audit, drawn.seed_told, drawn.audits_wanted), (Some(policy), true, 2));
-    for (part, count) in [((0, 50), 3), ((50, 100), 4)] {
-        write(store, &[confirm(JOB, "b", "search", part, count)]);
-    }
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
-    assert_eq!(commit(store, JOB), Ok(root));
-}
-
-fn whatever_replaces_a_row_breaks_a_commitment(store: &mut impl Subject) {
-    // Given: a liar has counted a job alone, and the half of another one.
-    write(store, &[job(JOB), accept(JOB, "liar", 0, 50, 9), accept(JOB, "a", 50, 100, 4)]);
-    write(store, &done(OTHER, "liar"));
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 13 }]);
-    let before = commit(store, JOB).expect("it is done");
-    commit(store, OTHER).expect("it is done");
-
-    // When a recount contradicts it, nothing is broken yet.
-    write(store, &[dispute(JOB, "b", 0, 50, 3)]);
-    assert_eq!(restored(store, JOB).committed, Some(before));
-    commit(store, JOB).expect_err("it runs again");
-    let (report, author) = (report(JOB, "avx2", (0, 50), 3), author("c"));
-    let wrong = vec![maker("liar").party(Across::Machines)];
-    write(store, &[LedgerCommand::Settle { report, author, wrong }]);
-
-    // But once it is proven wrong, both are, and the right rows have another root.
-    let broken = [JOB, OTHER].map(|job| restored(store, job).committed);
-    assert_eq!(broken, [None, None]);
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
-    let after = commit(store, JOB).expect("it is done");
-    assert!(after != before && restored(store, JOB).committed == Some(after));
-}
-
-fn who_contradicts_a_right_count_breaks_no_commitment(store: &mut impl Subject) {
-    // Given a right count that was committed to, and that a liar contradicts who has counted nothing else
-    write(store, &done(JOB, "honest"));
-    let before = commit(store, JOB).expect("it is done");
-    write(store, &[dispute(JOB, "liar", 0, 100, 8)]);
-
-    // When a third count says what the first one said
-    let (report, author) = (report(JOB, "search", (0, 100), 7), author("third"));
-    let wrong = vec![maker("liar").party(Across::Machines)];
-    let answers = store.apply(&[LedgerCommand::Settle { report, author, wrong }]);
-
-    // Then the rows say what was committed to.
-    let answers = answers.expect("there is a dispute");
-    let [LedgerAnswer::Settled { withdrawn, .. }] = &answers[..] else { panic!("{answers:?}") };
-    let [Withdrawn { committed, .. }] = &withdrawn[..] else { panic!("{withdrawn:?}") };
-    assert_eq!((*committed, restored(store, JOB).committed), (Some(before), Some(before)));
-    write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 7 }]);
-    assert_eq!(commit(store, JOB), Ok(before));
+    let restored = restored(store, JOB);
+    assert_eq!((restored.total, restored.accepted), (450, set(&[(0, 100)])));
+    // The policy that holds may choose what they would become.
+    write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
+    assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
 
 fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {
@@ -444,23 +364,15 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
     Report {
         job,
         fingerprint: plan().fingerprint(),
-        lease: LeaseId(1),
+        // Each of its own, so that neighbours do not become one row.
+        lease: LeaseId(start),
         proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
         range,
         tally: tally(range, count),
         task_counts: TaskCounts::default(),
         kernel: kernel(name),
         busy_us: 1,
-        signed: Some(signed(job, count)),
-        stretches: Vec::new(),
     }
-}
-
-/// What a store takes for a signature.
-fn signed(job: JobId, count: u64) -> Signed {
-    let (key, ledger) = (PublicKey([1; 32]), LedgerId([2; 16]));
-    let signer = Signer { key, ledger, job, kind: LoanKind::Count };
-    Signed { signer, signature: Signature([count as u8; 64]) }
 }
 
 /// The first task counts everything.

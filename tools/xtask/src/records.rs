@@ -65,7 +65,7 @@ fn page() -> Result<String, String> {
     let rows = |rows: Vec<String>| rows.join("\n");
     let page = TEXT
         .replace("{counts}", &rows(counts.iter().map(|(count, _)| count.row()).collect()))
-        .replace("{roots}", &rows(counts.iter().map(|(count, path)| count.roots(path)).collect()))
+        .replace("{names}", &rows(counts.iter().map(|(count, path)| count.name(path)).collect()))
         .replace("{counted on}", &machines(counts.iter().flat_map(|(count, _)| &count.builds)))
         .replace("{plans}", &rows(plans.iter().map(Planned::row).collect()))
         .replace("{planned on}", &machines(plans.iter().map(|plan| &plan.build)));
@@ -85,7 +85,6 @@ struct Verified {
     thread_seconds_of_second_counts: f64,
     builds: Vec<String>,
     bundle: String,
-    merkle_root: String,
 }
 
 #[derive(Deserialize)]
@@ -119,10 +118,10 @@ impl Verified {
         )
     }
 
-    fn roots(&self, path: &Path) -> String {
+    fn name(&self, path: &Path) -> String {
         let name = path.strip_prefix("docs").unwrap_or(path).display();
-        let Verified { n, bundle, merkle_root, .. } = self;
-        format!("| {n} | [{name}]({name}) | `{bundle}` | `{merkle_root}` |")
+        let Verified { n, bundle, .. } = self;
+        format!("| {n} | [{name}]({name}) | `{bundle}` |")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{KernelName, Loan, Range, Stretch, Tally, TaskCounts};
+use crate::{KernelName, Loan, Range, Tally, TaskCounts};
 
 /// A piece of a loan that a thread has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,16 +78,5 @@ impl Part {
             busy_us: self.busy_us.saturating_add(next.busy_us),
             loan: self.loan,
         })
-    }
-
-    /// What it counts, as a stretch that nobody has signed yet.
-    pub(super) fn as_stretch(&self) -> Stretch {
-        let Tally { count, digest, .. } = self.tally;
-        Stretch { range: self.range, count, digest, signature: None }
-    }
-
-    /// The same without what each task counts.
-    pub(super) fn untold(&self) -> Part {
-        Part { task_counts: TaskCounts::default(), ..self.clone() }
     }
 }

@@ -4,7 +4,7 @@ use super::{Farm, Pending};
 use crate::audit::Audits;
 use crate::{
     AuditPolicy, Author, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
-    RowsRoot, SessionId, Unaudited, Verdict,
+    SessionId, Unaudited, Verdict,
 };
 
 impl Farm {
@@ -16,21 +16,15 @@ impl Farm {
         id: JobId,
         mut policy: AuditPolicy,
     ) {
-        let may_change = self.settling > 0;
         let refusal = match self.jobs.get_mut(&id) {
             None => Some(Refusal::NoSuchJob(id)),
-            // The end of a dispute may break the commitment before the ledger is asked for the draw.
-            Some(_) if policy.beacon.is_some() && may_change => Some(Refusal::Unsettled(id)),
             Some(job) if job.state == JobState::Cancelled => {
                 Some(Refusal::Over(id, JobState::Cancelled))
-            }
-            Some(job) if policy.beacon.is_some_and(|beacon| job.committed != Some(beacon.root)) => {
-                Some(Refusal::NotCommitted(id))
             }
             Some(job) => {
                 // What was promised of strangers is not taken back.
                 policy.across = policy.across.max(job.across());
-                (job.policy, job.seed_told) = (Some(policy), policy.beacon.is_some());
+                (job.policy, job.seed_told) = (Some(policy), false);
                 job.audits.asked += 1;
                 None
             }
@@ -57,29 +51,6 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer: Ok(id) });
         self.find_audits(id);
         self.finish_if_covered(id);
-    }
-
-    /// The rows are committed to as they are once the ledger has done what was asked for before.
-    pub(super) fn commit_asked(&mut self, request: RequestId, by: String, id: JobId) {
-        let refusal = match self.jobs.get(&id) {
-            None => Some(Refusal::NoSuchJob(id)),
-            Some(job) if job.state != JobState::Done => Some(Refusal::NotDone(id, job.state)),
-            Some(_) if self.is_unsettled(id) => Some(Refusal::Unsettled(id)),
-            Some(_) => None,
-        };
-        match refusal {
-            Some(refusal) => self.effects.push(Effect::Reply { request, answer: Err(refusal) }),
-            None => {
-                let command = LedgerCommand::Commit { job: id, by };
-                self.command(command, Pending::Commit { request, job: id });
-            }
-        }
-    }
-
-    pub(super) fn committed(&mut self, request: RequestId, id: JobId, root: RowsRoot) {
-        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
-        job.committed = Some(root);
-        self.effects.push(Effect::Reply { request, answer: Ok(id) });
     }
 
     /// A job that was done, or is held, is no longer: its total waits for something.

@@ -131,7 +131,6 @@ enum Pending {
     Hold { job: JobId, reason: String },
     Priority { request: RequestId, job: JobId },
     Audit { request: RequestId, job: JobId },
-    Commit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
     Doubt { session: SessionId, report: Report },
@@ -183,7 +182,6 @@ impl Farm {
             Event::AuditAsked { request, by, job, policy } => {
                 self.audit_asked(request, by, job, policy);
             }
-            Event::CommitAsked { request, by, job } => self.commit_asked(request, by, job),
             Event::Cancelled { request, by, job } => {
                 self.change(request, by, job, JobState::Cancelled);
             }
@@ -300,7 +298,6 @@ impl Farm {
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
-            committed: job.committed,
             held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
@@ -378,9 +375,6 @@ impl Farm {
             }
             (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted, agreed }) => {
                 self.audit_noted(request, job, (wanted, agreed));
-            }
-            (Some(Pending::Commit { request, job }), Answer::Committed { root }) => {
-                self.committed(request, job, root);
             }
             (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
                 self.audits_found(job, rows);

@@ -69,7 +69,6 @@ impl Pending {
             | Pending::Hold { job, .. }
             | Pending::Priority { job, .. }
             | Pending::Audit { job, .. }
-            | Pending::Commit { job, .. }
             | Pending::FindAudits { job }
             | Pending::Remove { job, .. } => *job == id,
             Pending::Range { report, .. }

@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::lost::Lost;
 use crate::{
     AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Origin, Pace, Plan, Range, RowsRoot, Slice, Spent, Stats, Vote,
+    Millis, Origin, Pace, Plan, Range, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,8 +81,6 @@ pub struct RestoredJob {
     pub audit: Option<AuditPolicy>,
     /// Everybody may know its seed: the job was over since the audit was ordered.
     pub seed_told: bool,
-    /// The root of its rows, if it was committed to and they are as they were then.
-    pub committed: Option<RowsRoot>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which the second count agreed.
@@ -171,7 +169,6 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.costs = Costs::new(restored.spent);
     job.state = restored.state;
     (job.policy, job.seed_told) = (restored.audit, restored.seed_told);
-    job.committed = restored.committed;
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;
     for RestoredDispute { range, votes, kernel } in restored.disputes {

@@ -53,16 +53,11 @@ impl Farm {
             report.task_counts = TaskCounts::default();
         }
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
-        let lent = report.proof.range;
-        let mut stretches = report.stretches.iter().map(|stretch| stretch.range);
-        let is_lent = stretches.all(|stretch| {
-            lent.intersect(stretch) == Some(stretch) && stretch.intersect(range) == Some(range)
-        });
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.tally.count)
             && tasks.iter().all(|&count| job.known.allows(one, count));
-        let is_right = is_whole && is_lent && is_possible && report.tally.is_sound();
+        let is_right = is_whole && is_possible && report.tally.is_sound();
         if !job.holds(range) || !is_right {
             return self.ack(session, &report, Verdict::Invalid);
         }

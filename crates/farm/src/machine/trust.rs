@@ -45,8 +45,7 @@ impl Farm {
 
     /// Rows of a party that is believed no more are no longer there.
     fn withdraw(&mut self, withdrawn: &Withdrawn) {
-        let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed, committed } =
-            withdrawn;
+        let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
         let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
         job.unclaim(ranges);
         job.tasks_done -= ranges.len();
@@ -57,7 +56,6 @@ impl Farm {
         leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
         job.audits.forget(*audits_wanted);
         job.audits_agreed = *audits_agreed;
-        job.committed = *committed;
         for lease in leases {
             self.revoke(lease);
         }

@@ -8,8 +8,8 @@ use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
 };
 use crate::{
-    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range,
-    RowsRoot, Slice, TaskCounts,
+    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
+    TaskCounts,
 };
 
 /// Keeps everything in memory, and knows no times. A count without a file uses it, as tests and simulations do.
@@ -34,12 +34,10 @@ pub struct MemoryJob {
     pub changes: Vec<(JobChange, String)>,
     /// Its accepted ranges, by their first ordinal.
     pub rows: BTreeMap<u64, CountedRange>,
-    /// What each task of accepted ranges counts, by the first ordinal of what was accepted together.
+    /// What each task of accepted ranges counts, if that is told, by their first ordinal.
     pub task_counts: BTreeMap<u64, TaskCounts>,
     /// Second counts of accepted ranges, by their first ordinal.
     pub seconds: BTreeMap<u64, Row>,
-    /// What was committed to, the newest last, and whether that still holds.
-    pub commitments: Vec<(RowsRoot, bool)>,
     /// Counts that are not in the total, the oldest first.
     pub evidence: Vec<(Row, DisputeState)>,
 }
@@ -51,18 +49,11 @@ impl MemoryStore {
 }
 
 impl MemoryJob {
-    /// What each task of an accepted range counts, if all of them are told.
-    #[must_use]
-    pub fn task_counts_of(&self, range: Range) -> TaskCounts {
-        let parts = self.task_counts.range(range.start()..range.end());
-        TaskCounts::of_parts(range, parts.map(|(&first, counts)| (first, counts.as_slice())))
-    }
-
     /// Removes the first row with all that is known of its range. Returns whether there was one.
     fn remove_first_row(&mut self) -> bool {
-        let Some((start, counted)) = self.rows.pop_first() else { return false };
+        let Some((start, _)) = self.rows.pop_first() else { return false };
         self.seconds.remove(&start);
-        self.task_counts.retain(|&first, _| first >= counted.row.range.end());
+        self.task_counts.remove(&start);
         true
     }
 
@@ -120,7 +111,6 @@ impl Store for MemoryStore {
             rows: BTreeMap::new(),
             task_counts: BTreeMap::new(),
             seconds: BTreeMap::new(),
-            commitments: Vec::new(),
             evidence: Vec::new(),
         };
         let earlier = self.jobs.insert(id, job);
@@ -159,7 +149,6 @@ impl Store for MemoryStore {
             let is_one = remove_first(&mut job.evidence)
                 || job.remove_first_row()
                 || remove_first(&mut job.policies)
-                || remove_first(&mut job.commitments)
                 || remove_first(&mut job.changes);
             if !is_one {
                 self.jobs.remove(&id);
@@ -184,22 +173,7 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         job.policies.push(policy);
-        job.job.seed_told = policy.beacon.is_some();
-        Ok(())
-    }
-
-    fn commit(&mut self, job: JobId, root: RowsRoot, _: &str) -> Result<(), Contradiction> {
-        self.get(job)?.commitments.push((root, true));
-        Ok(())
-    }
-
-    fn committed(&mut self, job: JobId) -> Result<Option<RowsRoot>, Contradiction> {
-        let last = self.get(job)?.commitments.last();
-        Ok(last.filter(|(_, holds)| *holds).map(|&(root, _)| root))
-    }
-
-    fn break_commitment(&mut self, job: JobId) -> Result<(), Contradiction> {
-        self.get(job)?.commitments.iter_mut().for_each(|(_, holds)| *holds = false);
+        job.job.seed_told = false;
         Ok(())
     }
 
@@ -257,26 +231,31 @@ impl Store for MemoryStore {
         Ok(self.get(job)?.rows.values().filter(|counted| counted.check == check).count() as u64)
     }
 
-    fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), Contradiction> {
-        self.get(job)?.rows.insert(counted.row.range.start(), counted.clone());
-        Ok(())
-    }
-
-    fn keep_task_counts(
+    fn insert(
         &mut self,
         job: JobId,
-        range: Range,
-        counts: &TaskCounts,
+        counted: &CountedRange,
+        task_counts: &TaskCounts,
     ) -> Result<(), Contradiction> {
-        self.get(job)?.task_counts.insert(range.start(), counts.clone());
+        let (job, start) = (self.get(job)?, counted.row.range.start());
+        job.rows.insert(start, counted.clone());
+        if !task_counts.are_untold() {
+            job.task_counts.insert(start, task_counts.clone());
+        }
         Ok(())
     }
 
-    fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Contradiction> {
-        let (range, rows) = (joined.row.range, &mut self.get(job)?.rows);
-        rows.retain(|start, _| !(range.start()..range.end()).contains(start));
-        rows.insert(range.start(), joined.clone());
-        Ok(())
+    fn join_rows(
+        &mut self,
+        id: JobId,
+        joined: &CountedRange,
+        task_counts: &TaskCounts,
+    ) -> Result<(), Contradiction> {
+        let (range, job) = (joined.row.range, self.get(id)?);
+        let is_left = |start: &u64| !(range.start()..range.end()).contains(start);
+        job.rows.retain(|start, _| is_left(start));
+        job.task_counts.retain(|start, _| is_left(start));
+        self.insert(id, joined, task_counts)
     }
 
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Contradiction> {
@@ -294,17 +273,11 @@ impl Store for MemoryStore {
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Contradiction> {
-        Ok(self.get(job)?.task_counts_of(range))
-    }
-
-    fn told_tasks(&mut self, job: JobId, range: Range) -> Result<u64, Contradiction> {
-        let parts = self.get(job)?.task_counts.range(range.start()..range.end());
-        Ok(parts.map(|(_, counts)| counts.as_slice().len() as u64).sum())
+        Ok(self.get(job)?.task_counts.get(&range.start()).cloned().unwrap_or_default())
     }
 
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
-        let is_in = |start: &u64| (range.start()..range.end()).contains(start);
-        self.get(job)?.task_counts.retain(|start, _| !is_in(start));
+        self.get(job)?.task_counts.remove(&range.start());
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //!        ◄──LedgerAnswer───
 //! ```
 //!
-//! - An accepted range overlaps no other one. What its worker has counted beside it becomes one row with it.
+//! - An accepted range overlaps no other one. What its worker has counted beside it of one lease becomes one row with it.
 //! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.
@@ -14,12 +14,9 @@
 //! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
 //! - A job ends only if its rows themselves say so.
 //! - A job that proved somebody wrong is not removed.
-//! - Only a job that is done is committed to. Its rows stay apart, and whatever takes one away, or says otherwise,
-//!   breaks the commitment.
 //!
 //! The functions are pure but for the store that they are handed: no clock and no randomness.
 
-mod commit;
 mod join;
 mod memory;
 mod removal;
@@ -73,9 +70,6 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
         }
-        LedgerCommand::Commit { job, by } => {
-            return Ok(LedgerAnswer::Committed { root: commit::commit(store, *job, by)? });
-        }
         LedgerCommand::Doubt { job, range } => {
             doubt(store, *job, *range)?;
             return audit_noted(store, *job);
@@ -100,7 +94,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             accept(store, report.job, &counted, &report.task_counts)?;
             // A row that waits for a second count stays apart.
             if !audit {
-                join::join_stretches(store, report)?;
+                join::join_neighbours(store, report.job, report.range)?;
             }
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
@@ -141,11 +135,7 @@ pub fn accept<S: Store>(
     if last.is_some_and(|last| last.end() > range.start()) {
         return Err(Contradiction::AcceptedTwice(job, range).into());
     }
-    store.insert(job, counted)?;
-    match task_counts.are_untold() {
-        true => Ok(()),
-        false => store.keep_task_counts(job, range, task_counts),
-    }
+    store.insert(job, counted, task_counts)
 }
 
 fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {

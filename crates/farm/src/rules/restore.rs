@@ -86,7 +86,6 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         spent,
         disputes,
         audit: store.policy(id)?,
-        committed: store.committed(id)?,
         seed_told,
         audits_wanted,
         audits_agreed,

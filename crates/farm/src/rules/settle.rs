@@ -12,7 +12,6 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::commit::{retire, retire_replaced};
 use super::{Select, Store, accept, across, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
@@ -77,7 +76,9 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     let (distrusted, across) = (store.distrusted()?, across(store, job)?);
     let claims = dispute.claims.iter().chain(&rows);
     let second = second_vote(&right, claims, &distrusted, across).cloned();
-    retire_replaced(store, job, &rows, &right)?;
+    for row in &rows {
+        store.retire(job, row.range, DisputeState::Settled)?;
+    }
     store.close_dispute(job, range)?;
     let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
     accept(store, job, &CountedRange { row: right, check }, &report.task_counts)?;
@@ -177,7 +178,7 @@ fn withdraw<S: Store>(
     for (&range, &(fate, count)) in fates {
         match fate {
             Fate::TakenBack => {
-                retire(store, job, range, DisputeState::TakenBack)?;
+                store.retire(job, range, DisputeState::TakenBack)?;
                 ranges.insert(range);
                 total += u128::from(count);
             }
@@ -189,6 +190,6 @@ fn withdraw<S: Store>(
     if !ranges.is_empty() || audits_wanted > 0 {
         reopen(store, job)?;
     }
-    let (audits_agreed, committed) = (store.count(job, Check::Agreed)?, store.committed(job)?);
-    Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed, committed })
+    let audits_agreed = store.count(job, Check::Agreed)?;
+    Ok(Withdrawn { job, ranges, total, audits_wanted, audits_agreed })
 }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range,
-    RowsRoot, Slice, TaskCounts,
+    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
+    TaskCounts,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -49,14 +49,8 @@ pub trait Store {
     /// Removes evidence of a job, rows with their second counts, and policies, at most so many together, and once none are left,
     /// the job itself. Returns whether all of it is gone. What is left hangs together each time.
     fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
-    /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet, unless a beacon drew it.
+    /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
-    /// Notes that an owner has committed to the rows of a job.
-    fn commit(&mut self, job: JobId, root: RowsRoot, by: &str) -> Result<(), Self::Fault>;
-    /// What was last committed to of a job, unless that was broken.
-    fn committed(&mut self, job: JobId) -> Result<Option<RowsRoot>, Self::Fault>;
-    /// Notes that the rows of a job are no more those that were committed to, if they were.
-    fn break_commitment(&mut self, job: JobId) -> Result<(), Self::Fault>;
     /// The newest policy of a job.
     fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Self::Fault>;
 
@@ -79,23 +73,24 @@ pub trait Store {
     fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, Self::Fault>;
     /// How many accepted ranges have this check.
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
-    /// Adds an accepted range.
-    fn insert(&mut self, job: JobId, counted: &CountedRange) -> Result<(), Self::Fault>;
-    /// Keeps what each task of an accepted range counts.
-    fn keep_task_counts(
+    /// Adds an accepted range, with what each of its tasks counts if that is told.
+    fn insert(
         &mut self,
         job: JobId,
-        range: Range,
-        counts: &TaskCounts,
+        counted: &CountedRange,
+        task_counts: &TaskCounts,
     ) -> Result<(), Self::Fault>;
-    /// What each task of an accepted range counts, if all of them are told.
+    /// What each task of an accepted range counts, if that is told; nothing of what is no row.
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Self::Fault>;
-    /// Of how many tasks of an accepted range it is told what they count.
-    fn told_tasks(&mut self, job: JobId, range: Range) -> Result<u64, Self::Fault>;
     /// Forgets what each task of an accepted range counts.
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
     /// Replaces the accepted ranges within a range, which nobody has counted twice, by one.
-    fn join_rows(&mut self, job: JobId, joined: &CountedRange) -> Result<(), Self::Fault>;
+    fn join_rows(
+        &mut self,
+        job: JobId,
+        joined: &CountedRange,
+        task_counts: &TaskCounts,
+    ) -> Result<(), Self::Fault>;
     /// Changes the check of an accepted range.
     fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Self::Fault>;
     /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.

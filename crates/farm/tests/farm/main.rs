@@ -4,7 +4,6 @@
 
 mod agent;
 mod audits;
-mod beacons;
 mod clients;
 mod disputes;
 mod ends;

@@ -36,7 +36,6 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     salt: 2,
     by_search: false,
     across: Across::Machines,
-    beacon: None,
 };
 
 /// The owner of all workers that join without another one.
@@ -220,8 +219,6 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         memory_kills: 0,
         credit,
         holding: Vec::new(),
-        key: None,
-        numbers_tasks: false,
     }
 }
 
@@ -290,8 +287,6 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         task_counts: TaskCounts::default(),
         kernel: kernel("portable"),
         busy_us: 1_000 * range.len(),
-        signed: None,
-        stretches: Vec::new(),
     }
 }
 

@@ -1,8 +1,6 @@
 //! What becomes of a report.
 
-use farm::{
-    Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Stretch, Tally, Verdict,
-};
+use farm::{Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
 
 use crate::stage::{Stage, asked_again, plan, range, report, tally};
 
@@ -164,31 +162,4 @@ fn a_total_may_pass_64_bits() {
     }
 
     assert_eq!(stage.state(job), (JobState::Done, 3 * u128::from(u64::MAX)));
-}
-
-#[test]
-fn a_stretch_beyond_what_was_lent_or_beside_its_report_is_refused_with_it() {
-    let mut stage = Stage::new();
-    let job = stage.submit(10, 0);
-    let worker = stage.join("w1", 4);
-    let loan = stage.last_loan(worker);
-    let (start, end) = (loan.range.start(), loan.range.end());
-    let lent = Report {
-        lease: loan.lease,
-        proof: loan.proof,
-        ..report(job, plan(10), range(start + 1, end - 1))
-    };
-    let stretch = |start, end| {
-        let Tally { count, digest, .. } = lent.tally;
-        Stretch { range: range(start, end), count, digest, signature: None }
-    };
-    let whole = stretch(start, end);
-    let beyond = [stretch(start, end + 1), stretch(start, u64::MAX)];
-    let beside = [stretch(start, start + 1), stretch(start + 2, end), stretch(end - 1, end)];
-    for wrong in beyond.into_iter().chain(beside) {
-        let report = Report { stretches: vec![whole, wrong], ..lent.clone() };
-        assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Invalid), "{wrong:?}");
-    }
-    let report = Report { stretches: vec![whole], ..lent.clone() };
-    assert_eq!(stage.report_as_is(worker, report), Some(Verdict::Accepted));
 }

@@ -3,22 +3,14 @@
 mod agents;
 mod rows;
 mod sets;
-mod stretches;
 mod total;
 
 use std::collections::BTreeSet;
 
-use farm::{
-    Fingerprint, JobId, LedgerId, LoanKind, Method, Plan, Problem, PublicKey, Range, Signer, Tally,
-};
+use farm::{Fingerprint, Method, Plan, Problem, Range, Tally};
 
 fn ordinals(range: Range) -> std::ops::Range<u64> {
     range.start()..range.end()
-}
-/// Who signs all rows.
-fn signer() -> Signer {
-    let (key, ledger) = (PublicKey([1; 32]), LedgerId([2; 16]));
-    Signer { key, ledger, job: JobId(1), kind: LoanKind::Count }
 }
 
 /// `[0, tasks)`, cut there.

@@ -50,8 +50,6 @@ proptest! {
             memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
-            key: None,
-            numbers_tasks: false,
         };
         act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
         let mut reports: Vec<Range> =
@@ -70,8 +68,6 @@ proptest! {
                 task_counts: TaskCounts::default(),
                 kernel: KernelName::default(),
                 busy_us: 1_000,
-                signed: None,
-                stretches: Vec::new(),
             };
             let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);

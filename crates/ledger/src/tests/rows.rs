@@ -292,7 +292,7 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
 }
 
 #[test]
-fn a_row_of_which_some_tell_what_each_task_counts_does_not_tell_it() {
+fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_counts_or_none() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("ledger.db");
     let ledger = open(&path).expect("it opens");
@@ -300,34 +300,27 @@ fn a_row_of_which_some_tell_what_each_task_counts_does_not_tell_it() {
     let (origin, slice) = (Origin { owner: OWNER.into(), key: None }, Slice::ALL);
     let job = LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
     let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
-    let accept = |at, told: &[u64], stretches| {
+    let accept = |at, told: &[u64]| {
         let author = Author { maker: maker("a"), worker: "a".into(), build: "1".into() };
         let (fingerprint, tally, task_counts) =
             (plan.fingerprint(), one(at), TaskCounts::new(told));
         let report = report(interval(at, at + 1), 5);
-        let report = Report { fingerprint, tally, task_counts, stretches, ..report };
+        let report = Report { fingerprint, tally, task_counts, lease: LeaseId(1), ..report };
         LedgerCommand::Accept { report, author, audit: false }
     };
-    let stretch = |start: u64, end: u64| {
-        let parts = (start..end).map(one);
-        let sum = parts.reduce(|sum, part| sum.join(part).expect("it is small")).expect("some");
-        let (range, signature) = (interval(start, end), Some(Signature([9; 64])));
-        vec![Stretch { range, count: sum.count, digest: sum.digest, signature }]
-    };
-    let all = [accept(0, &[5], vec![]), accept(1, &[5], stretch(0, 2))];
-    let some = [accept(6, &[5], vec![]), accept(7, &[], stretch(6, 8))];
+    let told = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
+    let some = [accept(6, &[5]), accept(7, &[]), accept(8, &[])];
     ledger.apply(&[job]).expect("it is written");
-    ledger.apply(&all).expect("it is written");
+    ledger.apply(&told).expect("it is written");
     ledger.apply(&some).expect("it is written");
 
     let mut rows = Vec::new();
     ledger.for_each_row(JOB, |row| rows.push(row)).expect("they can be read");
-    assert_eq!(
-        rows.iter().map(|row| row.range).collect::<Vec<_>>(),
-        [interval(0, 2), interval(6, 8)]
-    );
-    let told = rows.iter().map(|row| ledger.task_counts(JOB, &plan, row).expect("they add up"));
-    assert_eq!(told.collect::<Vec<_>>(), [TaskCounts::new(&[5, 5]), TaskCounts::default()]);
-    let report = crate::Scrub::open(&path).and_then(crate::Scrub::all).expect("it can be read");
-    assert_eq!(report.damages, Vec::<String>::new());
+    let ranges: Vec<_> = rows.iter().map(|row| row.range).collect();
+    assert_eq!(ranges, [interval(0, 4), interval(6, 7), interval(7, 9)]);
+    let mut store = SqlStore(&ledger.db);
+    let told = ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
+    let told: Vec<_> = told.map(|told| told.as_slice().to_vec()).collect();
+    assert_eq!(told, [vec![5; 4], vec![5], vec![]]);
+    assert_eq!(crate::scrub(&path).expect("it can be read").damages, Vec::<String>::new());
 }

@@ -158,8 +158,6 @@ impl Pair {
             memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
-            key: None,
-            numbers_tasks: false,
         };
         self.step(Event::Joined { session, owner: OWNER.into(), hello });
         self.loan_of(worker)
@@ -178,7 +176,7 @@ impl Pair {
         });
     }
 
-    /// A worker reports a first count, under its latest lease if it has any.
+    /// A worker reports a first count.
     fn report(&mut self, worker: &str, range: Range, count: u64) {
         self.tell(LoanKind::Count, "avx2", worker, range, count);
     }
@@ -189,7 +187,11 @@ impl Pair {
     }
 
     fn tell(&mut self, kind: LoanKind, name: &str, worker: &str, range: Range, count: u64) {
-        let lease = self.loan_of(worker).map_or(LeaseId(0), |loan| loan.lease);
+        let lease = match kind {
+            // Each of its own, so that neighbours do not become one row.
+            LoanKind::Count => LeaseId(range.start()),
+            LoanKind::Recount => self.loan_of(worker).map_or(LeaseId(0), |loan| loan.lease),
+        };
         let terms = LoanTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
         let proof = key().prove(&terms, range, kind);
         let report = Report { lease, proof, kernel: kernel(name), ..report(range, count) };

@@ -1,7 +1,7 @@
-//! The commands that have counts looked at again: `audit`, and `commit` before a draw that everybody can check.
+//! `queens audit`: has counts looked at again.
 
 use clap::Args;
-use farm::{AuditPolicy, BeaconValue};
+use farm::AuditPolicy;
 use wire::v1;
 
 use super::args::share;
@@ -35,21 +35,6 @@ pub(super) struct AuditArgs {
     /// coordinator, and secret until the job is over]
     #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
     seed: Option<u64>,
-    /// A public random value, such as that of a coming round of drand, decides which ranges are chosen. The counts must
-    /// have been committed to with `queens commit`, and published, before anybody knew the value
-    #[arg(long, value_name = "VALUE", conflicts_with = "seed")]
-    beacon: Option<BeaconValue>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CommitArgs {
-    /// The job's number
-    job: u64,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -91,19 +76,9 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         by_search: args.method.is_some(),
         across: args.across.wire(),
     };
-    let beacon = args.beacon.map(|value| value.to_string());
-    let request = v1::AuditRequest { job: args.job, policy: Some(policy), beacon };
+    let request = v1::AuditRequest { job: args.job, policy: Some(policy) };
     let answer = client.jobs.audit(request).await;
     let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    let drawn_by = job.audit.and_then(|audit| audit.revealed?.beacon).map(|beacon| beacon.value);
-    if args.beacon.is_some() && drawn_by != args.beacon {
-        return Err(Failure::Incompatible(
-            "the coordinator names another draw than the beacon's: either somebody has ordered another audit at this \
-             moment (see `queens jobs`), or it is older than this program and has drawn a secret seed: then upgrade it, \
-             and order the audit again"
-                .into(),
-        ));
-    }
     if args.json {
         return output::print(show::json(&job));
     }
@@ -120,16 +95,4 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             job.id, job.id
         ),
     })
-}
-
-pub(super) async fn commit(args: CommitArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.jobs.commit(v1::CommitRequest { job: args.job }).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-    if args.json {
-        return output::print(show::json(&job));
-    }
-    let none =
-        || Failure::Incompatible("the coordinator has not said what was committed to".into());
-    output::print(job.committed.ok_or_else(none)?)
 }

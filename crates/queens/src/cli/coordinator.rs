@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
 use service::coordinator::{
-    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, scrub, secure, serve, signing_key,
+    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, secure, serve,
 };
 
 /// How long streams may take to end once the ledger is closed.
@@ -58,10 +58,6 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs_per_owner: u32,
-    /// How often all of the ledger is read again, slowly, to see whether the disk has damaged it
-    #[arg(long, value_name = "DURATION", default_value = "1d", env = "QUEENS_SCRUB_EVERY",
-          value_parser = humantime::parse_duration)]
-    scrub_every: Duration,
     #[command(flatten)]
     door: DoorArgs,
 }
@@ -121,12 +117,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
-    let bundle_key = signing_key(&keys)?.public();
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
-    let (stop_scrub, scrub_stops) = watch::channel(false);
-    let found = handle.scrubbed().clone();
-    let scrubbing = tokio::spawn(scrub(args.ledger.clone(), args.scrub_every, found, scrub_stops));
     let has_tls = shown.is_some();
     shown.into_iter().for_each(|tls| handle.show_certificate(tls));
     phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
@@ -136,7 +128,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     }
     let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
-    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls, %bundle_key,
+    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
         token = matches!(access, Access::Token(_)), "coordinator serves");
     let status = format!("serving on {addresses}");
     systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
@@ -153,9 +145,6 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     if let Some(file) = address_file {
         file.remove();
     }
-    // Whoever reads the ledger while it is closed keeps it from becoming one file.
-    stop_scrub.send_replace(true);
-    scrubbing.await.map_err(anyhow::Error::from)?;
     handle.stop().await;
     hub.await.map_err(anyhow::Error::from)??;
     phase.send_replace(Phase::Stopped);

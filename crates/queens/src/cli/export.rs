@@ -8,8 +8,6 @@ use evidence::Exported;
 use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
-use service::KeyFolder;
-use service::coordinator::signing_key_if_there;
 
 use super::client::CoordinatorArgs;
 use super::download::download;
@@ -22,8 +20,7 @@ pub(super) struct ExportArgs {
     job: u64,
     /// The file to write; it must not exist yet. It is compressed by zstd if its name ends in .zst
     bundle: PathBuf,
-    /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator is asked, and an export
-    /// that broke off is taken up again]
+    /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator is asked]
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
     ledger: Option<PathBuf>,
     /// Print JSON
@@ -34,35 +31,29 @@ pub(super) struct ExportArgs {
 }
 
 pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
-    let Exported { header, name, signed_by } = match &args.ledger {
+    let Exported { header, name } = match &args.ledger {
         Some(ledger) => from_ledger(&args, ledger)?,
         None => {
             let bundle = download(args.job, &args.bundle, &args.coordinator).await?;
-            Exported { header: bundle.header, name: bundle.name, signed_by: bundle.signed_by }
+            Exported { header: bundle.header, name: bundle.name }
         }
     };
-    let signed_by = signed_by.map(|key| key.to_string());
     if args.json {
         return output::print(json!({
             "bundle": args.bundle.display().to_string(),
             "name": name.to_string(),
-            "merkle_root": header.merkle_root(),
             "state": header.state,
             "ranges": header.ranges,
             "audits": header.audits,
             "disputes": header.disputes,
-            "statements": header.statements,
-            "signed_by": signed_by,
         }));
     }
     output::print(format!(
-        "{}: {} ranges, {} second counts, {} disputed counts, {} signed statements\nname      {name}\nsigned by {}",
+        "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
         args.bundle.display(),
         header.ranges,
         header.audits,
-        header.disputes,
-        header.statements,
-        signed_by.as_deref().unwrap_or("nobody")
+        header.disputes
     ))
 }
 
@@ -75,10 +66,8 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     if known.state == JobState::Done {
         check_done(known, ledger)?;
     }
-    let key = signing_key_if_there(&KeyFolder::beside(ledger));
-    let exported = evidence::export(known, unix_ms(), &args.bundle, key.as_ref(), |see| {
-        evidence.in_bundle_order(job, see)
-    });
+    let exported =
+        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.in_bundle_order(job, see));
     exported.map_err(|fault| match fault {
         ExportFault::Ledger(fault) => at_ledger(fault).into(),
         ExportFault::Output(error) => {

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use service::coordinator::{LEDGER, LIVENESS, READINESS};
+use service::coordinator::{LIVENESS, READINESS};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
@@ -28,8 +28,6 @@ enum HealthService {
     Liveness,
     /// Whether it answers all requests: it has read its ledger, and is not stopping
     Readiness,
-    /// Whether nothing is known to be damaged in its ledger, which it reads again from time to time
-    Ledger,
 }
 
 pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
@@ -38,7 +36,6 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
         None => "",
         Some(HealthService::Liveness) => LIVENESS,
         Some(HealthService::Readiness) => READINESS,
-        Some(HealthService::Ledger) => LEDGER,
     };
     let endpoint = args.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);
@@ -55,9 +52,6 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
     match ask(service).await? {
         ServingStatus::Serving if args.json => output::print(json!({"status": "serving"})),
         ServingStatus::Serving => output::print("serving"),
-        _ if service == LEDGER && ask(READINESS).await? == ServingStatus::Serving => {
-            Err(Failure::LedgerDamagedThere { url: endpoint.url().to_string() })
-        }
         other => {
             let status = other.as_str_name();
             Err(unreachable(format!("it is {status}: it reads its ledger, or is stopping")))

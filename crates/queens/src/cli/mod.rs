@@ -15,7 +15,6 @@ mod draw;
 mod export;
 mod health;
 mod jobs;
-mod keys;
 mod large_board;
 mod leaving;
 mod list;
@@ -41,7 +40,6 @@ mod trust;
 mod unique_plan;
 mod verified;
 mod verify;
-mod vouched;
 mod words;
 mod worker;
 
@@ -107,9 +105,6 @@ enum Command {
     Watch(jobs::WatchArgs),
     /// Have accepted ranges counted again, by other machines or owners and other kernels
     Audit(audits::AuditArgs),
-    /// Commit to the counts of a job that is done: prints their root, to be published before a public random value that
-    /// decides which of them `queens audit --beacon` has counted again
-    Commit(audits::CommitArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(export::ExportArgs),
     /// Check an exported file, and count a sample of it again
@@ -203,7 +198,6 @@ impl Command {
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
             Command::Audit(args) => on_one_thread(audits::audit(args)),
-            Command::Commit(args) => on_one_thread(audits::commit(args)),
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ledger::{Scrub, ScrubReport};
+use ledger::{ScrubReport, scrub};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -26,19 +26,17 @@ pub(super) struct ScrubArgs {
 pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
     let mut failure = None;
     for path in &args.ledgers {
-        let read = || Scrub::open(path)?.all();
-        let report = read().map_err(|fault| fault.at(Some(path)))?;
-        let ScrubReport { jobs, ranges, audits, disputes, decisions, damages, damaged } = &report;
+        let report = scrub(path).map_err(|fault| fault.at(Some(path)))?;
+        let ScrubReport { jobs, ranges, audits, disputes, damages, damaged } = &report;
         let file = path.display().to_string();
         if args.json {
             output::print(json!({
                 "file": file, "jobs": jobs, "ranges": ranges, "audits": audits, "disputes": disputes,
-                "decisions": decisions, "damaged": damaged, "damages": damages,
+                "damaged": damaged, "damages": damages,
             }))?;
         } else {
             output::print(format_args!(
-                "{file}: {jobs} jobs, {ranges} accepted ranges, {audits} second counts, {disputes} counts in disputes, \
-                 {decisions} rows of decisions: {}",
+                "{file}: {jobs} jobs, {ranges} accepted ranges, {audits} second counts, {disputes} counts in disputes: {}",
                 if *damaged == 0 { "sound".into() } else { format!("{damaged} are damaged") }
             ))?;
             damages

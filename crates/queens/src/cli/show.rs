@@ -4,9 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{
-    AuditPolicy, AuditView, Beacon, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times,
-};
+use farm::{AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times};
 use serde_json::{Value, json};
 
 use crate::answer;
@@ -70,16 +68,12 @@ fn object(job: &JobView) -> Value {
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
         "submitted_at_ms": job.times.submitted_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
-        "committed_root": job.committed.map(|root| root.to_string()),
     });
     if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
         object["audit_across"] = across.name().into();
         object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
         object["audit_commitment"] = commitment.to_string().into();
         object["audit_seed"] = revealed.map(|policy| policy.seed.to_string()).into();
-        let beacon = revealed.and_then(|policy| policy.beacon);
-        object["audit_beacon"] = beacon.map(|beacon| beacon.value.to_string()).into();
-        object["audit_root"] = beacon.map(|beacon| beacon.root.to_string()).into();
         object["audit_salt"] = revealed.map(|policy| format!("{:032x}", policy.salt)).into();
     }
     if let Some(Held { reason, worst }) = &job.held {
@@ -114,9 +108,6 @@ fn object(job: &JobView) -> Value {
 /// The seed of an audit, as far as it may be told.
 pub(super) fn seed(audit: &AuditView) -> String {
     match audit.revealed {
-        Some(AuditPolicy { beacon: Some(Beacon { root, value }), .. }) => {
-            format!("drawn by the beacon {value} from the counts {root}")
-        }
         Some(AuditPolicy { seed, salt, .. }) => format!("seed {seed}, salt {salt:032x}"),
         None => {
             format!("seed secret until the job is over, committed to as {}", audit.commitment)
@@ -361,7 +352,6 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if !job.slice.is_all() {
         lines.push(format!("part      {} of the plan: its sum is no total", job.slice));
     }
-    lines.extend(job.committed.map(|root| format!("committed {root}")));
     lines.extend(audits(job));
     if job.disputes > 0 {
         lines.push(format!(
@@ -399,7 +389,6 @@ mod tests {
             disputes: 0,
             slice: farm::Slice::ALL,
             audit: None,
-            committed: None,
             held: None,
             audits_wanted: 0,
             audits_agreed: 0,

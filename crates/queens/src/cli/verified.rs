@@ -7,10 +7,8 @@ use evidence::{Amount, Another, Busy, Checked, Recounted, StatedRow, Verdict};
 use farm::JobState;
 use serde_json::json;
 
-use super::keys::TrustedKeys;
 use super::ordered;
 use super::show::plural;
-use super::vouched::Signed;
 use crate::progress::clock;
 
 /// A bundle that was checked and recounted.
@@ -20,8 +18,6 @@ pub(super) struct Verified<'a> {
     pub(super) recounted: &'a Recounted,
     /// The total by another method, if it was asked for.
     pub(super) also: Option<Another>,
-    /// The keys that the reader trusts, if the reader has said so.
-    pub(super) keys: Option<&'a TrustedKeys>,
 }
 
 impl Verified<'_> {
@@ -52,8 +48,8 @@ impl Verified<'_> {
                 self.kernels().join(", ")
             ),
         ];
-        if header.tasks_told > 0 {
-            let told = header.tasks_told;
+        let told = self.checked.tasks_told;
+        if told > 0 {
             lines.push(format!(
                 "told      what {told} of {} tasks count, each by itself",
                 header.covered
@@ -81,10 +77,6 @@ impl Verified<'_> {
                 "were counted twice by one and the same kernel, which confirms little",
             ),
             (
-                worth.same_key,
-                "were counted twice with one and the same key, so by one owner, whatever that farm calls them",
-            ),
-            (
                 worth.by_distrusted,
                 "were confirmed only by somebody whom that farm believes no more",
             ),
@@ -102,7 +94,6 @@ impl Verified<'_> {
                 self.percent(amount.count)
             )
         }));
-        lines.extend(self.signed().text(|count| self.percent(count)));
         if header.trust > 0 {
             lines.push(format!(
                 "trust     that farm changed {} times whom it believes",
@@ -115,10 +106,6 @@ impl Verified<'_> {
         }
         lines.extend(self.recount());
         lines.join("\n")
-    }
-
-    fn signed(&self) -> Signed<'_> {
-        Signed { checked: self.checked, keys: self.keys }
     }
 
     /// Lines about what was counted again, and what follows.
@@ -148,7 +135,7 @@ impl Verified<'_> {
                 "left      the largest share that was not counted again as a whole: {} of the total, {} by {}",
                 self.percent(row.claim.count),
                 row.range,
-                self.authors_of(row)
+                self.author_of(row)
             ));
         }
         lines.push(self.confidence());
@@ -220,7 +207,7 @@ impl Verified<'_> {
         let left = verdict.largest_left.as_ref().map(|row| {
             json!({
                 "first": row.range.start(), "past": row.range.end(),
-                "count": row.claim.count.to_string(), "by": self.authors_of(row),
+                "count": row.claim.count.to_string(), "by": self.author_of(row),
             })
         });
         let estimate = verdict.estimate.map(|estimate| {
@@ -240,7 +227,6 @@ impl Verified<'_> {
             };
         let mut json = json!({
             "bundle": name.to_string(),
-            "merkle_root": header.merkle_root(),
             "problem": plan.problem.name(),
             "n": plan.problem.n(),
             "method": plan.method.name(),
@@ -258,7 +244,6 @@ impl Verified<'_> {
             "confirmed_by_machine": amount(worth.by_machine),
             "confirmed_by_owner": amount(worth.by_owner),
             "second_count_by_same_kernel": amount(worth.same_kernel),
-            "second_count_by_same_key": amount(worth.same_key),
             "second_count_by_distrusted": amount(worth.by_distrusted),
             "second_count_missing": amount(worth.missing),
             "counted_only_by_distrusted": amount(worth.only_distrusted),
@@ -283,11 +268,9 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
-        json["tasks_told"] = header.tasks_told.into();
+        json["tasks_told"] = self.checked.tasks_told.into();
         json["recounted_told_tasks"] = (*told).into();
         json["policies"] = ordered::policies(self.checked);
-        json["commitments"] = ordered::commitments(self.checked);
-        json["signed"] = self.signed().json();
         ascii(&json.to_string())
     }
 
@@ -311,14 +294,9 @@ impl Verified<'_> {
 
     /// Who counted a range, and with what. Names are in quotation marks, and whatever is not ASCII is escaped, so that
     /// different names look different.
-    fn authors_of(&self, row: &StatedRow) -> String {
-        let first = &self.checked.authors[row.by[0] as usize];
-        let maker = first.author.maker.to_string();
-        let more = match row.by.len() {
-            1 => String::new(),
-            many => format!(" and {} others", many - 1),
-        };
-        format!("\"{}\" with {}{more}", maker.escape_default(), first.kernel)
+    fn author_of(&self, row: &StatedRow) -> String {
+        let by = &self.checked.authors[row.by as usize];
+        format!("\"{}\" with {}", by.author.maker.to_string().escape_default(), by.kernel)
     }
 }
 

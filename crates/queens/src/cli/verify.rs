@@ -10,7 +10,6 @@ use count::Variant;
 use evidence::{By, RecountEffort, Sample, Seed};
 
 use super::args::CountingArgs;
-use super::keys::TrustedKeys;
 use super::verified::Verified;
 use crate::failure::Failure;
 use crate::output;
@@ -45,9 +44,6 @@ pub(super) struct VerifyArgs {
     /// name was published, so that nobody could choose it
     #[arg(long, value_name = "VALUE", conflicts_with = "seed", value_parser = NonEmptyStringValueParser::new())]
     beacon: Option<String>,
-    /// The keys that you trust, one a line, each behind a name: `node 12 ed25519:d75a98…`; what they vouch for is said
-    #[arg(long, value_name = "FILE", env = "QUEENS_KEYS")]
-    keys: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -73,7 +69,6 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.sample
         )));
     }
-    let keys = args.keys.as_deref().map(TrustedKeys::read).transpose()?;
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
         None => Seed::Number(args.seed.unwrap_or_else(rand::random)),
@@ -121,7 +116,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let (threads, memory) = (effort.threads, effort.memory);
     let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
     let also = also.transpose().map_err(|error| refused(error.to_string()))?;
-    let verified = Verified { checked: &checked, recounted: &recounted, also, keys: keys.as_ref() };
+    let verified = Verified { checked: &checked, recounted: &recounted, also };
     output::print(match args.json {
         true => verified.json(),
         false => verified.text(),

@@ -21,7 +21,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust"]),
     (
         "Look after jobs",
-        &["submit", "jobs", "watch", "priority", "pause", "resume", "cancel", "audit", "commit"],
+        &["submit", "jobs", "watch", "priority", "pause", "resume", "cancel", "audit"],
     ),
     ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
     ("Tools", &["bench", "completions", "help"]),

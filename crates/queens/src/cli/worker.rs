@@ -1,7 +1,5 @@
 //! `queens worker`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use board::MethodChoice;
@@ -18,7 +16,7 @@ use super::tools::PROGRAM;
 use crate::failure::Failure;
 use executor::{MemoryKills, provenance};
 use service::ServiceError;
-use service::worker::{GrpcConnector, Pen, WorkConfig, host_name, start_executor, work};
+use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -32,10 +30,6 @@ pub(super) struct WorkerArgs {
     /// Name of this machine: counts of one machine do not confirm each other [default: the host's name]
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
-    /// The file of the key with which this worker signs its counts; it is made if there is none [default: HOST.key in
-    /// the folder queens of $XDG_STATE_HOME or ~/.local/state, or worker.key in a service's $STATE_DIRECTORY]
-    #[arg(long, value_name = "FILE", env = "QUEENS_KEY_FILE")]
-    key_file: Option<PathBuf>,
     /// The most tasks to hold at a time
     #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
@@ -49,10 +43,6 @@ pub(super) struct WorkerArgs {
     #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     resend_ms: u64,
-    /// Number the tasks of ranges here, instead of having the coordinator send them: less traffic where tasks are short, and
-    /// nobody can have this worker count others. Each plan takes time and a few MiB for that, beyond --memory
-    #[arg(long, env = "QUEENS_NUMBER_TASKS")]
-    number_tasks: bool,
     #[command(flatten)]
     leaving: LeaveArgs,
 }
@@ -69,42 +59,6 @@ fn name(text: &str) -> anyhow::Result<String> {
         wire::MAX_TEXT
     );
     Ok(text.into())
-}
-
-/// The pen with the key in `file`, or with the one that is kept for the workers of this machine. If there is no place for
-/// that, the key is one of this process.
-fn pen(file: Option<PathBuf>) -> Result<Pen, ServiceError> {
-    if let Some(file) = file {
-        return Pen::in_file(&file);
-    }
-    let no_place =
-        || "neither $STATE_DIRECTORY nor $XDG_STATE_HOME nor $HOME names a folder".into();
-    let kept = key_place().ok_or_else(no_place);
-    match kept.and_then(|place| Pen::in_file(&place).map_err(|error| error.to_string())) {
-        Ok(pen) => Ok(pen),
-        Err(reason) => {
-            tracing::warn!(
-                reason,
-                "there is no place to keep a key: this worker signs with one that ends with it; name a file with \
-                 --key-file if others are to know its key"
-            );
-            Ok(Pen::of_this_process())
-        }
-    }
-}
-
-/// Where the key of this machine's workers is kept. Machines may share a folder, so the file has the host's name.
-fn key_place() -> Option<PathBuf> {
-    let folder = |name| {
-        let folder = PathBuf::from(std::env::var_os(name)?);
-        folder.is_absolute().then_some(folder)
-    };
-    if let Some(folder) = folder("STATE_DIRECTORY") {
-        return Some(folder.join("worker.key"));
-    }
-    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
-    let file = format!("{}.key", host_name().replace('/', "-"));
-    Some(state?.join("queens").join(file))
 }
 
 /// Processes of this worker's control group that the system has killed for lack of memory, which the log says. It may
@@ -139,11 +93,9 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let (executor, parts) = start_executor(threads, backend, devices, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
-    let pen = pen(args.key_file)?;
-    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(), key = %pen.public(),
+    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
-    let mut connector =
-        GrpcConnector { endpoint, pen: Some(pen), plans: args.number_tasks.then(Arc::default) };
+    let mut connector = GrpcConnector { endpoint };
     let config = WorkConfig {
         worker: name,
         machine: args.machine.unwrap_or_else(host_name),

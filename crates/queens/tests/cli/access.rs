@@ -296,9 +296,7 @@ pub(crate) fn report() -> v1::Report {
         kernel: "portable".into(),
         busy_us: 1,
         proof: proof(),
-        signature: Vec::new(),
         task_counts: Vec::new(),
-        stretches: Vec::new(),
     }
 }
 

@@ -7,8 +7,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::metrics::told_to_all;
-use crate::support::process::{Process, queens, run, wait_until};
+use crate::support::process::{Process, queens, run};
 use crate::support::{Farm, Scratch};
 
 /// A farm with one job that is done and one that waits, which goes on.
@@ -116,30 +115,6 @@ fn a_scrub_names_all_that_is_damaged() {
     assert_eq!(damaged["damaged"], 1);
     assert!(damaged["damages"][0].as_str().expect("text").contains("was altered"), "{damaged}");
     run(queens(&["scrub"]).arg(scratch.path("missing.db"))).refusal(10, &["missing.db"]);
-}
-
-#[test]
-fn a_coordinator_reads_its_ledger_again_and_tells_what_is_damaged() {
-    let farm = Farm::new("--scrub-every 1s", "");
-    let mut coordinator = farm.start_coordinator();
-    let job = farm.submit(8, 2, 0).to_string();
-    let _worker = farm.start_worker();
-    farm.client(&["watch", &job]).success();
-    coordinator.wait_for_line("all of the ledger was read");
-    let health = || farm.client(&["health", "--service", "ledger"]);
-    assert_eq!(health().success(), "serving\n");
-
-    damage(farm.ledger());
-
-    coordinator.wait_for_line("the ledger is damaged");
-    wait_until("health to tell it", || health().code != Some(0));
-    health().refusal(9, &["is damaged", "queens scrub"]);
-    assert_eq!(farm.client(&["health"]).success(), "serving\n", "it goes on");
-    let metrics = told_to_all(&farm.address());
-    assert!(metrics.contains("queens_ledger_damaged 1\n"), "{metrics}");
-    coordinator.stop();
-    let log = format!("{}-wal", farm.ledger().display());
-    assert!(!Path::new(&log).exists(), "it was closed to one file");
 }
 
 /// Alters a digit of a count, as a disk might.

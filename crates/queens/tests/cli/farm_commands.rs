@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Farm, Scratch};
+use crate::support::Farm;
 
 fn lines(text: &str) -> Vec<&str> {
     text.lines().collect()
@@ -120,31 +120,4 @@ fn a_cancelled_job_has_no_total_in_the_log() {
     farm.client(&["cancel", "1"]).success();
     coordinator.wait_for_line("state=cancelled");
     assert!(!coordinator.said().contains("total="), "{}", coordinator.said());
-}
-
-#[test]
-fn workers_that_number_tasks_count_beside_others_by_every_method() {
-    let farm = Farm::new("", "");
-    let coordinator = farm.start_coordinator();
-    let [numbering, other] = ["--number-tasks --name numbering", "--name other"];
-    let workers = [numbering, other].map(|options| farm.start_worker_with(options));
-    let methods: [&[&str]; 4] = [
-        &["--method", "rows"],
-        &["--method", "ring"],
-        &["--method", "halves"],
-        &["--problem", "toroidal"],
-    ];
-    for method in methods {
-        let submit = ["submit", "13", "--certified", "--wait"];
-        let total = farm.client(&[&submit, method].concat()).success();
-        let known = if method[1] == "toroidal" { 4_524 } else { 73_712 };
-        assert_eq!(total.trim(), known.to_string(), "{method:?}");
-    }
-    // Every range was counted by both, so each has counted all of the plans.
-    let scratch = Scratch::new();
-    let bundle = scratch.path("thirteen.bundle").display().to_string();
-    farm.client(&["export", "1", &bundle]).success();
-    let text = std::fs::read_to_string(&bundle).expect("it is there");
-    assert!(text.contains("\"worker\":\"numbering\"") && text.contains("\"worker\":\"other\""));
-    drop((workers, coordinator));
 }

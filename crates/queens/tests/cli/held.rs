@@ -132,7 +132,6 @@ fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
         salt: u128::from_str_radix(&number("audit_salt"), 16).expect("a number"),
         by_search: false,
         across: farm::Across::Machines,
-        beacon: None,
     };
     assert_eq!(policy.commitment().to_string(), commitment);
     assert_eq!(export("finished")["revealed"]["seed"], number("audit_seed"));

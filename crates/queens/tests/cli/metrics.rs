@@ -193,11 +193,6 @@ fn read_as_prometheus(address: &str, monitor: &Path) -> String {
     exchange(StreamOwned::new(session, stream), &header)
 }
 
-/// What a coordinator in plain text tells everybody.
-pub(crate) fn told_to_all(address: &str) -> String {
-    exchange(TcpStream::connect(address).expect("it listens"), "")
-}
-
 fn exchange(mut stream: impl Read + Write, header: &str) -> String {
     let request =
         format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n");

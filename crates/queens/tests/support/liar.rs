@@ -47,7 +47,7 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
         report_ms: 0,
         resend_ms: 60_000,
     });
-    let mut connector = GrpcConnector { endpoint, pen: None, plans: None };
+    let mut connector = GrpcConnector { endpoint };
     let Link { mut orders, messages } = match connector.connect().await {
         Ok(link) => link,
         Err(end) => return end,

@@ -2,9 +2,7 @@
 //!
 //! ```text
 //!   client                                    a thread of its own, with the ledger opened to be read
-//!     what it has: header, number of bytes ──►  the header, from all rows (first pass)
-//!                                                 the same header: goes on where the client stopped
-//!                                                 another one: begins anew
+//!     which job                           ──►  the header, from all rows (first pass)
 //!                                               the text, from all rows (second pass), into a file
 //!                                             the ledger is closed
 //!     blocks of text, compressed          ◄──  the file, as slowly as the client takes it
@@ -20,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::Header;
 use farm::JobId;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use tokio::sync::Semaphore;
@@ -28,9 +25,7 @@ use tokio::time::Instant;
 use tonic::Status;
 use wire::v1;
 
-use super::own_secrets::signing_key;
 use super::sending::{Stop, Taken, Taker, latest};
-use crate::KeyFolder;
 
 /// Bytes of text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
@@ -127,26 +122,11 @@ fn write(
             false => see(record),
         })
     };
-    // What the client has is continued if it is the beginning of what would be written now at the same time.
-    let had = Header::read(&wanted.header);
-    let exported_at = had.as_ref().map_or_else(unix_ms, |had| had.exported_at);
-    let mut header = evidence::summary(job, exported_at, records)?;
-    let goes_on = had.is_some_and(|had| had == header);
-    if !goes_on {
-        header.exported_at = unix_ms();
-    }
-
-    let skipped = if goes_on { wanted.offset } else { 0 };
-    let (mut at, mut block) = (0_u64, Vec::with_capacity(BLOCK + (64 << 10)));
-    let mut written = Written::begin(ledger, skipped, RESERVE)?;
-    let key = signing_key(&KeyFolder::beside(ledger)).map_err(|error| {
-        tracing::warn!(%error, "a bundle cannot be signed");
-        Stop::Because(Status::internal(format!("the bundle cannot be signed: {error}")))
-    })?;
-    evidence::text(job, &header, Some(&key), records, &mut |line| {
-        let behind = skipped.saturating_sub(at).min(line.len() as u64);
-        at += line.len() as u64;
-        block.extend_from_slice(&line[behind as usize..]);
+    let header = evidence::summary(job, unix_ms(), records)?;
+    let mut block = Vec::with_capacity(BLOCK + (128 << 10));
+    let mut written = Written::begin(ledger, RESERVE)?;
+    evidence::text(job, &header, records, &mut |line| {
+        block.extend_from_slice(line);
         if block.len() >= BLOCK {
             written.add(&block, false)?;
             block.clear();
@@ -164,19 +144,16 @@ struct Written {
     folder: PathBuf,
     /// Bytes that stay free on the disk.
     reserve: u64,
-    /// Where the next answer begins in the text.
-    offset: u64,
     /// The answers without their text, and how many bytes of the file that is.
     answers: Vec<(v1::ExportResponse, usize)>,
 }
 
 impl Written {
-    /// Begins with the text from `offset` on.
-    fn begin(ledger: &Path, offset: u64, reserve: u64) -> io::Result<Written> {
+    fn begin(ledger: &Path, reserve: u64) -> io::Result<Written> {
         let folder = ledger.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
         let file = tempfile::tempfile_in(&folder)?;
-        Ok(Written { file, folder, reserve, offset, answers: Vec::new() })
+        Ok(Written { file, folder, reserve, answers: Vec::new() })
     }
 
     fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
@@ -191,15 +168,13 @@ impl Written {
             return Err(io::Error::new(io::ErrorKind::StorageFull, text));
         }
         self.file.write_all(&zstd)?;
-        let (offset, length) = (self.offset, text.len() as u64);
-        let answer = v1::ExportResponse { offset, length, zstd: Vec::new(), is_last };
+        let length = text.len() as u64;
+        let answer = v1::ExportResponse { length, zstd: Vec::new(), is_last };
         self.answers.push((answer, zstd.len()));
-        self.offset += length;
         Ok(())
     }
 
-    /// Sends it, for as long as a bundle of its length may be on its way. A client that is slower comes back for the rest, and
-    /// begins anew if the job has changed.
+    /// Sends it, for as long as a bundle of its length may be on its way.
     fn send(mut self, taker: &Taker<v1::ExportResponse>) -> Result<(), Stop> {
         let latest = latest(self.file.stream_position()?);
         self.file.rewind()?;
@@ -253,7 +228,7 @@ mod tests {
     }
 
     fn wanted() -> v1::ExportRequest {
-        v1::ExportRequest { job: JOB, header: Vec::new(), offset: 0 }
+        v1::ExportRequest { job: JOB }
     }
 
     async fn next(bundle: &mut Taken<v1::ExportResponse>) -> v1::ExportResponse {
@@ -325,10 +300,10 @@ mod tests {
         let mut bundle = Bundles::new(Some(&path)).begin(wanted());
         let bundle = bundle.as_mut().expect("there are places");
         next(bundle).await;
-        // The ledger with its lock and its log, and the key that signs.
-        assert_eq!(names(), 5);
+        // The ledger with its lock and its log.
+        assert_eq!(names(), 4);
 
-        let mut full = Written::begin(&path, 0, u64::MAX).expect("there is room for no byte");
+        let mut full = Written::begin(&path, u64::MAX).expect("there is room for no byte");
         let fault = Stop::from(full.add(b"text", true).expect_err("there is not so much room"));
         let Stop::Because(status) = fault else { panic!("somebody waits for it") };
         assert!(status.message().contains("stay free for the ledger"), "{status}");
@@ -337,7 +312,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_bundle_is_no_longer_on_its_way_than_it_may_be() {
         let folder = TempDir::new().expect("a temporary directory");
-        let mut written = Written::begin(&folder.path().join("farm.db"), 0, 0).expect("it is new");
+        let mut written = Written::begin(&folder.path().join("farm.db"), 0).expect("it is new");
         (0..100).for_each(|_| written.add(b"text", false).expect("there is room"));
 
         let mut bundle = Taker::begin(move |taker| written.send(taker));

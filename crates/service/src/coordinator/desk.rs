@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use board::MethodChoice;
-use farm::{
-    AuditPolicy, Beacon, BeaconValue, JobId, JobState, JobView, Origin, Problem, Refusal, Slice,
-};
+use farm::{AuditPolicy, JobId, JobState, JobView, Origin, Problem, Refusal, Slice};
 use tonic::Status;
 
 use super::plans::NoPlan;
@@ -77,24 +75,6 @@ impl Desk {
         Ok(view)
     }
 
-    /// The policy as a beacon draws it among the rows of a job that were committed to, for somebody who may change the job.
-    /// The farm looks at all that again.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why not.
-    pub(super) async fn drawn(
-        &self,
-        identity: &Identity,
-        job: JobId,
-        policy: AuditPolicy,
-        value: BeaconValue,
-    ) -> Result<AuditPolicy, Status> {
-        let view = self.changeable(identity, job).await?;
-        let root = view.committed.ok_or_else(|| refused(Refusal::NotCommitted(job)))?;
-        Ok(policy.drawn_by(Beacon { root, value }))
-    }
-
     /// Removes a job that is over, for somebody who may. Returns the job as it was.
     ///
     /// # Errors
@@ -149,8 +129,6 @@ fn refused(refusal: Refusal) -> Status {
         | Refusal::NotOver(..)
         | Refusal::Proof(_)
         | Refusal::Unsettled(_)
-        | Refusal::NotDone(..)
-        | Refusal::NotCommitted(_)
         | Refusal::Held(_) => Status::failed_precondition(text),
         Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
             Status::resource_exhausted(text)

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use executor::thread_memory;
 use farm::{
-    AuditPolicy, Event, Hello, JobId, JobView, Known, LedgerId, Origin, Pace, Party, Plan, PlanMap,
-    Progress, Refusal, RequestId, SessionId, Slice, WorkerView,
+    AuditPolicy, Event, Hello, JobId, JobView, Known, Origin, Pace, Party, Plan, PlanMap, Progress,
+    Refusal, RequestId, SessionId, Slice, WorkerView,
 };
 use ledger::CredentialChange;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::metrics::{Figures, Meters};
 use super::pump::Order;
-use super::scrub::Scrubbed;
 use crate::error::HubGone;
 use crate::tls::ServerTls;
 
@@ -23,9 +22,7 @@ pub struct HubHandle {
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) meters: Meters,
     pub(super) ledger_path: Option<Arc<Path>>,
-    pub(super) ledger: LedgerId,
     pub(super) paces: watch::Receiver<Pace>,
-    pub(super) scrubbed: Scrubbed,
     /// Whether requests are answered.
     pub(super) open: watch::Sender<bool>,
 }
@@ -70,20 +67,9 @@ impl HubHandle {
         self.ledger_path.as_deref()
     }
 
-    /// Which ledger the farm has.
-    pub(super) fn ledger(&self) -> LedgerId {
-        self.ledger
-    }
-
     /// How often workers are to report, now and when it changes.
     pub(super) fn paces(&self) -> watch::Receiver<Pace> {
         self.paces.clone()
-    }
-
-    /// What is found damaged in the ledger, by whoever reads it.
-    #[must_use]
-    pub fn scrubbed(&self) -> &Scrubbed {
-        &self.scrubbed
     }
 
     /// Requests are answered from now on.
@@ -218,8 +204,6 @@ pub enum ClientRequest {
     },
     /// Count accepted ranges again.
     Audit(JobId, AuditPolicy),
-    /// Commit to the counts of a job that is done.
-    Commit(JobId),
     /// End a job without a total.
     Cancel(JobId),
     /// Let a job rest.
@@ -248,7 +232,6 @@ impl ClientRequest {
                 }
             }
             ClientRequest::Audit(job, policy) => Event::AuditAsked { request, by, job, policy },
-            ClientRequest::Commit(job) => Event::CommitAsked { request, by, job },
             ClientRequest::Cancel(job) => Event::Cancelled { request, by, job },
             ClientRequest::Pause(job) => Event::Paused { request, by, job },
             ClientRequest::Resume(job) => Event::Resumed { request, by, job },

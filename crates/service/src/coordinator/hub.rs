@@ -9,8 +9,8 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
-    LedgerCommand, LedgerId, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored,
-    SessionId, Suspect,
+    LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId,
+    Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -18,7 +18,6 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::handle::{HubHandle, Input, Listed};
 use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
-use super::scrub::Scrubbed;
 use crate::error::ServiceError;
 use executor::thread_memory;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
@@ -62,8 +61,8 @@ impl Hub {
     /// A hub that goes on where `ledger` was left.
     pub fn new(config: Config, key: LoanKey, mut ledger: Ledger) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
-        let (restored, id) = (ledger.take_restored(), ledger.id());
-        Hub::over(config, key, ledger::spawn(ledger), restored, id, path)
+        let restored = ledger.take_restored();
+        Hub::over(config, key, ledger::spawn(ledger), restored, path)
     }
 
     /// A hub that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
@@ -72,16 +71,15 @@ impl Hub {
         let (serve, ledger) = ledger::in_memory();
         tokio::spawn(serve);
         let restored = Restored { epoch: 1, ..Restored::default() };
-        Hub::over(config, key, ledger, restored, LedgerId::default(), None)
+        Hub::over(config, key, ledger, restored, None)
     }
 
-    /// A hub over a ledger with this content and identity, in the file `path` if it is in one.
+    /// A hub over a ledger with this content, in the file `path` if it is in one.
     fn over(
         config: Config,
         key: LoanKey,
         ledger: LedgerHandle,
         restored: Restored,
-        id: LedgerId,
         path: Option<PathBuf>,
     ) -> (Hub, HubHandle) {
         let epoch = restored.epoch;
@@ -116,9 +114,7 @@ impl Hub {
                 inputs: handle,
                 meters,
                 ledger_path,
-                ledger: id,
                 paces,
-                scrubbed: Scrubbed::default(),
                 open: watch::Sender::new(false),
             },
         )

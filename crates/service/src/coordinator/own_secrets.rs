@@ -23,30 +23,6 @@ pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
     Ok(farm::LoanKey::new(bytes))
 }
 
-/// The key with which the coordinator of a ledger signs bundles, from the folder of its secrets.
-///
-/// # Errors
-///
-/// [`ServiceError::SecretFile`], if the key cannot be read or made.
-pub fn signing_key(keys: &KeyFolder) -> Result<farm::SigningKey, ServiceError> {
-    let bytes = keys.read_or_make(SIGNING, || rand::random::<[u8; 32]>().to_vec())?;
-    let bytes = <[u8; 32]>::try_from(bytes).map_err(|_| ServiceError::SecretFile {
-        path: keys.path(SIGNING),
-        reason: "it must hold 32 bytes; remove it, and bundles are signed with a new key".into(),
-    })?;
-    Ok(farm::SigningKey::from_seed(&bytes))
-}
-
-/// The key of [`signing_key`] for somebody who only reads the ledger, for example a copy of it: `None` if there is none,
-/// or if it may not be read.
-#[must_use]
-pub fn signing_key_if_there(keys: &KeyFolder) -> Option<farm::SigningKey> {
-    keys.path(SIGNING).exists().then(|| signing_key(keys).ok()).flatten()
-}
-
-/// The name of the file of the key that signs bundles.
-const SIGNING: &str = "signing";
-
 /// The secret for the workers of whoever runs the farm, which allows nothing but to count. It is in the folder
 /// of secrets, and made when it is first asked for; the ledger knows its hash.
 ///

@@ -29,8 +29,6 @@ use super::{Credentials, HubHandle};
 pub const LIVENESS: &str = "liveness";
 /// The health service whose status is `SERVING` while every request is answered.
 pub const READINESS: &str = "readiness";
-/// The health service whose status is `SERVING` while nothing is known to be damaged in the ledger.
-pub const LEDGER: &str = "ledger";
 
 /// The gRPC services of whose health may be asked.
 const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<JobsServiceServer<()>>()];
@@ -67,12 +65,6 @@ impl Phase {
             reporter.set_service_status(name, status).await;
         }
         reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
-        let is_sound = match self {
-            Phase::Serving(_, hub) => hub.scrubbed().found().damaged == 0,
-            Phase::Starting | Phase::Draining | Phase::Stopped => false,
-        };
-        let status = if is_sound { ServingStatus::Serving } else { ServingStatus::NotServing };
-        reporter.set_service_status(LEDGER, status).await;
     }
 }
 

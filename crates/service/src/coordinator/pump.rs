@@ -14,7 +14,7 @@ use crate::lent::Lent;
 /// An order of the hub to a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// Send a loan and its tasks, unless the worker numbers them.
+    /// Send a loan and its tasks.
     Loan(Loan),
     /// Send a revocation, and no more tasks of this lease.
     Revoke(LeaseId),
@@ -28,7 +28,7 @@ pub enum Order {
 /// not read.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends orders and tasks, if there are `plans` to number them by, until either end of the session closes. Orders overtake tasks, so that
+/// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
 /// acknowledgements and revocations never wait for a long loan.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) async fn pump(
     mut orders: mpsc::Receiver<Order>,
     out: mpsc::Sender<WorkerOrder>,
-    plans: Option<Arc<Plans>>,
+    plans: Arc<Plans>,
 ) -> Result<(), SessionFault> {
     let mut lent = Lent::default();
     loop {
@@ -60,9 +60,7 @@ pub(super) async fn pump(
         };
         let message = match order {
             Order::Loan(loan) => {
-                if let Some(plans) = &plans {
-                    lent.push(loan, plans.cut(loan.plan).await?);
-                }
+                lent.push(loan, plans.cut(loan.plan).await?);
                 WorkerOrder::Loan(loan)
             }
             Order::Revoke(lease) => {
@@ -119,7 +117,7 @@ mod tests {
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
-            WorkerOrder::Welcome { .. } => "welcome".into(),
+            WorkerOrder::Welcome => "welcome".into(),
             WorkerOrder::Pace(_) => "pace".into(),
         }
     }
@@ -130,7 +128,7 @@ mod tests {
         let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
         let (orders, from_hub) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
-        tokio::spawn(async move { pump(from_hub, to_worker, Some(plans)).await });
+        tokio::spawn(async move { pump(from_hub, to_worker, plans).await });
 
         orders.send(Order::Loan(first)).await.expect("the pump runs");
         assert_eq!(next(&mut out).await, "loan 1");

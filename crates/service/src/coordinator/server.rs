@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use farm::{AuditPolicy, BeaconValue, Hello, JobId, JobView, Problem, WorkerMessage};
+use farm::{AuditPolicy, Hello, JobId, JobView, Problem, WorkerMessage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -73,27 +73,13 @@ where
         loop {
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
-            let mut scrubbed = None;
             if let Phase::Serving(credentials, hub) = &phase {
-                scrubbed = Some(hub.scrubbed().subscribe());
                 late.open(|| routes_of(credentials.clone(), hub.clone(), reflection.clone()));
                 hub.open();
             }
-            let damage = async {
-                match &mut scrubbed {
-                    Some(found) => {
-                        let known = found.borrow_and_update().damaged;
-                        let _ = found.wait_for(|found| found.damaged != known).await;
-                    }
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = damage => {}
-                changed = phases.changed() => if changed.is_err() {
-                    // Nobody can change it any more.
-                    std::future::pending::<()>().await;
-                }
+            if phases.changed().await.is_err() {
+                // Nobody can change it any more.
+                std::future::pending::<()>().await;
             }
         }
     };
@@ -197,7 +183,7 @@ impl From<SessionFault> for Status {
             SessionFault::Silent => Status::deadline_exceeded(text),
             SessionFault::Ended => Status::unavailable(text),
             SessionFault::Distrusted => Status::data_loss(text),
-            SessionFault::Unproven | SessionFault::Signature(_) => Status::aborted(text),
+            SessionFault::Unproven => Status::aborted(text),
             SessionFault::Expired => Status::unauthenticated(text),
             SessionFault::Failure(_) => Status::internal(text),
         }
@@ -346,19 +332,8 @@ impl JobsService for Services {
         request: Request<v1::AuditRequest>,
     ) -> Result<Response<v1::AuditResponse>, Status> {
         let missing = || Status::invalid_argument(WireError::Missing("policy").to_string());
-        let &v1::AuditRequest { job, policy: wanted, ref beacon } = request.get_ref();
-        let wanted = wanted.ok_or_else(missing)?;
-        let mut policy = policy(wanted)?;
-        if let Some(value) = beacon {
-            let value = value.parse::<BeaconValue>();
-            let value = value.map_err(|error| Status::invalid_argument(error.to_string()))?;
-            if wanted.seed.is_some() {
-                return Err(Status::invalid_argument(
-                    "an audit has a seed or a beacon, and not both",
-                ));
-            }
-            policy = self.desk.drawn(&identity(&request), JobId(job), policy, value).await?;
-        }
+        let &v1::AuditRequest { job, policy: wanted } = request.get_ref();
+        let policy = policy(wanted.ok_or_else(missing)?)?;
         let wish = ClientRequest::Audit(JobId(job), policy);
         let job = self.change(&request, job, wish).await?;
         tracing::info!(
@@ -368,17 +343,6 @@ impl JobsService for Services {
             "audit ordered"
         );
         Ok(Response::new(v1::AuditResponse { job: Some(job) }))
-    }
-
-    async fn commit(
-        &self,
-        request: Request<v1::CommitRequest>,
-    ) -> Result<Response<v1::CommitResponse>, Status> {
-        let job = request.get_ref().job;
-        let wish = ClientRequest::Commit(JobId(job));
-        let job = Some(self.change(&request, job, wish).await?);
-        tracing::info!(job = job.as_ref().map(|job| job.id), "counts committed to");
-        Ok(Response::new(v1::CommitResponse { job }))
     }
 
     async fn cancel(

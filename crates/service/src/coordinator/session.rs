@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use farm::{
-    Event, PublicKey, Range, Report, SessionId, Signature, Signed, Signer, Statement, Stretch,
-    WorkerMessage, WorkerOrder,
-};
+use farm::{Event, Range, Report, SessionId, WorkerMessage, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::{Stream, StreamExt};
@@ -39,7 +36,7 @@ pub enum SessionFault {
     /// report was altered on its way.
     #[error(
         "there is no range {0} in the plan of its job, or its sum disagrees with its residue or with the counts of its \
-         tasks, or its tasks cannot count so much, or a stretch of it was not lent or does not include it"
+         tasks, or its tasks cannot count so much"
     )]
     Range(Range),
     /// The worker sent no Hello in time.
@@ -59,11 +56,6 @@ pub enum SessionFault {
         "this farm has not lent to this owner what the worker reported or holds; whatever it holds is void"
     )]
     Unproven,
-    /// The worker's key has not signed what it reported.
-    #[error(
-        "the signature of the report of {0} is not by the key that the worker has named; whatever it holds is void"
-    )]
-    Signature(Range),
     /// The worker's credential has expired or was revoked.
     #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
     Expired,
@@ -107,22 +99,18 @@ pub async fn host(
     };
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
-    let (machine, key) = (hello.machine.clone(), hello.key);
-    let told = key.map(|key| key.to_string());
-    let without_tasks = hello.numbers_tasks;
-    let welcome = WorkerOrder::Welcome { ledger: Some(hub.ledger()), without_tasks };
-    let plans = Some(plans).filter(|_| !without_tasks);
+    let machine = hello.machine.clone();
     let joined = hub.join(owner.clone(), hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
-    tracing::info!(%session, worker, owner, machine, key = told, threads, %memory, held, "worker joined");
+    tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
-        if out.send(welcome).await.is_err() {
+        if out.send(WorkerOrder::Welcome).await.is_err() {
             return Ok(());
         }
         let tell_pace = tell_pace(hub.paces(), out.clone());
         let answers = out.clone();
-        let mut heard = pin!(listen(&hub, session, (&machine, key), &mut messages));
+        let mut heard = pin!(listen(&hub, session, &mut messages));
         tokio::select! {
             () = tell_pace => unreachable!("it does not end"),
             ended = &mut heard => ended,
@@ -145,8 +133,7 @@ pub async fn host(
         fault @ (SessionFault::Message(_)
         | SessionFault::NoHello
         | SessionFault::Range(_)
-        | SessionFault::Unproven
-        | SessionFault::Signature(_)),
+        | SessionFault::Unproven),
     ) = &result
     {
         tracing::warn!(%session, worker, %fault, "worker dismissed: it sent what it must not");
@@ -161,7 +148,6 @@ fn gone(fault: &SessionFault) -> Option<Gone> {
         SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
             Some(Gone::Invalid)
         }
-        SessionFault::Signature(_) => Some(Gone::Unproven),
         SessionFault::Silent => Some(Gone::Silent),
         SessionFault::Expired => Some(Gone::Expired),
         SessionFault::Ended
@@ -180,40 +166,9 @@ fn consistent(report: Report) -> Result<Report, SessionFault> {
     }
 }
 
-/// A report of which nothing is signed.
-fn unsigned(report: Report) -> Result<Report, SessionFault> {
-    match report.stretches.iter().all(|stretch| stretch.signature.is_none()) {
-        true => Ok(report),
-        false => Err(SessionFault::Signature(report.range)),
-    }
-}
-
-/// A report of a machine whose statement this key has signed, and those of its stretches.
-fn verified(
-    report: Report,
-    signature: Signature,
-    (machine, key): (&str, Option<PublicKey>),
-    hub: &HubHandle,
-) -> Result<Report, SessionFault> {
-    let fault = SessionFault::Signature(report.range);
-    let Some(key) = key else { return Err(fault) };
-    let (ledger, job, kind) = (hub.ledger(), report.job, report.proof.kind);
-    let signer = Signer { key, ledger, job, kind };
-    let statement = Statement::of(&report, &signer, machine);
-    let is_signed = |stretch: &Stretch| {
-        let signature = stretch.signature.as_ref();
-        signature.is_some_and(|signature| statement.of_stretch(stretch).has_signature(signature))
-    };
-    match statement.has_signature(&signature) && report.stretches.iter().all(is_signed) {
-        true => Ok(Report { signed: Some(Signed { signer, signature }), ..report }),
-        false => Err(fault),
-    }
-}
-
 async fn listen(
     hub: &HubHandle,
     session: SessionId,
-    signer: (&str, Option<PublicKey>),
     messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
 ) -> Result<(), SessionFault> {
     while let Some(message) = messages.next().await {
@@ -222,12 +177,7 @@ async fn listen(
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
             // Here, on the session's own task: it takes longer than anything that the hub does with it.
             WorkerMessage::Report(report) => {
-                let report = unsigned(consistent(report)?)?;
-                Event::Reported { session, report }
-            }
-            WorkerMessage::SignedReport(report, signature) => {
-                let report = verified(consistent(report)?, signature, signer, hub)?;
-                Event::Reported { session, report }
+                Event::Reported { session, report: consistent(report)? }
             }
             WorkerMessage::Working(lease) => Event::Working { session, lease },
             WorkerMessage::Decline(lease) => {
@@ -265,8 +215,6 @@ mod tests {
             memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
-            key: None,
-            numbers_tasks: false,
         }
     }
 
@@ -284,7 +232,7 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { .. })));
+        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome)));
 
         // When it hangs up, is lent something all the same, and its last word comes a little later
         drop(hears);

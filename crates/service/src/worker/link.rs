@@ -1,10 +1,9 @@
 //! The worker's connection to a coordinator.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{Hello, WorkerMessage, WorkerOrder};
+use farm::{WorkerMessage, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -12,16 +11,12 @@ use tonic::{Code, Status};
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
-use super::numbering::number;
-use super::{Connect, Pen};
+use super::Connect;
 use crate::ServiceError;
-use crate::coordinator::Plans;
 use crate::endpoint::{Endpoint, TokenChannel, innermost, mismatch};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
-/// Number of messages that may wait for the worker if tasks are numbered here.
-const NUMBERED: usize = 4;
 /// How long a coordinator may take to answer a Hello.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -53,10 +48,6 @@ pub enum LinkEnd {
 pub struct GrpcConnector {
     /// Where the coordinator is and what it wants to be shown.
     pub endpoint: Endpoint,
-    /// What reports are signed with, if they are.
-    pub pen: Option<Pen>,
-    /// By what the worker numbers tasks, if it does so itself.
-    pub plans: Option<Arc<Plans>>,
 }
 
 impl Connect for GrpcConnector {
@@ -71,7 +62,7 @@ impl Connect for GrpcConnector {
             end => end,
         };
         let url = self.endpoint.url();
-        let link = Link::over(channel, url, self.pen.clone(), self.plans.clone()).await;
+        let link = Link::over(channel, url).await;
         let Link { orders, messages } = link.map_err(&has_ended)?;
         let orders = orders.map(move |order| order.map_err(&has_ended));
         Ok(Link { orders: Box::pin(orders), messages })
@@ -79,33 +70,15 @@ impl Connect for GrpcConnector {
 }
 
 impl Link {
-    /// Opens a session over `channel`, which leads to the coordinator at `url`. What goes over it is signed with `pen`, and
-    /// tasks are numbered here if there are `plans` to number them by.
+    /// Opens a session over `channel`, which leads to the coordinator at `url`.
     ///
     /// # Errors
     ///
     /// [`LinkEnd`], if the coordinator does not answer or refuses the session.
-    pub async fn over(
-        channel: TokenChannel,
-        url: &str,
-        pen: Option<Pen>,
-        plans: Option<Arc<Plans>>,
-    ) -> Result<Link, LinkEnd> {
+    pub async fn over(channel: TokenChannel, url: &str) -> Result<Link, LinkEnd> {
         let (messages, outgoing) = mpsc::channel(OUTGOING);
         let url = url.to_string();
-        let (signing, numbers_tasks) = (pen.clone(), plans.is_some());
-        let requests = ReceiverStream::new(outgoing).map(move |message| {
-            let message = match message {
-                WorkerMessage::Hello(hello) => {
-                    WorkerMessage::Hello(Hello { numbers_tasks, ..hello })
-                }
-                other => other,
-            };
-            v1::WorkRequest::from(match &signing {
-                Some(pen) => pen.sign(message),
-                None => message,
-            })
-        });
+        let requests = ReceiverStream::new(outgoing).map(v1::WorkRequest::from);
 
         let mut client = FarmServiceClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -115,19 +88,10 @@ impl Link {
         let answers = answers.map_err(|status| ended(&url, status))?;
 
         let orders = answers.into_inner().map(move |answer| match answer {
-            Ok(message) => {
-                let order = WorkerOrder::try_from(message).map_err(refused)?;
-                if let Some(pen) = &pen {
-                    pen.hear(&order);
-                }
-                Ok(order)
-            }
+            Ok(message) => WorkerOrder::try_from(message).map_err(refused),
             Err(status) => Err(ended(&url, status)),
         });
-        let Some(plans) = plans else { return Ok(Link { orders: Box::pin(orders), messages }) };
-        let (numbered, orders_with_tasks) = mpsc::channel(NUMBERED);
-        tokio::spawn(number(orders, plans, numbered));
-        Ok(Link { orders: Box::pin(ReceiverStream::new(orders_with_tasks)), messages })
+        Ok(Link { orders: Box::pin(orders), messages })
     }
 }
 

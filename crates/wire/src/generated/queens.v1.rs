@@ -198,13 +198,6 @@ pub struct Hello {
     /// the worker cannot tell. For people.
     #[prost(uint64, tag = "11")]
     pub memory_kills: u64,
-    /// The public key with which the worker's reports are verified, 32 bytes; empty if it signs none.
-    #[prost(bytes = "vec", tag = "12")]
-    pub key: ::prost::alloc::vec::Vec<u8>,
-    /// Whether the worker numbers the tasks of a plan itself, in the same order as the coordinator, as the crate queens-board
-    /// does: it needs no Tasks.
-    #[prost(bool, tag = "13")]
-    pub numbers_tasks: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Holding {
@@ -221,16 +214,9 @@ pub struct Holding {
     #[prost(bytes = "vec", tag = "5")]
     pub proof: ::prost::alloc::vec::Vec<u8>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Welcome {
-    /// The coordinator's ledger, 16 bytes, which stands in what a worker signs.
-    #[prost(bytes = "vec", tag = "1")]
-    pub ledger: ::prost::alloc::vec::Vec<u8>,
-    /// Whether loans of this session come without Tasks, because the worker numbers them. It is false unless Hello says so.
-    /// A worker that numbers them drops any that come.
-    #[prost(bool, tag = "2")]
-    pub without_tasks: bool,
-}
+/// The session has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Welcome {}
 /// How long the worker is to gather what it finishes of a loan, at least, before it reports it, so that a large farm
 /// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
 /// take and live the longer. What is finished of a loan of which nothing is left to count is reported at once all the same.
@@ -264,7 +250,7 @@ pub struct Decline {
 /// The worker was asked to stop: it wants no more work, and closes once all is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Leaving {}
-/// A range lent to the worker. Its tasks follow, in order, in one or more Tasks, unless Welcome says that none do.
+/// A range lent to the worker. Its tasks follow, in order, in one or more Tasks.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Loan {
     /// Rises with every lending.
@@ -369,7 +355,7 @@ pub struct Tasks {
     pub weight: ::prost::alloc::vec::Vec<u8>,
 }
 /// A partial count.
-#[derive(Clone, PartialEq, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Report {
     #[prost(uint64, tag = "1")]
     pub lease: u64,
@@ -404,42 +390,10 @@ pub struct Report {
     /// worker forgets all that it holds.
     #[prost(bytes = "vec", tag = "10")]
     pub proof: ::prost::alloc::vec::Vec<u8>,
-    /// Empty, or the signature, 64 bytes, of this text in ASCII, with what stands in capitals here replaced:
-    ///
-    /// queens statement; ledger LEDGER; job JOB; plan FINGERPRINT; range \[START, END); count COUNT; digest DIGEST;
-    /// kernel KERNEL; purpose PURPOSE; machine MACHINE
-    ///
-    /// in one line, with one space at each line break above. LEDGER is from Welcome and FINGERPRINT from the loan's plan,
-    /// both as lower-case hexadecimal digits. JOB, START, END and COUNT are decimal numbers. DIGEST is the number whose
-    /// lowest byte is the first of `digest`, as 32 lower-case hexadecimal digits, the highest one first. KERNEL is
-    /// `kernel`. PURPOSE is `recount` if the loan has the field `recount`, and `count` otherwise. MACHINE is that of Hello.
-    #[prost(bytes = "vec", tag = "11")]
-    pub signature: ::prost::alloc::vec::Vec<u8>,
     /// For plans by `halves`: weight x count of each task of the range, in the order of their ordinals, at most 4,096. Empty if
     /// it is not told. A report whose counts are not those that `count` and `digest` add up ends the session.
     #[prost(uint64, repeated, tag = "12")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
-    /// What the worker counts of the lease without a gap, this report included, if that is more than this report: so that the
-    /// ledger can keep one row of it. At most eight, the longest last; none in recounts.
-    #[prost(message, repeated, tag = "13")]
-    pub stretches: ::prost::alloc::vec::Vec<Stretch>,
-}
-/// Reports of one lease and one kernel whose ranges follow each other, as one.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Stretch {
-    /// Includes the range of the report that says so.
-    #[prost(message, optional, tag = "1")]
-    pub range: ::core::option::Option<OrdinalRange>,
-    /// The sum of their counts.
-    #[prost(uint64, tag = "2")]
-    pub count: u64,
-    /// The sum of their digests modulo 2^128, as there.
-    #[prost(bytes = "vec", tag = "3")]
-    pub digest: ::prost::alloc::vec::Vec<u8>,
-    /// Empty, or the signature of the same text as there, with this range, count and digest. A report that is signed
-    /// has stretches that are signed, and the other way round.
-    #[prost(bytes = "vec", tag = "4")]
-    pub signature: ::prost::alloc::vec::Vec<u8>,
 }
 /// A report is settled: the worker may forget it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -477,8 +431,7 @@ pub enum Verdict {
     Obsolete = 5,
     /// The job of that number has another plan here.
     Foreign = 6,
-    /// The range is no part of the plan, or its sum and residue disagree, or its tasks cannot count so much, or a
-    /// stretch of it was not lent or does not include it.
+    /// The range is no part of the plan, or its sum and residue disagree, or its tasks cannot count so much.
     Invalid = 7,
 }
 impl Verdict {
@@ -807,24 +760,14 @@ pub mod farm_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ExportRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
-    /// The first line of a bundle of which the client has the beginning, without its line feed; otherwise empty.
-    #[prost(bytes = "vec", tag = "2")]
-    pub header: ::prost::alloc::vec::Vec<u8>,
-    /// How many bytes of that bundle's text the client has.
-    #[prost(uint64, tag = "3")]
-    pub offset: u64,
 }
 /// A block of a bundle's text. Each begins where the one before it ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ExportResponse {
-    /// Where it begins. In the first answer, the offset of the request if the job's evidence is what it was, and else 0: then
-    /// what the client has is of no use any more.
-    #[prost(uint64, tag = "1")]
-    pub offset: u64,
     /// Bytes of text in it: 1,200,000 at most.
     #[prost(uint64, tag = "2")]
     pub length: u64,
@@ -897,7 +840,7 @@ pub struct Audit {
     /// SEED in decimal, SALT as 32 lower-case hexadecimal digits. It is there from the beginning.
     #[prost(bytes = "vec", tag = "3")]
     pub commitment: ::prost::alloc::vec::Vec<u8>,
-    /// What was committed to. It is absent until the job is done or cancelled, unless a beacon drew it.
+    /// What was committed to. It is absent until the job is done or cancelled.
     #[prost(message, optional, tag = "4")]
     pub revealed: ::core::option::Option<RevealedSeed>,
     /// Between whom the second opinion lies.
@@ -908,37 +851,16 @@ pub struct Audit {
 pub struct RevealedSeed {
     #[prost(uint64, tag = "1")]
     pub seed: u64,
-    /// 128 random bits, the most significant byte first; 0 if a beacon drew the audit.
+    /// 128 random bits, the most significant byte first.
     #[prost(bytes = "vec", tag = "2")]
     pub salt: ::prost::alloc::vec::Vec<u8>,
-    /// What the seed follows from, if it was drawn in public.
-    #[prost(message, optional, tag = "3")]
-    pub beacon: ::core::option::Option<Beacon>,
 }
-/// A public random value, and what had been committed to before it was known. The seed of an audit that it draws is the
-/// number in the first 8 bytes, little-endian, modulo 2^63, of the BLAKE3 hash of the ASCII text
-/// queens beacon; rows ROOT; value VALUE
-/// with ROOT as 64 lower-case hexadecimal digits.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Beacon {
-    /// The root of the job's rows; 32 bytes. docs/BUNDLE.md specifies it.
-    #[prost(bytes = "vec", tag = "1")]
-    pub root: ::prost::alloc::vec::Vec<u8>,
-    /// 1 to 128 visible ASCII characters.
-    #[prost(string, tag = "2")]
-    pub value: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
     #[prost(message, optional, tag = "2")]
     pub policy: ::core::option::Option<AuditPolicy>,
-    /// The value of a public beacon, 1 to 128 visible ASCII characters: the seed follows from it and from the root of the rows
-    /// that were committed to, and everybody may know it. The policy has no seed then. FAILED_PRECONDITION refuses it for a
-    /// job that was not committed to, or whose rows are others since.
-    #[prost(string, optional, tag = "3")]
-    pub beacon: ::core::option::Option<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AuditResponse {
@@ -1004,16 +926,6 @@ pub struct WatchRequest {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CommitRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct CommitResponse {
     #[prost(message, optional, tag = "1")]
     pub job: ::core::option::Option<Job>,
 }
@@ -1170,9 +1082,6 @@ pub struct Job {
     pub submitted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "27")]
     pub ended_at_ms: ::core::option::Option<i64>,
-    /// The root of its rows, 32 bytes, if it was committed to and they are as they were then.
-    #[prost(bytes = "vec", optional, tag = "29")]
-    pub committed_root: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
 }
 /// Processes of workers on one machine that were lost while they counted, and have not come back.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1467,30 +1376,6 @@ pub mod jobs_service_client {
                 .insert(GrpcMethod::new("queens.v1.JobsService", "Audit"));
             self.inner.unary(req, path, codec).await
         }
-        /// Commits to the counts of a job that is done: the answer has the root of its rows, `committed_root`, to be published.
-        /// FAILED_PRECONDITION refuses it for a job that is not done, or that is being changed. Repeating it does no harm: the
-        /// root stays the same as long as the rows do.
-        pub async fn commit(
-            &mut self,
-            request: impl tonic::IntoRequest<super::CommitRequest>,
-        ) -> std::result::Result<tonic::Response<super::CommitResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Commit",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Commit"));
-            self.inner.unary(req, path, codec).await
-        }
         /// Ends a job without a total; it stays in the list. Repeating it does no harm.
         pub async fn cancel(
             &mut self,
@@ -1683,13 +1568,6 @@ pub mod jobs_service_server {
             &self,
             request: tonic::Request<super::AuditRequest>,
         ) -> std::result::Result<tonic::Response<super::AuditResponse>, tonic::Status>;
-        /// Commits to the counts of a job that is done: the answer has the root of its rows, `committed_root`, to be published.
-        /// FAILED_PRECONDITION refuses it for a job that is not done, or that is being changed. Repeating it does no harm: the
-        /// root stays the same as long as the rows do.
-        async fn commit(
-            &self,
-            request: tonic::Request<super::CommitRequest>,
-        ) -> std::result::Result<tonic::Response<super::CommitResponse>, tonic::Status>;
         /// Ends a job without a total; it stays in the list. Repeating it does no harm.
         async fn cancel(
             &self,
@@ -2018,51 +1896,6 @@ pub mod jobs_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = AuditSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Commit" => {
-                    #[allow(non_camel_case_types)]
-                    struct CommitSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::CommitRequest>
-                    for CommitSvc<T> {
-                        type Response = super::CommitResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::CommitRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::commit(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = CommitSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -5,7 +5,7 @@ mod messages;
 use board::{MethodChoice, Tasks};
 use farm::{
     Fingerprint, Hello, Holding, JobId, JobView, LeaseId, LoanKind, LoanProof, Plan, Problem,
-    PublicKey, Range, Report, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
+    Range, Report, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -127,8 +127,6 @@ fn the_largest_messages_fit_the_limit() {
         memory_kills: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
-        key: Some(PublicKey([0xff; 32])),
-        numbers_tasks: true,
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];

@@ -2,11 +2,10 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Beacon, Digest, Fingerprint, Held, Hello, Holding, JobId,
-    JobState, JobView, KernelName, LeaseId, LedgerId, Loan, LoanKind, LoanProof, LostWorkers,
-    Maker, Method, Origin, Pace, Plan, Problem, PublicKey, Range, Recount, Report, RowsRoot,
-    Signature, Slice, Stretch, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict,
-    WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
+    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
+    Origin, Pace, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TaskCounts,
+    TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,10 +15,6 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
         hello().prop_map(WorkerMessage::Hello),
         any::<u64>().prop_map(WorkerMessage::Credit),
         report().prop_map(WorkerMessage::Report),
-        (report(), any::<[u8; 32]>()).prop_map(|(report, half)| {
-            let signature = [half, half].concat().try_into().expect("two halves");
-            WorkerMessage::SignedReport(report, Signature(signature))
-        }),
         any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
         any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
         Just(WorkerMessage::Leaving),
@@ -30,23 +25,18 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
     let memory = (any::<u64>(), any::<u64>());
     let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
-    let key = prop::option::of(any::<[u8; 32]>().prop_map(PublicKey));
-    (names, numbers, vec(holding(), 0..5), key).prop_map(
-        |((worker, machine, build, backend), (instance, threads, memory, credit), holding, key)| {
-            Hello {
-                numbers_tasks: instance % 3 == 0,
-                worker,
-                machine,
-                build,
-                backend,
-                instance,
-                threads,
-                memory: memory.0,
-                memory_kills: memory.1,
-                credit,
-                holding,
-                key,
-            }
+    (names, numbers, vec(holding(), 0..5)).prop_map(
+        |((worker, machine, build, backend), (instance, threads, memory, credit), holding)| Hello {
+            worker,
+            machine,
+            build,
+            backend,
+            instance,
+            threads,
+            memory: memory.0,
+            memory_kills: memory.1,
+            credit,
+            holding,
         },
     )
 }
@@ -79,9 +69,8 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         Tally { count, residue, digest: Digest(digest) }
     });
     let told = vec(any::<u64>(), 0..4).prop_map(|counts| TaskCounts::new(&counts));
-    let all =
-        (holding(), tally, told, kernel(), any::<u64>(), vec(any::<[u8; 16]>(), 0..=Stretch::MOST));
-    all.prop_map(|(holding, tally, task_counts, kernel, busy_us, digests)| Report {
+    let all = (holding(), tally, told, kernel(), any::<u64>());
+    all.prop_map(|(holding, tally, task_counts, kernel, busy_us)| Report {
         job: holding.job,
         fingerprint: holding.fingerprint,
         lease: holding.lease,
@@ -91,21 +80,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         task_counts,
         kernel,
         busy_us,
-        signed: None,
-        stretches: digests.iter().map(|digest| stretch(holding.range, digest)).collect(),
     })
-}
-
-/// A stretch around a range, signed or not.
-fn stretch(range: Range, digest: &[u8; 16]) -> Stretch {
-    let start = range.start().saturating_sub(digest[0].into());
-    let signature = [digest; 4].map(|part| *part).concat().try_into().expect("four times sixteen");
-    Stretch {
-        range: Range::new(start, range.end().saturating_add(digest[1].into())).expect("not empty"),
-        count: u64::from(digest[3]),
-        digest: Digest(u128::from_le_bytes(*digest)),
-        signature: Some(Signature(signature)).filter(|_| digest[2].is_multiple_of(2)),
-    }
 }
 
 pub(super) fn kernel() -> impl Strategy<Value = KernelName> {
@@ -120,8 +95,7 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
 
 pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
     prop_oneof![
-        (prop::option::of(any::<[u8; 16]>().prop_map(LedgerId)), any::<bool>())
-            .prop_map(|(ledger, without_tasks)| WorkerOrder::Welcome { ledger, without_tasks }),
+        Just(WorkerOrder::Welcome),
         loan().prop_map(WorkerOrder::Loan),
         tasks().prop_map(WorkerOrder::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
@@ -181,10 +155,9 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
     let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
-    let ends = (held(), prop::option::of(rows_root()));
-    (plan(), state, numbers, who, sizes, audits(), poison, ends).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), who, sizes, audits, poison, ends)| {
-            let ((origin, priority), (held, committed)) = (who, ends);
+    (plan(), state, numbers, who, sizes, audits(), poison, held()).prop_map(
+        |(plan, state, (id, tasks_done, total, speed), who, sizes, audits, poison, held)| {
+            let (origin, priority) = who;
             JobView {
                 id: JobId(id),
                 origin,
@@ -192,7 +165,6 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 slice: audits.0,
                 audit: audits.1.map(|policy| AuditView::of(policy, state)),
                 held: (state == JobState::Held).then_some(held),
-                committed,
                 audits_wanted: audits.2,
                 audits_agreed: audits.3,
                 priority,
@@ -227,10 +199,6 @@ pub(super) fn lost() -> impl Strategy<Value = Vec<LostWorkers>> {
     vec(one, 0..=JobView::LOST_NAMED)
 }
 
-pub(super) fn rows_root() -> impl Strategy<Value = RowsRoot> {
-    any::<[u8; 32]>().prop_map(RowsRoot)
-}
-
 pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
@@ -243,19 +211,8 @@ pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64
             salt,
             by_search,
             across,
-            beacon: None,
         },
     );
-    let policy =
-        (policy, prop::option::of((rows_root(), "[!-~]{1,128}"))).prop_map(|(policy, beacon)| {
-            match beacon {
-                Some((root, value)) => {
-                    let value = value.parse().expect("it is visible");
-                    policy.drawn_by(Beacon { root, value })
-                }
-                None => policy,
-            }
-        });
     (slice, prop::option::of(policy), any::<u64>(), any::<u64>())
 }
 

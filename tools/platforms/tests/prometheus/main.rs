@@ -191,22 +191,6 @@ fn a_disk_that_takes_its_time_is_told() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
-fn a_row_that_the_disk_has_altered_is_told() {
-    let watched = Watched::new("--tls --scrub-every 1s");
-    let (_coordinator, prometheus) = watched.start();
-    watched.client(&["submit", "8"]).success();
-    let _worker = watched.worker();
-    assert_eq!(watched.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(8)));
-    let db = rusqlite::Connection::open(watched.farm.ledger()).expect("it is there");
-    db.busy_timeout(Duration::from_secs(10)).expect("it is SQL");
-
-    db.execute("UPDATE ranges SET count = count + 1 WHERE first = 0", []).expect("it is SQL");
-
-    prometheus.wait_for_alert("QueensLedgerDamaged");
-}
-
-#[test]
 #[ignore = "needs Debian's prometheus, and root to mount a disk: deploy/prometheus/README.md"]
 fn a_small_disk_fills() {
     let disk = SmallDisk::mount();

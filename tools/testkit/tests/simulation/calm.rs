@@ -77,7 +77,6 @@ impl World {
                 salt: 4,
                 by_search: false,
                 across: self.scenario.across,
-                beacon: None,
             };
             self.ask_about(id, at - 4_500, |nth| ClientRequest::Audit(nth, everything));
         }

@@ -3,8 +3,7 @@
 use std::num::NonZero;
 
 use farm::{
-    Beacon, Dismissal, Effect, Event, Farm, LedgerCommand, LoanKey, Millis, Origin, RequestId,
-    RowsRoot, Ticket,
+    Dismissal, Effect, Event, Farm, LedgerCommand, LoanKey, Millis, Origin, RequestId, Ticket,
 };
 
 use crate::agenda::Happening;
@@ -191,8 +190,6 @@ impl World {
         let job = match wanted {
             ClientRequest::Submit(_) => None,
             ClientRequest::Audit(nth, _)
-            | ClientRequest::DrawnAudit(nth, ..)
-            | ClientRequest::Commit(nth)
             | ClientRequest::Pause(nth)
             | ClientRequest::Resume(nth)
             | ClientRequest::Cancel(nth)
@@ -213,14 +210,6 @@ impl World {
             (ClientRequest::Audit(_, policy), Some(job)) => {
                 Event::AuditAsked { request, by, job, policy }
             }
-            (ClientRequest::DrawnAudit(_, policy, value), Some(job)) => {
-                // Whoever asks may have seen what is committed to a while ago, or have made it up.
-                let seen = self.ledger.stored(job).commitments.last();
-                let root = seen.map_or(RowsRoot([7; 32]), |&(root, _)| root);
-                let policy = policy.drawn_by(Beacon { root, value });
-                Event::AuditAsked { request, by, job, policy }
-            }
-            (ClientRequest::Commit(_), Some(job)) => Event::CommitAsked { request, by, job },
             (ClientRequest::Submit(Submission { plan, slice, priority, audit }), _) => {
                 self.unanswered.insert(request, wanted);
                 let known = self.truths.known(&plan, slice);

@@ -1,9 +1,8 @@
 //! The workers around the agent: their sessions, their threads, their troubles.
 
-use farm::{Effect, Event, Millis, Report, SessionId, Stretch, WorkerMessage};
+use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
 use crate::agenda::Happening;
-use crate::rows::{signed, signed_stretches};
 use crate::world::World;
 
 impl World {
@@ -27,13 +26,9 @@ impl World {
                 self.tally.signs_of_life += 1;
                 self.step(Event::Working { session, lease });
             }
-            WorkerMessage::SignedReport(..) => unreachable!("agents leave that to their links"),
             WorkerMessage::Leaving => self.step(Event::Leaving { session }),
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
-                let (signed, stretches) =
-                    (signed(worker, &report), signed_stretches(worker, &report));
-                let report = Report { signed, stretches, ..report };
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
@@ -50,10 +45,6 @@ impl World {
         let honest = self.workers[worker].traits.lies_per_mille == 0;
         let right = job.truth.tally(report.range) == Some(report.tally);
         assert!(right || !honest, "worker {worker} reports what its threads have not counted");
-        for &Stretch { range, count, digest, .. } in &report.stretches {
-            let truth = job.truth.tally(range).map(|tally| (tally.count, tally.digest));
-            assert!(truth == Some((count, digest)) || !honest, "worker {worker}: {report:?}");
-        }
     }
 
     fn mangled(&mut self, mut report: Report) -> Report {

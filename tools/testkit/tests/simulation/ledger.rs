@@ -58,8 +58,8 @@ pub struct Done {
     pub answer: LedgerAnswer,
     /// What was durable then, if the command may have changed more rows than it names.
     pub after: Option<Rc<MemoryStore>>,
-    /// The rows of a stretch that it has lengthened, as they were then.
-    pub stretch: Vec<CountedRange>,
+    /// What the row of an accepted range has become with its neighbours.
+    pub joined: Vec<CountedRange>,
 }
 
 pub struct LedgerJob {
@@ -158,18 +158,18 @@ impl Ledger {
         if let Some(before) = before {
             self.note_change(&before, &command, &answer);
         }
-        let stretch = self.lengthened(&command);
-        self.tally.joined += u64::from(stretch.len() == 1);
-        Done { ticket, command, answer, after, stretch }
+        let joined = self.joined(&command);
+        Done { ticket, command, answer, after, joined }
     }
 
-    /// The rows of the stretch that a report has lengthened.
-    fn lengthened(&self, command: &LedgerCommand) -> Vec<CountedRange> {
+    /// What the row of an accepted range has become with its neighbours.
+    fn joined(&mut self, command: &LedgerCommand) -> Vec<CountedRange> {
         let LedgerCommand::Accept { report, .. } = command else { return Vec::new() };
-        let Some(stretch) = report.stretches.last() else { return Vec::new() };
-        let rows = self.stored(report.job).rows.values();
-        let is_in = |counted: &&CountedRange| counted.row.range.intersect(stretch.range).is_some();
-        rows.filter(is_in).cloned().collect()
+        let mut rows = self.stored(report.job).rows.range(..report.range.end());
+        let (_, counted) = rows.next_back().expect("it was accepted");
+        let counted = counted.clone();
+        self.tally.joined += u64::from(counted.row.range != report.range);
+        vec![counted]
     }
 
     /// What must hold of every command, whatever it does to the rows.
@@ -219,12 +219,7 @@ impl Ledger {
                 let truth = self.jobs[&report.job].truth.tally(report.range).expect("it fits");
                 assert_eq!(report.tally.claim(), truth.claim(), "settled wrong: {report:?}");
             }
-            LedgerCommand::RequestAudit { job, policy, .. } => {
-                let drawn = policy.beacon.map(|beacon| (beacon.root, true));
-                let committed = self.stored(*job).commitments.last().copied();
-                assert!(drawn.is_none() || drawn == committed, "drawn from other rows: {drawn:?}");
-            }
-            LedgerCommand::Commit { .. }
+            LedgerCommand::RequestAudit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {}
@@ -284,10 +279,6 @@ impl Ledger {
             LedgerCommand::RequestAudit { job, .. } => {
                 *self.states.entry((*job, "audited")).or_default() += 1;
             }
-            LedgerCommand::Commit { job, .. } => {
-                self.tally.committed += 1;
-                *self.states.entry((*job, "committed to")).or_default() += 1;
-            }
             LedgerCommand::Accept { report, audit, .. } => {
                 self.tally.audits_wanted += u64::from(*audit);
                 self.accepted.insert((report.job, report.range));
@@ -342,8 +333,6 @@ impl Ledger {
                     let (old, new) = (&before.jobs[job], &self.store.jobs[job]);
                     let lost = old.rows.values().filter(|old| ranges.intersects(old.row.range));
                     tally.withdrawn += lost.count() as u64;
-                    let held = |job: &MemoryJob| job.commitments.last().is_some_and(|it| it.1);
-                    tally.commitments_broken += u64::from(held(old) && !held(new));
                     let voided = |(start, old): (&u64, _)| -> bool {
                         let old: &farm::CountedRange = old;
                         let new = new.rows.get(start).map(|new| new.check);

@@ -2,38 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{
-    Check, CountedRange, Fingerprint, LedgerId, PublicKey, Range, Report, Row, RowsRoot, RowsTree,
-    Signature, Signed, Signer, Stretch, Tiled, Vote,
-};
-
-/// What a worker signs of a report, as far as the farm can tell: every other worker signs. The core takes any bytes.
-pub fn signed(worker: usize, report: &Report) -> Option<Signed> {
-    let (key, ledger) = (PublicKey([worker as u8; 32]), LedgerId([7; 16]));
-    let signer = Signer { key, ledger, job: report.job, kind: report.proof.kind };
-    let signature = signature(report.range, report.tally.count);
-    does_sign(worker).then_some(Signed { signer, signature })
-}
-
-/// The stretches of a report, as a worker signs them.
-pub fn signed_stretches(worker: usize, report: &Report) -> Vec<Stretch> {
-    let sign = |&stretch: &Stretch| Stretch {
-        signature: does_sign(worker).then(|| signature(stretch.range, stretch.count)),
-        ..stretch
-    };
-    report.stretches.iter().map(sign).collect()
-}
-
-fn does_sign(worker: usize) -> bool {
-    worker.is_multiple_of(2)
-}
-
-fn signature(range: Range, count: u64) -> Signature {
-    let mut bytes = [0; 64];
-    let numbers = [range.start(), range.end(), count].map(u64::to_le_bytes);
-    bytes[..24].copy_from_slice(numbers.as_flattened());
-    Signature(bytes)
-}
+use farm::{Check, CountedRange, Range, Row, Tiled, Vote};
 
 /// Disjoint rows, by their start, and some sums over them.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +26,6 @@ impl Rows {
         let range = counted.row.range;
         let overlapped = self.overlapping(range).next();
         assert!(overlapped.is_none(), "{counted:?} overlaps {overlapped:?}");
-        if let Some(signatures) = &counted.row.signatures {
-            let is_signed =
-                |part: &farm::SignedPart| part.signature == signature(part.range, part.count);
-            let are_its = signatures.add_up_to(&counted.row);
-            assert!(are_its && signatures.parts.iter().all(is_signed), "{counted:?}");
-        }
         self.tasks += range.len();
         self.total += u128::from(counted.row.tally.count);
         self.wanted += u64::from(counted.check == Check::Wanted);
@@ -113,15 +76,6 @@ impl Rows {
             rows.values().map(|counted| counted.row.clone()).collect()
         };
         counts(&self.rows) == counts(rows)
-    }
-
-    /// The root of the rows of a job that counts this plan.
-    pub fn root(&self, plan: Fingerprint) -> RowsRoot {
-        let mut tree = RowsTree::new(plan);
-        for CountedRange { row, .. } in self.rows.values() {
-            tree.add(row.range, row.tally.claim());
-        }
-        tree.root()
     }
 
     /// The row that covers just this range.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AgentConfig, AuditPolicy, BeaconValue, Config, KernelName, Maker, Method, Party, Plan,
-    Problem, Range, Slice,
+    Across, AgentConfig, AuditPolicy, Config, KernelName, Maker, Method, Party, Plan, Problem,
+    Range, Slice,
 };
 
 use crate::random::Random;
@@ -127,9 +127,6 @@ impl Poison {
 pub enum ClientRequest {
     Submit(Submission),
     Audit(u64, AuditPolicy),
-    /// With the seed that this value of a beacon gives.
-    DrawnAudit(u64, AuditPolicy, BeaconValue),
-    Commit(u64),
     Pause(u64),
     Resume(u64),
     Cancel(u64),
@@ -325,13 +322,6 @@ fn requests(
             let wanted = ClientRequest::Audit(random.below(4), policy(random, across));
             requests.push((random.below(chaos_ms), wanted));
         }
-        for _ in 0..random.below(3) {
-            let (job, at) = (random.below(4), random.below(chaos_ms));
-            let value = random.next().to_string().parse().expect("digits are visible");
-            let drawn = ClientRequest::DrawnAudit(job, policy(random, across), value);
-            requests.push((at, ClientRequest::Commit(job)));
-            requests.push((at + random.below(chaos_ms), drawn));
-        }
     }
     if random.per_mille(400) {
         for _ in 0..random.between(1, 6) {
@@ -378,5 +368,5 @@ pub fn policy(random: &mut Random, across: Across) -> AuditPolicy {
     };
     // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
     let (seed, by_search) = (random.next() >> 1, random.per_mille(500));
-    AuditPolicy { share_ppm, seed, salt: 1, by_search, across, beacon: None }
+    AuditPolicy { share_ppm, seed, salt: 1, by_search, across }
 }

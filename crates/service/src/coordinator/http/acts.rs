@@ -61,7 +61,6 @@ impl Wanted {
             salt: rand::random(),
             by_search: false,
             across: Across::Machines,
-            beacon: None,
         });
         let key = wire::key(Some(key).filter(|key| !key.is_empty()));
         let key = key.map_err(|error| Status::invalid_argument(error.to_string()))?;

@@ -13,8 +13,7 @@ pub(super) async fn tell(State(hub): State<HubHandle>) -> Result<Response, Fault
     let figures = hub.figures().await?;
     // It asks the system about a disk, which may be slow.
     let text = tokio::task::spawn_blocking(move || {
-        let found = hub.scrubbed().found();
-        exposition(figures, hub.meters().clone(), found, hub.ledger_path())
+        exposition(figures, hub.meters().clone(), hub.ledger_path())
     });
     let text = text.await.map_err(|_| Fault::failed("the metrics could not be put together"))?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())

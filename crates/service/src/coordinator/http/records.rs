@@ -139,9 +139,6 @@ fn entry(Incident { at_ms, what }: Incident) -> LogEntry {
             let share = f64::from(share_ppm) / 10_000.0;
             format!("an audit of {share}% of the ranges was ordered{}", by_whom(&by))
         }
-        Happening::Committed { root, by } => {
-            format!("the counts were committed to, as {root}{}", by_whom(&by))
-        }
         Happening::Changed { change, by } => format!("{}{}", changed(change, &by), by_whom(&by)),
         Happening::Disputed { range, worker, party } => {
             format!(

@@ -365,8 +365,7 @@ async fn a_jobs_log_tells_who_has_changed_it() {
         assert_eq!(answer.status, 303, "{action}: {}", answer.body);
     }
     let (share_ppm, across) = (AuditPolicy::ALL / 2, Across::Machines);
-    let policy =
-        AuditPolicy { share_ppm, seed: 1, salt: 2, by_search: false, across, beacon: None };
+    let policy = AuditPolicy { share_ppm, seed: 1, salt: 2, by_search: false, across };
     let audit = ClientRequest::Audit(JobId(1), policy);
     farm.hub.request("auditor", audit).await.expect("it runs").expect("there is such a job");
     let answer = farm.post(&format!("{job}/cancel"), &bearing(&secret(Role::Submitter)), "").await;
@@ -439,8 +438,6 @@ async fn hostile_names_are_only_text() {
         memory_kills: 0,
         credit: 1,
         holding: Vec::new(),
-        key: None,
-        numbers_tasks: false,
     };
     let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
     for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {

@@ -16,7 +16,6 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::disk::Disk;
 use super::{Figures, Meters};
-use crate::coordinator::scrub::Found;
 
 /// The kind of the text.
 pub(in crate::coordinator) const CONTENT_TYPE: &str =
@@ -26,12 +25,11 @@ pub(in crate::coordinator) const CONTENT_TYPE: &str =
 pub(in crate::coordinator) fn exposition(
     figures: Figures,
     meters: Meters,
-    scrubbed: Found,
     ledger: Option<&Path>,
 ) -> String {
     let disk = ledger.map(Disk::of).unwrap_or_default();
     let mut registry = Registry::with_prefix("queens");
-    registry.register_collector(Box::new(Metrics { figures, meters, scrubbed, disk }));
+    registry.register_collector(Box::new(Metrics { figures, meters, disk }));
     let mut text = String::new();
     encode(&mut text, &registry).expect("text takes all that is written to it");
     text
@@ -44,7 +42,6 @@ type OfJob = (&'static str, &'static str, fn(&JobView) -> u64);
 struct Metrics {
     figures: Figures,
     meters: Meters,
-    scrubbed: Found,
     disk: Disk,
 }
 
@@ -203,12 +200,6 @@ impl Metrics {
         page.metric("ledger_commit_requests", help, None, &meters.commit_requests)?;
         let help = "Requests that wait for the ledger";
         page.gauge("ledger_queue_requests", help, None, self.figures.ledger_queue)?;
-        let Found { rows, passes, damaged } = self.scrubbed;
-        page.counter("ledger_scrubbed_rows", "Rows of the ledger that were read again", rows)?;
-        let help = "How often all of the ledger was read again";
-        page.counter("ledger_scrubs", help, passes)?;
-        let help = "Rows and jobs of the ledger that are damaged";
-        page.gauge("ledger_damaged", help, None, damaged)?;
         let sizes = [
             ("ledger", "Size of the ledger and its journal", self.disk.ledger),
             ("ledger_disk", "Size of the file system of the ledger", self.disk.total),

@@ -126,8 +126,7 @@ impl Witness {
                 assert_eq!(ledger.jobs[&job].plan, submission.plan, "the job is not durable");
                 return;
             }
-            ClientRequest::Audit(..) | ClientRequest::DrawnAudit(..) => "audited",
-            ClientRequest::Commit(_) => "committed to",
+            ClientRequest::Audit(..) => "audited",
             ClientRequest::SetPriority(..) => "prioritised",
             ClientRequest::Pause(_) => JobState::Paused.name(),
             ClientRequest::Resume(_) => JobState::Running.name(),
@@ -147,19 +146,8 @@ impl Witness {
             ) => {
                 panic!("only a submission can be refused so")
             }
-            Err(Refusal::NotOver(..) | Refusal::Proof(_)) => panic!("nobody wants a job to leave"),
-            Err(Refusal::Unsettled(job)) => {
-                let is_plain = matches!(wanted, ClientRequest::Audit(..));
-                assert!(Some(job) == named && !is_plain, "only a root may be about to change");
-            }
-            Err(Refusal::NotDone(job, stands)) => {
-                assert_eq!((Some(job), state), (named, "committed to"));
-                assert_ne!(stands, JobState::Done, "job {job} may be committed to");
-            }
-            Err(Refusal::NotCommitted(job)) => {
-                tally.draws_refused += 1;
-                let is_drawn = matches!(wanted, ClientRequest::DrawnAudit(..));
-                assert!(is_drawn && Some(job) == named, "only a draw needs a commitment");
+            Err(Refusal::NotOver(..) | Refusal::Proof(_) | Refusal::Unsettled(_)) => {
+                panic!("nobody wants a job to leave")
             }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Held(job)) => {

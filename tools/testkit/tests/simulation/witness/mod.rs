@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Ack, Author, Dismissal, Distrusted, Effect, Event, Farm, Found, Hello, JobId, JobState,
-    JobView, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Party, Range, Report,
-    RequestId, SessionId, Ticket,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Party, Range, Report, RequestId,
+    SessionId, Ticket,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -172,16 +172,8 @@ impl Witness {
                 let audits = (view.audits_wanted, view.audits_agreed);
                 assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
                 self.check_poisoned(&view);
-                self.check_committed(&view);
             }
         }
-    }
-
-    /// What is said to be committed to is what the rows say.
-    fn check_committed(&self, view: &JobView) {
-        let Some(committed) = view.committed else { return };
-        let book = &self.books[&view.id];
-        assert_eq!(book.rows.root(book.fingerprint), committed, "rows of job {}", view.id);
     }
 
     /// Who was proven wrong is sent away at once, and whenever he comes again.

@@ -69,17 +69,8 @@ impl Witness {
                 };
                 assert_eq!((job, policy, by), (of, asked, who), "another thing was asked");
                 let book = self.book(*job);
-                (book.policy, book.seed_told) = (Some(*policy), policy.beacon.is_some());
+                (book.policy, book.seed_told) = (Some(*policy), false);
                 book.asked += 1;
-                tally.drawn_in_public += u64::from(policy.beacon.is_some());
-            }
-            LedgerCommand::Commit { job, by } => {
-                let Event::CommitAsked { job: of, by: who, .. } = event else {
-                    panic!("nobody asked: {command:?}")
-                };
-                assert_eq!((job, by), (of, who), "another thing was asked");
-                let is_done = self.books[job].state == JobState::Done;
-                assert!(is_done && !self.settling, "the rows of job {job} may change");
             }
             LedgerCommand::Confirm { report, author } => {
                 self.confirms.insert(ticket, report.clone());
