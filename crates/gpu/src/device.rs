@@ -71,7 +71,8 @@ pub struct Device {
     pub buffer: u64,
     /// The number of its multiprocessors, or of a processor's cores.
     pub units: u32,
-    /// Whether it is the processor itself, as with PoCL. Such a device is used only if somebody asks for it.
+    /// Whether it is the processor itself, as with PoCL. Such a device is used only if somebody
+    /// asks for it.
     pub is_processor: bool,
 }
 
@@ -82,8 +83,9 @@ impl fmt::Display for Device {
 }
 
 impl Device {
-    /// All devices of this machine: those of CUDA, and those of OpenCL that are not among them. There are none where
-    /// no driver is installed, and in a program that is linked statically, which cannot load any.
+    /// All devices of this machine: those of CUDA, and those of OpenCL that are not among them.
+    /// There are none where no driver is installed, and in a program that is linked statically,
+    /// which cannot load any.
     ///
     /// Loading drivers takes some tenths of a second.
     #[must_use]
@@ -142,7 +144,8 @@ impl Device {
 pub struct DeviceChoice {
     /// Those of one driver; `None` for any.
     pub driver: Option<Driver>,
-    /// The one with this [number](Device::index), or in this place among those of all drivers; `None` for all.
+    /// The one with this [number](Device::index), or in this place among those of all drivers;
+    /// `None` for all.
     pub index: Option<usize>,
 }
 
@@ -209,8 +212,8 @@ impl DeviceChoice {
     /// The graphics processors among all devices.
     pub const ALL: DeviceChoice = DeviceChoice { driver: None, index: None };
 
-    /// The devices. Without a number, a device that is the processor itself is among them only if its driver was asked
-    /// for and has no other.
+    /// The devices. Without a number, a device that is the processor itself is among them only if
+    /// its driver was asked for and has no other.
     ///
     /// # Errors
     ///
