@@ -1,15 +1,18 @@
 //! What depends on the size of a board: every threshold of the method.
 //!
 //! ```text
-//!   N                        4 .. 15   16 .. 21    22 23       24 25       26 27       28 29
-//!   tasks of a split         1                                                         8
-//!   quarters are kept        all columns           all, if there is room,
-//!                                                  or of 2 lists    2 lists    1 list      2 lists
-//!   lists        even N      of one task
-//!                odd N       shared by neighbours  of one task
-//!   code         even N      one for the board     22: as for 20, if all quarters are kept
-//!                even, odd                         one for 8     one for each split
-//!                odd N       one for neighbours that share lists
+//!   N                    4 .. 21              22 23              24 25      26 27      28 29
+//!   tasks of a split     1                                                             8
+//!   quarters are kept    of all columns       of all, if there   of 2       of 1       of 2
+//!                                             is room, or of 2   lists      list       lists
+//!                                             lists
+//!   lists     even N     of one task
+//!             odd N      of neighbours        of one task
+//!   code      even N     one for the board    one for 8 splits   one for each split
+//!                                             or, with all
+//!                                             quarters, the board
+//!             odd N      one for neighbours   one for 8 splits   one for each split
+//!   void diagonals       stay                                    are left out
 //! ```
 //!
 //! The sizes at which plans change, too, are known to [`board::halves`]: the largest board whose

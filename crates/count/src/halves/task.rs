@@ -92,8 +92,10 @@ impl<U: Unit> TaskCounter<U> {
     fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut Sum) {
         let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
         let n = *n;
+        // 1. Quarters.
         let lists = quarters(lists, work.unit, n, *kept, split.centre, shares);
 
+        // 2. The code.
         let code = match lists.code() {
             Some(code) => code,
             None => last_code.serve(n, split, || {
@@ -120,7 +122,8 @@ impl<U: Unit> TaskCounter<U> {
         let Split { centre, columns, upper: slice, .. } = split;
         let wanted = Built { centre, columns, slice, code };
         let is_built = built.take() == Some(wanted);
-        // A list that does not fit is joined in parts; the other list is made once more for each.
+        // 3 to 6. Both sides are listed, sorted and joined. A list that does not fit is joined in
+        // parts; the other list is made once more for each.
         let mut upper_from = Some(0);
         while let Some(from) = upper_from {
             upper_from = if is_built { None } else { work.list_upper(lists, upper, from) };
