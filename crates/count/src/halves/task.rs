@@ -16,10 +16,11 @@
 //! ```text
 //!   quarters        for all tasks with the same square of the centre row's queen; on large boards
 //!                   those in the columns of the last lists
-//!   code            for all tasks of an even board, for some splits that are alike, or for the slices
-//!                   of a split
+//!   code            for all tasks of an even board, for some splits that are alike, or for the
+//!                   slices of a split
 //!   build side      for the tasks of a split that join the same upper slice
-//!   shared lists    on odd boards up to 21: neighbours filter them instead of steps 2 to 4 (`shared`)
+//!   shared lists    on odd boards up to 21: neighbours filter them instead of steps 2 to 4
+//!                   (`shared`)
 //! ```
 
 use board::halves::{Shares, Slice, Split};
