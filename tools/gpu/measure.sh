@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# A first look at a graphics processor: is it exact, and how fast? It needs nothing but the release program.
+# A first look at a graphics processor: is it exact, and how fast? It needs nothing but the release
+# program.
 #
 #   tools/gpu/measure.sh PROGRAM [BACKEND [SECONDS]]
 #
-# BACKEND is gpu, or as in cuda:0 or opencl:1. What would not end within SECONDS (480) is left out and said. Each step prints its
-# line when it ends, so that a run that is cut off has told something. Lines of JSON are those of `queens bench`.
+# BACKEND is gpu, or as in cuda:0 or opencl:1. A step that would not end within SECONDS (480) is
+# left out, and a line says so. Each step prints its line when it ends, so that a run that is cut off has
+# printed something. Lines of JSON are those of `queens bench`.
 set -euo pipefail
 queens=${1:?usage: measure.sh PROGRAM [BACKEND [SECONDS]]}
 backend=${2:-gpu}
@@ -20,7 +22,8 @@ fits() { awk -v seconds="$1" -v left="$(left)" 'BEGIN { exit !(1.5 * seconds < l
 say "$("$queens" --version | tr '\n' ' ')"
 "$queens" bench --list | sed 's/^/        /'
 if command -v nvidia-smi >/dev/null; then
-  say "$(nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.limit --format=csv,noheader)"
+  fields=name,driver_version,clocks.sm,clocks.max.sm,power.limit
+  say "$(nvidia-smi --query-gpu=$fields --format=csv,noheader)"
 fi
 
 sample() { "$queens" bench --backend "$backend" --n "$1" --sample-ms "$2" --json; }
@@ -50,7 +53,8 @@ for n in 20 22 24 26; do
   awk -v n="$n" -v units="$(field "$line" multiprocessors)" -v join="$(field "$line" join_lists)" \
     -v lanes="$(field "$line" kernel_lanes)" -v rate="$(field "$line" solutions_per_second)" \
     -v each="$(field "$line" lanes_per_solution)" 'BEGIN {
-      printf "        N = %d: %.3g solutions/s, %.1f pairs a solution; the join alone %.4g pairs/s", n, rate, each, lanes / join
+      printf "        N = %d: %.3g solutions/s, %.1f pairs a solution; ", n, rate, each
+      printf "the join alone %.4g pairs/s", lanes / join
       printf ", %.1f a nanosecond and multiprocessor\n", lanes / join / units / 1e9 }'
 done
 

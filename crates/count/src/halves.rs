@@ -1,29 +1,36 @@
 //! The method `halves`: it joins upper and lower half-boards, and does not visit solutions.
 //!
-//! A task says which columns the upper half's queens take ([`board::halves`]). The half-boards of both
-//! halves that count for the task are listed. Then the pairs are counted whose diagonals do not meet. For
-//! N = 20 there are up to 40,000 half-boards on each side, and one pair in 8,000 fits.
+//! A task says which columns the upper half's queens take ([`board::halves`]). The half-boards of
+//! both halves that count for the task are listed. Then the pairs are counted whose diagonals do
+//! not meet. For N = 20 there are up to 40,000 half-boards on each side, and one pair in 8,000
+//! fits.
 //!
 //! ```text
-//!   quarters   placements in a quarter of the rows, by their columns     once, or for each list, or
-//!      |       and by which rows' queens stand on the left               as the centre row changes
-//!   lists      pairs of quarters that do not attack each other: halves,  \
-//!      |       in parts where there is no room for all                    |
-//!   buckets    by the diagonals on which most pairs meet                  |  for each task
-//!      |                                                                  |
-//!   join       one lower half after the other against 1,024 upper ones   /
+//!   task        the path of a task, in six steps: begin here
+//!   by_size     what happens at which N
+//!
+//!   quarters    placements in a quarter of the rows, by their columns
+//!   code        the diagonals by which half-boards are numbered, and how keys become records
+//!   lists       pairs of quarters that do not attack each other: half-boards
+//!   buckets     half-boards by number
+//!   shared      lists that serve several tasks of an odd board up to 21
+//!   join        the lower half-boards are looked up in tables of 1,024 upper ones
+//!   units       the inner loops of all steps, for each instruction set
+//!
+//!   memory      what a thread takes
+//!   measure     where the time goes
+//!   reference   the definition
 //! ```
 //!
-//! On odd boards up to 21 most tasks share sorted lists with their neighbours: see `shared`.
-//!
-//! `geometry` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how often a pair
-//! counts. The join instead of a search, the use of transposing in it, and the figures by which it was
-//! chosen are this project's own. The nearest relative is Kluev's count by quadrants.
+//! `code::diagonals` shows how the halves' diagonals meet, and [`Shares`](board::halves::Shares) how
+//! often a pair counts. The join instead of a search, the use of transposing in it, and the figures
+//! by which it was chosen are this project's own. The nearest relative is Kluev's count by
+//! quadrants.
 //!
 //! Measured with AVX-512 on one core of a shared server (`halves-tables` in docs/benchmarks, N = 26
-//! `halves-tables-by-turns`), on evenly spread tasks. The table shows Q/s, how many times the reference of
-//! `rows` at N = 16 that is in the same run, and the percentage of time in each step (`perf`; the quarters of
-//! N = 22 are placed once for all tasks, here for 480):
+//! `halves-tables-by-turns`), on evenly spread tasks. The table shows Q/s, how many times the
+//! reference of `rows` at N = 16 that is in the same run, and the percentage of time in each step
+//! (`perf`; the quarters of N = 22 are placed once for all tasks, here for 480):
 //!
 //! | N | Q/s | times | quarters | lists | buckets | blocks | join |
 //! |---|---|---|---|---|---|---|---|
@@ -72,9 +79,9 @@ use crate::{Backend, CountError};
 
 /// The method for one board size, with its tables and buffers.
 ///
-/// It is made once per thread and used for every block of tasks of a plan. It is fastest in the order of
-/// [`board::halves`]: neighbours share lists on an odd board up to 21, and on a larger odd board tables are
-/// made anew when the centre row's queen changes.
+/// It is made once per thread and used for every block of tasks of a plan. It is fastest in the
+/// order of [`board::halves`]: neighbours share lists on an odd board up to 21, and on a larger odd
+/// board tables are made anew when the centre row's queen changes.
 pub(crate) struct Halves {
     n: u32,
     tasks: Box<dyn CountTasks>,
@@ -90,8 +97,8 @@ trait CountTasks: Send + Sync {
 }
 
 impl Halves {
-    /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at least; the
-    /// reference takes what its lists take. `None` if the processor lacks the backend.
+    /// The method for boards of size `n`. It takes at most `memory` bytes, or what it [`needs`] at
+    /// least; the reference takes what its lists take. `None` if the processor lacks the backend.
     pub(crate) fn new(memory: u64, backend: Backend, n: u32) -> Option<Halves> {
         let room = Room::within(memory, n);
         let tasks: Box<dyn CountTasks> = match backend {
@@ -111,8 +118,8 @@ impl Halves {
         Some(Halves { n, tasks })
     }
 
-    /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task of this
-    /// board.
+    /// The sum of the shares of all boards of `tasks`, without the tasks' weights. Each is a task
+    /// of this board.
     pub(crate) fn completions(&mut self, tasks: TaskSlice<'_>) -> Result<u64, CountError> {
         let mut sum = Sum::default();
         for index in 0..tasks.len() {

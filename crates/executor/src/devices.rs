@@ -1,7 +1,8 @@
 //! The devices that count for this process, and which threads feed them.
 //!
-//! Each device has two threads, so that one of them chooses codes and adds up while the device works for the other. Tasks
-//! that a device can count are left to these threads, as long as one has a device. Other tasks are every thread's.
+//! Each device has two threads, so that one of them chooses codes and adds up while the device
+//! works for the other. Tasks that a device can count are left to these threads, as long as one has
+//! a device. Other tasks are every thread's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,8 @@ use crate::kernel::DeviceKernel;
 /// The threads that feed a device.
 pub(crate) const THREADS: usize = 2;
 
-/// The smallest board that is worth starting a device for. One core counts a smaller one in a few seconds.
+/// The smallest board that is worth starting a device for. One core counts a smaller one in a few
+/// seconds.
 pub const LEAST_WORTHWHILE: u32 = 20;
 
 /// The devices that count, and what they may take.
@@ -45,8 +47,8 @@ pub(crate) struct Feeder {
 }
 
 impl Devices {
-    /// These devices, each with at most so many bytes of its memory, or with nine tenths of it. If they are required,
-    /// they count boards of every size, and a failure of one ends counting.
+    /// These devices, each with at most so many bytes of its memory, or with nine tenths of it. If
+    /// they are required, they count boards of every size, and a failure of one ends counting.
     #[must_use]
     pub fn new(devices: Vec<Device>, memory: Option<u64>, are_required: bool) -> Devices {
         let used = |device: Device| {
@@ -92,8 +94,8 @@ impl Devices {
         self.is_any_left() && counts(self.least, plan)
     }
 
-    /// Whether a device should count what is lent: it can, and has not counted it before. Where several kernels counted, a
-    /// device may have been among them.
+    /// Whether a device should count what is lent: it can, and has not counted it before. Where
+    /// several kernels counted, a device may have been among them.
     pub(crate) fn take(&self, loan: &Loan) -> bool {
         let is_another = loan.recount.is_none_or(|Recount { unlike, by_search }| {
             unlike != DeviceKernel::name() && unlike != KernelName::default() && !by_search

@@ -1,8 +1,9 @@
-//! Carries a batch of jobs out on a device: the only place that knows what the kernels of `kernels.c` take.
+//! Carries a batch of jobs out on a device: the only place that knows what the kernels of
+//! `kernels.c` take.
 //!
 //! ```text
-//!   list    place quarters, pair them, sample keys     the host reads how long the lists are, and the samples
-//!   join    sort by codes, sum up, join                the host reads how many pairs fit
+//!   list    place quarters, pair them, sample keys   the host reads the lists' lengths and the samples
+//!   join    sort by codes, sum up, join              the host reads how many pairs fit
 //! ```
 
 use std::ops::Range;
@@ -89,9 +90,9 @@ struct Room {
 }
 
 impl Room {
-    /// As much as is of use within `memory` bytes and `buffer` bytes of each array, for boards whose halves have so many
-    /// choices. It is more than `memory`, if that is too little for a split whose half-boards are paired a choice at a
-    /// time.
+    /// As much as is of use within `memory` bytes and `buffer` bytes of each array, for boards
+    /// whose halves have so many choices. It is more than `memory`, if that is too little for a
+    /// split whose half-boards are paired a choice at a time.
     fn within(by_size: BySize, choices: usize, memory: u64, buffer: u64) -> Room {
         // Keys have eight bytes, and quarters three times as many.
         let most_keys = usize::try_from(buffer / 8).unwrap_or(usize::MAX);
@@ -173,7 +174,8 @@ impl Array {
         let Room { splits, quarters, keys } = room;
         let BySize { code, .. } = by_size;
         let groups = splits.div_ceil(by_size.sharing);
-        // Boards whose lists are sliced have up to eight lists of the upper half and four of the lower one.
+        // Boards whose lists are sliced have up to eight lists of the upper half and four of the
+        // lower one.
         let (upper, lower) = if tasks_of_split(by_size.n) == 1 { (2, 2) } else { (8, 4) };
         let (lists, builds) = (splits * (upper + lower), splits * upper.max(lower));
         match self {
@@ -201,7 +203,8 @@ impl Array {
     }
 }
 
-/// All orders of no row, then those of one row, and so on to five, with three bits for each row, the first lowest.
+/// All orders of no row, then those of one row, and so on to five, with three bits for each row,
+/// the first lowest.
 fn orders() -> Vec<u32> {
     let mut orders = Vec::new();
     let mut of_rows = vec![Vec::new()];
@@ -295,7 +298,8 @@ impl Batch {
         }
     }
 
-    /// Lists the half-boards of jobs; the longer half of the first one, if there is too little room.
+    /// Lists the half-boards of jobs; the longer half of the first one, if there is too little
+    /// room.
     fn list(&mut self, jobs: &[Job]) -> Result<Result<Listing, usize>, DeviceError> {
         let BySize { n, sharing, sampled, keys, .. } = self.by_size;
         let mut first = Vec::new();
@@ -464,8 +468,9 @@ impl Batch {
         Ok(Outcome::Counted(fits.collect(), segments))
     }
 
-    /// The numbers of pairs that fit, by sums, and the segments of half-boards that were looked up; `None`, if a low part
-    /// of a list is too long. Lists and builds were written, and the starts are zeros.
+    /// The numbers of pairs that fit, by sums, and the segments of half-boards that were looked up;
+    /// `None`, if a low part of a list is too long. Lists and builds were written, and the starts
+    /// are zeros.
     fn fits(
         &mut self,
         jobs: usize,
@@ -566,7 +571,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Starts to measure how long each kernel takes, by waiting for it, so that nothing is done meanwhile.
+    /// Starts to measure how long each kernel takes, by waiting for it, so that nothing is done
+    /// meanwhile.
     pub(crate) fn start_times(&mut self) {
         self.times = Some([Duration::ZERO; Kernel::ALL.len()]);
     }

@@ -7,7 +7,8 @@ use count::{CodeBits, most_quarters};
 pub(crate) struct BySize {
     pub(crate) n: u32,
     pub(crate) code: CodeBits,
-    /// The most splits that are counted at a time, so that a batch takes a device some tenths of a millisecond at least.
+    /// The most splits that are counted at a time, so that a batch takes a device some tenths of a
+    /// millisecond at least.
     pub(crate) splits: usize,
     /// The number of splits that share a code. A sample and a code take the host a millisecond.
     pub(crate) sharing: usize,
@@ -23,10 +24,11 @@ pub(crate) struct BySize {
 impl BySize {
     /// For boards of size `n` (4 to 29).
     ///
-    /// A code has so many bits that an item has 32 at most: of 2(N-1) diagonals on an even board and 2(N-2) on an odd
-    /// one; at N = 28 two of them never meet. With more low bits a half-board is tabulated more often, and with more bits
-    /// fewer are looked up. Counted by `queens bench`, with the half-boards that fill segments: 90 pairs are looked up for a
-    /// solution at N = 20, 42 at 22, 25 at 24. What else is here follows from bounds: no device was measured yet.
+    /// A code has so many bits that an item has 32 at most: of 2(N-1) diagonals on an even board
+    /// and 2(N-2) on an odd one; at N = 28 two of them never meet. With more low bits a half-board
+    /// is tabulated more often, and with more bits fewer are looked up. Counted by `queens bench`,
+    /// with the half-boards that fill segments: 90 pairs are looked up for a solution at N = 20, 42
+    /// at 22, 25 at 24. What else is here follows from bounds: no device was measured yet.
     pub(crate) fn new(n: u32) -> BySize {
         let (low, high) = match n {
             0..=15 => (0, 4),
@@ -76,8 +78,8 @@ impl BySize {
         [rows / 2, rows - rows / 2]
     }
 
-    /// The room for the half-boards of `splits` splits: half as much again as they have on average, and twice as much
-    /// for one, so that most lists need no second try.
+    /// The room for the half-boards of `splits` splits: half as much again as they have on average,
+    /// and twice as much for one, so that most lists need no second try.
     pub(crate) fn room_for_keys(self, splits: usize) -> u64 {
         let mean = self.half_boards * splits as u64;
         if splits > 1 { mean / 2 * 3 } else { mean * 2 }

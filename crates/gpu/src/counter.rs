@@ -53,12 +53,13 @@ impl Counter {
     /// The sizes of boards whose splits can be counted.
     pub const BOARDS: std::ops::RangeInclusive<u32> = 4..=29;
 
-    /// A counter of boards of size `n`, one of [`BOARDS`](Counter::BOARDS), that takes at most `memory` bytes on the
-    /// device, or what it needs at least if that is more.
+    /// A counter of boards of size `n`, one of [`BOARDS`](Counter::BOARDS), that takes at most
+    /// `memory` bytes on the device, or what it needs at least if that is more.
     ///
     /// # Errors
     ///
-    /// [`DeviceError`], if the device cannot be opened, does not take the kernels, or has less memory.
+    /// [`DeviceError`], if the device cannot be opened, does not take the kernels, or has less
+    /// memory.
     pub fn new(device: &Device, n: u32, memory: u64) -> Result<Counter, DeviceError> {
         let mut memory = memory;
         loop {
@@ -109,7 +110,8 @@ impl Counter {
         Ok(())
     }
 
-    /// Pairs of half-boards that were looked up since the counter was made, those that fill segments included.
+    /// Pairs of half-boards that were looked up since the counter was made, those that fill
+    /// segments included.
     #[must_use]
     pub fn lanes(&self) -> u64 {
         self.segments * LANES_OF_SEGMENT
@@ -121,7 +123,8 @@ impl Counter {
         self.batch.splits() * tasks_of_split(self.n) as usize
     }
 
-    /// Starts to measure how long each kernel takes. Meanwhile the device waits for the host after each of them.
+    /// Starts to measure how long each kernel takes. Meanwhile the device waits for the host after
+    /// each of them.
     pub fn start_times(&mut self) {
         self.batch.start_times();
     }

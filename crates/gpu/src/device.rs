@@ -42,7 +42,8 @@ pub struct Device {
     pub buffer: u64,
     /// The number of its multiprocessors, or of a processor's cores.
     pub units: u32,
-    /// Whether it is the processor itself, as with PoCL. Such a device is used only if somebody asks for it.
+    /// Whether it is the processor itself, as with PoCL. Such a device is used only if somebody
+    /// asks for it.
     pub is_processor: bool,
 }
 
@@ -57,7 +58,8 @@ impl fmt::Display for Device {
 pub struct DeviceChoice {
     /// Those of one driver; `None` for any.
     pub driver: Option<Driver>,
-    /// The one with this [number](Device::index), or in this place among those of all drivers; `None` for all.
+    /// The one with this [number](Device::index), or in this place among those of all drivers;
+    /// `None` for all.
     pub index: Option<usize>,
 }
 

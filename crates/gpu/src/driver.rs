@@ -1,6 +1,7 @@
 //! What is asked of a driver: memory, kernels and a queue. Both drivers are loaded at run time.
 //!
-//! A queue carries its commands out one after the other. All but [`read`](Queue::read) return at once.
+//! A queue carries its commands out one after the other. All but [`read`](Queue::read) return at
+//! once.
 
 pub(crate) mod cuda;
 #[cfg(test)]

@@ -1,5 +1,6 @@
-// Runs the kernels on the host, one thread of a group after the other from barrier to barrier, for tests of their
-// arithmetic without a driver: no compiler for devices is between the text and what is tested.
+// Runs the kernels on the host, one thread of a group after the other from barrier to barrier, for
+// tests of their arithmetic without a driver: no compiler for devices is between the text and what
+// is tested.
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -67,8 +68,8 @@ static void run(void) {
     _longjmp(scheduler, 1);
 }
 
-// Runs `groups` groups of `size` threads of the kernel with this number. A group ends with an error if some threads
-// wait at a barrier that others do not come to.
+// Runs `groups` groups of `size` threads of the kernel with this number. A group ends with an error
+// if some threads wait at a barrier that others do not come to.
 int launch(int number, u32 groups, u32 size, const Argument *given) {
     kernel = number;
     arguments = given;

@@ -36,8 +36,8 @@ pub(crate) struct Job {
 pub(crate) type Fits = Vec<u64>;
 
 impl Job {
-    /// The jobs of tasks that follow one another: neighbours that differ in slices alone are one job. For each task the
-    /// number of its job.
+    /// The jobs of tasks that follow one another: neighbours that differ in slices alone are one
+    /// job. For each task the number of its job.
     pub(crate) fn of_tasks(n: u32, choices: u32, tasks: &[Split]) -> (Vec<Job>, Vec<usize>) {
         let mut jobs: Vec<Job> = Vec::new();
         let mut job_of = Vec::with_capacity(tasks.len());
@@ -74,8 +74,8 @@ impl Job {
         Some(sum)
     }
 
-    /// Two jobs that count together what this one counts, with half of the choices of one half each; `None` if that half
-    /// has only one.
+    /// Two jobs that count together what this one counts, with half of the choices of one half
+    /// each; `None` if that half has only one.
     pub(crate) fn parted(&self, half: usize) -> Option<[Job; 2]> {
         let Range { start, end } = self.listed[half].choices;
         let middle = start + (end - start) / 2;

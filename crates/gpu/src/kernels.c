@@ -1,5 +1,5 @@
-// Counts splits of a board on a device, from their columns to the numbers of pairs that fit. One text for
-// OpenCL C 1.2 and for CUDA; tests compile it as plain C, too.
+// Counts splits of a board on a device, from their columns to the numbers of pairs that fit. One
+// text for OpenCL C 1.2 and for CUDA; tests compile it as plain C, too.
 //
 //   place_quarters   quarter-boards in the columns of a choice             a group for each quarter of each choice
 //   pair_quarters    pairs of quarters that do not attack each other:      a group for each half and choice
@@ -18,9 +18,9 @@
 //   join_lists       tables of 256 half-boards of a build list, in which   groups that take one block after the
 //                    those of the probe lists are looked up                other
 //
-// A *choice* says which of a half's columns its upper quarter takes. A *list* has the half-boards of one half and one
-// slice, without ties or ties alone. Nothing here depends on the order in which threads come to add to a counter,
-// except for the order of quarters, keys and items.
+// A *choice* says which of a half's columns its upper quarter takes. A *list* has the half-boards
+// of one half and one slice, without ties or ties alone. Nothing here depends on the order in which
+// threads come to add to a counter, except for the order of quarters, keys and items.
 
 #ifdef __OPENCL_VERSION__
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
@@ -108,7 +108,8 @@ typedef struct {
     u32 sums;   // the first of as many sums
 } Build;
 
-// The sum of the values of all threads before this one; `total` is that of all. `room` has two words for each thread.
+// The sum of the values of all threads before this one; `total` is that of all. `room` has two
+// words for each thread.
 FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *total) {
     u32 me = THREAD;
     SHARED_POINTER u32 *from = room, *to = room + threads;
@@ -127,7 +128,8 @@ FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *t
     return up_to - value;
 }
 
-// The bits of `among` that the lowest bits of `chosen` say: bit i of `chosen` stands for the i-th bit of `among`.
+// The bits of `among` that the lowest bits of `chosen` say: bit i of `chosen` stands for the i-th
+// bit of `among`.
 FUNCTION u32 deposit(u32 chosen, u32 among) {
     u32 bits = 0;
     for (; chosen; chosen >>= 1, among &= among - 1u)
@@ -135,7 +137,8 @@ FUNCTION u32 deposit(u32 chosen, u32 among) {
     return bits;
 }
 
-// The slice of half-boards whose outer queens take these of their columns: see board::halves::Slice.
+// The slice of half-boards whose outer queens take these of their columns: see
+// board::halves::Slice.
 FUNCTION u32 slice_of(u32 choice, u32 modulus) {
     u32 ranks = 0;
     for (u32 rank = 0; choice >> rank; rank++)
@@ -150,7 +153,8 @@ FUNCTION void add_to_sum(GLOBAL u32 *sum, u64 value) {
     if (high) ATOMIC_ADD(sum + 1, high);
 }
 
-// A quarter-board under construction, as board::Prefix has it, and its diagonals as its own first row sees them.
+// A quarter-board under construction, as board::Prefix has it, and its diagonals as its own first
+// row sees them.
 typedef struct {
     u32 left, right, back_left, back_right, number, is_attacked;
 } Placing;
@@ -166,10 +170,12 @@ FUNCTION Placing placed(Placing before, u32 bit, u32 row, u32 full, u32 looked_a
     return after;
 }
 
-// Places the queens of quarters. A thread takes the columns of the first two rows, and all orders of the others.
+// Places the queens of quarters. A thread takes the columns of the first two rows, and all orders
+// of the others.
 //
-// `tables` has the first quarter of each quarter of each choice, and their number. A quarter has three words in
-// `quarters`: the diagonals that the other quarter's must not meet, those of the half-board, and its number.
+// `tables` has the first quarter of each quarter of each choice, and their number. A quarter has
+// three words in `quarters`: the diagonals that the other quarter's must not meet, those of the
+// half-board, and its number.
 KERNEL(64) place_quarters(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *orders, GLOBAL u32 *tables,
     GLOBAL u64 *quarters, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
@@ -255,8 +261,8 @@ KERNEL(64) place_quarters(
     }
 }
 
-// Pairs the quarters of a choice. `segments` has the first key of each half and choice, how many are no ties, and how
-// many are; the ties follow.
+// Pairs the quarters of a choice. `segments` has the first key of each half and choice, how many
+// are no ties, and how many are; the ties follow.
 KERNEL(64) pair_quarters(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *tables, GLOBAL const u64 *quarters,
     GLOBAL u32 *segments, GLOBAL u64 *keys, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
@@ -324,7 +330,8 @@ KERNEL(64) pair_quarters(
     }
 }
 
-// Takes `len` keys from all over both halves' lists of the splits `sampled`: all keys, if there are fewer, and then zeros.
+// Takes `len` keys from all over both halves' lists of the splits `sampled`: all keys, if there are
+// fewer, and then zeros.
 KERNEL(256) sample_keys(
     GLOBAL const u32 *sampled, GLOBAL const u32 *segments, GLOBAL const u64 *keys, GLOBAL u64 *samples,
     u32 most_choices, u32 len) {
@@ -344,8 +351,8 @@ KERNEL(256) sample_keys(
     u32 taken = all < len ? all : len, begun = 0;
     for (u32 i = 0; i < most_choices; i += LANES) {
         u32 choice = i + me;
-        before[me] =
-            sum_before(scan, LANES, choice < most_choices ? mine[3u * choice + 1u] + mine[3u * choice + 2u] : 0u, &total);
+        u32 keys_of_choice = choice < most_choices ? mine[3u * choice + 1u] + mine[3u * choice + 2u] : 0u;
+        before[me] = sum_before(scan, LANES, keys_of_choice, &total);
         BARRIER;
         for (u32 j = me; j < taken; j += LANES) {
             u32 place = (u32)((u64)all * j / taken);
@@ -360,8 +367,8 @@ KERNEL(256) sample_keys(
     }
 }
 
-// Replaces keys by records, a bucket's number above an item, and counts the half-boards of each bucket. A view has the
-// bits of a record for each byte of a key.
+// Replaces keys by records, a bucket's number above an item, and counts the half-boards of each
+// bucket. A view has the bits of a record for each byte of a key.
 KERNEL(64) number_buckets(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *segments, GLOBAL const List *lists,
     GLOBAL const u64 *views, GLOBAL u64 *keys, GLOBAL u32 *ranks, GLOBAL u32 *starts, u32 most_choices) {
@@ -380,7 +387,8 @@ KERNEL(64) number_buckets(
     }
 }
 
-// Turns the lengths of a list's buckets into their starts. There is one more start, the list's length.
+// Turns the lengths of a list's buckets into their starts. There is one more start, the list's
+// length.
 KERNEL(256) find_starts(GLOBAL const List *lists, GLOBAL u32 *starts, u32 bits) {
     SHARED u32 scan[2 * LANES];
     GLOBAL u32 *mine = starts + lists[GROUP].starts;
@@ -413,8 +421,9 @@ KERNEL(64) fill_buckets(
     }
 }
 
-// For each low part of the probe lists and each high part of a build list, how many of its half-boards have no bit in
-// common with the low part. A sum over subsets: row c of `opened` is for the low part with the other bits than c.
+// For each low part of the probe lists and each high part of a build list, how many of its
+// half-boards have no bit in common with the low part. A sum over subsets: row c of `opened` is for
+// the low part with the other bits than c.
 KERNEL(256) count_open(
     GLOBAL const Build *builds, GLOBAL const List *lists, GLOBAL const u32 *starts, GLOBAL u32 *opened, u32 low_bits,
     u32 high_bits) {
@@ -423,13 +432,17 @@ KERNEL(256) count_open(
     if (high >= highs) return;
     GLOBAL const u32 *mine = starts + lists[builds[build].list].starts;
     GLOBAL u32 *to = opened + (u64)build * lows * stride + high;
-    for (u32 low = 0; low < lows; low++) to[(u64)low * stride] = mine[(high << low_bits | low) + 1u] - mine[high << low_bits | low];
+    for (u32 low = 0; low < lows; low++) {
+        u32 bucket = high << low_bits | low;
+        to[(u64)low * stride] = mine[bucket + 1u] - mine[bucket];
+    }
     for (u32 bit = 1; bit < lows; bit <<= 1)
         for (u32 low = 0; low < lows; low++)
             if (low & bit) to[(u64)low * stride] += to[(u64)(low ^ bit) * stride];
 }
 
-// Turns a row of `opened` into running sums, and tells how many blocks the low part has: none, if no probe list has it.
+// Turns a row of `opened` into running sums, and tells how many blocks the low part has: none, if
+// no probe list has it.
 KERNEL(256) sum_rows(
     GLOBAL const Build *builds, GLOBAL const List *lists, GLOBAL const u32 *starts, GLOBAL u32 *opened,
     GLOBAL u32 *first_block, GLOBAL u32 *counters, u32 low_bits, u32 high_bits) {
@@ -469,8 +482,9 @@ KERNEL(256) sum_blocks(GLOBAL u32 *first_block, u32 all_rows) {
     if (THREAD == 0) first_block[all_rows] = begun;
 }
 
-// Which of `len` running sums is the last that does not exceed `place`, and is less than the next: by 256 threads, in
-// two steps. There is one more sum than `len`, which exceeds `place`; there are at most 256 * 256.
+// Which of `len` running sums is the last that does not exceed `place`, and is less than the next:
+// by 256 threads, in two steps. There is one more sum than `len`, which exceeds `place`; there are
+// at most 256 * 256.
 FUNCTION u32 find(GLOBAL const u32 *sums, u32 len, u32 place, SHARED_POINTER u32 *found) {
     u32 step = (len + LANES - 1u) / LANES, from = THREAD * step, to = from + step < len ? from + step : len;
     if (from < to && sums[from] <= place && place < sums[to]) *found = from;
@@ -484,15 +498,15 @@ FUNCTION u32 find(GLOBAL const u32 *sums, u32 len, u32 place, SHARED_POINTER u32
 
 // Joins build and probe lists, block by block.
 //
-// A group takes 256 half-boards of a build list, *lanes*, that are open to one low part of the probe lists. It
-// tabulates them: for each byte of an item and each value of it, the lanes that have none of its bits. A row of 128
-// bytes holds the entries of all four bytes for one value:
+// A group takes 256 half-boards of a build list, *lanes*, that are open to one low part of the
+// probe lists. It tabulates them: for each byte of an item and each value of it, the lanes that
+// have none of its bits. A row of 128 bytes holds the entries of all four bytes for one value:
 //
 //   [byte 0: 256 lanes][byte 1][byte 2][byte 3]
 //
-// Two threads look a half-board of a probe list up, each in 128 lanes, with a load of 16 bytes for each byte of its
-// item. The four pairs of threads that one wavefront of shared memory serves begin with different bytes, so that their
-// loads never meet in a bank, whatever the items are.
+// Two threads look a half-board of a probe list up, each in 128 lanes, with a load of 16 bytes for
+// each byte of its item. The four pairs of threads that one wavefront of shared memory serves begin
+// with different bytes, so that their loads never meet in a bank, whatever the items are.
 //
 // Half-boards of one high part are a *run*. Lanes with a bit of the high part are closed to it.
 JOIN_KERNEL join_lists(
@@ -511,7 +525,8 @@ JOIN_KERNEL join_lists(
     u32 me = THREAD, lows = 1u << low_bits, highs = 1u << high_bits, stride = highs + 1u;
     u32 all_rows = all_builds << low_bits, all_blocks = first_block[all_rows];
     u32 warp = me >> 5, bit = me & 31u, pair = me >> 1, side = me & 1u;
-    // The byte with which this thread begins, and where the entries of that and the following bytes are in a row.
+    // The byte with which this thread begins, and where the entries of that and the following bytes
+    // are in a row.
     u32 turn = pair & 3u, column = side * 16u;
     u32 column0 = turn * 32u + column, column1 = (turn + 1u & 3u) * 32u + column;
     u32 column2 = (turn + 2u & 3u) * 32u + column, column3 = (turn + 3u & 3u) * 32u + column;
@@ -524,7 +539,8 @@ JOIN_KERNEL join_lists(
         u32 after = 0;
         if (me == 0) after = ATOMIC_ADD(counters + NEXT, 1u);
 
-        // The lanes of the block begin with the `first` half-board that is open to `low`, in the high part `high0`.
+        // The lanes of the block begin with the `first` half-board that is open to `low`, in the
+        // high part `high0`.
         u32 row = find(first_block, all_rows, block, &found);
         u32 low = row & (lows - 1u);
         GLOBAL const Build *build = builds + (row >> low_bits);
@@ -657,7 +673,8 @@ JOIN_KERNEL join_lists(
                         GLOBAL const u32 *probe_item = probe_items + at;
                         u32 run_stop = run_end[run];
                         for (; segment < stop; segment++, at += 16u, probe_item += 16) {
-                            // A list has 16 more items, so that the last segment of a run needs no branch.
+                            // A list has 16 more items, so that the last segment of a run needs no
+                            // branch.
                             u32 w = ROTATE_RIGHT(*probe_item, 8u * turn);
                             SHARED_POINTER const char *bytes = (SHARED_POINTER const char *)table;
                             u32x4 x0 = *(SHARED_POINTER const u32x4 *)(bytes + (w << 7 & 0x7f80u | column0));

@@ -1,8 +1,8 @@
 //! Half-boards in buckets by the diagonals that are occupied most often.
 //!
-//! Halves whose buckets' numbers have a bit in common cannot fit, so most pairs are never compared. A
-//! counting sort moves the listed half-boards into buckets. It scatters only the remaining diagonals, at
-//! most 32 bits.
+//! Halves whose buckets' numbers have a bit in common cannot fit, so most pairs are never compared.
+//! A counting sort moves the listed half-boards into buckets. It scatters only the remaining
+//! diagonals, at most 32 bits.
 
 use std::ops::Range;
 
@@ -33,7 +33,8 @@ pub(crate) struct Sorter {
     next: Vec<u32>,
 }
 
-/// The most buckets into which [`MANY`] streams are sorted. With more, their counters would leave the cache.
+/// The most buckets into which [`MANY`] streams are sorted. With more, their counters would leave
+/// the cache.
 const FEW_BUCKETS: usize = 1 << 10;
 
 /// The number of streams that are sorted side by side into few buckets.
@@ -65,8 +66,8 @@ impl Sorter {
         }
     }
 
-    /// Sorts parts of the list side by side, each with its own counters: neighbours in the list often belong to
-    /// one bucket, and one would wait for the other's counter.
+    /// Sorts parts of the list side by side, each with its own counters: neighbours in the list
+    /// often belong to one bucket, and one would wait for the other's counter.
     fn sort_streams<const STREAMS: usize>(&mut self, records: &[u64], buckets: &mut Buckets) {
         let Buckets { first, items, .. } = buckets;
         assert!(records.len() + STEP <= items.len(), "more half-boards than there is room for");
@@ -78,7 +79,8 @@ impl Sorter {
         next.fill([0; STREAMS]);
         let mut count = |record: u64, stream: usize| {
             let count = &mut next[view::bucket(record) as usize][stream];
-            // The sum is at most the length of the list. Checking it here and below would cost time.
+            // The sum is at most the length of the list. Checking it here and below would cost
+            // time.
             *count = count.wrapping_add(1);
         };
         for i in 0..len {
@@ -149,14 +151,15 @@ impl Buckets {
     }
 
     /// The half-boards of neighbouring buckets.
-    pub(crate) fn buckets(&self, codes: Range<u32>) -> &[u32] {
-        &self.items[self.places(codes)]
+    pub(crate) fn buckets(&self, numbers: Range<u32>) -> &[u32] {
+        &self.items[self.places(numbers)]
     }
 
-    /// Copies the half-boards with these places to the start of `to`. Less than [`STEP`] items after them are
-    /// overwritten.
+    /// Copies the half-boards with these places to the start of `to`. Less than [`STEP`] items
+    /// after them are overwritten.
     ///
-    /// Most runs of buckets are short, so copying whole steps is faster than calling a copy function.
+    /// Most runs of buckets are short, so copying whole steps is faster than calling a copy
+    /// function.
     pub(crate) fn copy(&self, places: Range<usize>, to: &mut [u32]) {
         for i in (0..places.len()).step_by(STEP) {
             let from = &self.items[places.start + i..places.start + i + STEP];
@@ -166,8 +169,8 @@ impl Buckets {
 
     /// The places of the half-boards of neighbouring buckets.
     #[inline(always)]
-    pub(crate) fn places(&self, codes: Range<u32>) -> Range<usize> {
-        self.sorted().places(codes)
+    pub(crate) fn places(&self, numbers: Range<u32>) -> Range<usize> {
+        self.sorted().places(numbers)
     }
 }
 
@@ -189,8 +192,8 @@ impl Sorted<'_> {
 
     /// The places of the half-boards of neighbouring buckets.
     #[inline(always)]
-    pub(crate) fn places(&self, codes: Range<u32>) -> Range<usize> {
-        let start = |code: u32| self.starts[code as usize] as usize;
-        start(codes.start)..start(codes.end)
+    pub(crate) fn places(&self, numbers: Range<u32>) -> Range<usize> {
+        let start = |number: u32| self.starts[number as usize] as usize;
+        start(numbers.start)..start(numbers.end)
     }
 }

@@ -1,30 +1,35 @@
 //! What depends on the size of a board: every threshold of the method.
 //!
 //! ```text
-//!   N                        4 .. 15   16 .. 21    22 23       24 25       26 27       28 29
-//!   tasks of a split         1                                                         8
-//!   quarters are kept        all columns           all, if there is room,
-//!                                                  or of 2 lists    2 lists    1 list      2 lists
-//!   lists        even N      of one task
-//!                odd N       shared by neighbours  of one task
-//!   code         even N      one for the board     22: as for 20, if all quarters are kept
-//!                even, odd                         one for 8     one for each split
-//!                odd N       one for neighbours that share lists
+//!   N                    4 .. 21              22 23              24 25      26 27      28 29
+//!   tasks of a split     1                                                             8
+//!   quarters are kept    of all columns       of all, if there   of 2       of 1       of 2
+//!                                             is room, or of 2   lists      list       lists
+//!                                             lists
+//!   lists     even N     of one task
+//!             odd N      of neighbours        of one task
+//!   code      even N     one for the board    one for 8 splits   one for each split
+//!                                             or, with all
+//!                                             quarters, the board
+//!             odd N      one for neighbours   one for 8 splits   one for each split
+//!   void diagonals       stay                                    are left out
 //! ```
 //!
-//! The sizes at which plans change, too, are known to [`board::halves`]: the largest board whose neighbours
-//! share lists, the largest whose quarters may all be kept, and the smallest whose splits are cut into slices.
+//! The sizes at which plans change, too, are known to [`board::halves`]: the largest board whose
+//! neighbours share lists, the largest whose quarters may all be kept, and the smallest whose
+//! splits are cut into slices.
 
 use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
 
 use crate::halves::code::CodeBits;
 use crate::halves::lists::Kept;
 
-/// The numbers of bits of the code of boards of size `n`. It has at least a bit for each diagonal for which an
-/// item has no room.
+/// The numbers of bits of the code of boards of size `n`. It has at least a bit for each diagonal
+/// for which an item has no room.
 ///
-/// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low bit multiplies
-/// the copies of an upper half by about 1.75. Trials at N = 18 to 22, 24, 26 and 28 showed that these are best.
+/// With more bits fewer pairs are compared, but there are more and smaller buckets, and each low
+/// bit multiplies the copies of an upper half by about 1.75. Trials at N = 18 to 22, 24, 26 and 28
+/// showed that these are best.
 pub(crate) fn code_bits(n: u32) -> CodeBits {
     let (low, high) = match n {
         0..=13 => (0, 0),
@@ -43,27 +48,29 @@ pub(crate) fn code_bits(n: u32) -> CodeBits {
     CodeBits { low, high }
 }
 
-/// Whether the code of a split is chosen by a sample of its half-boards. Tasks of smaller boards take about as
-/// long as such a sample, or less.
+/// Whether the code of a split is chosen by a sample of its half-boards. Tasks of smaller boards
+/// take about as long as such a sample, or less.
 pub(crate) fn samples_splits(n: u32) -> bool {
     n >= 22
 }
 
-/// Whether all splits of a board have one code. Those of an odd board depend on the centre row's queen.
+/// Whether all splits of a board have one code. Those of an odd board depend on the centre row's
+/// queen.
 pub(crate) fn has_common_code(n: u32, kept: Kept) -> bool {
     kept == Kept::All && n.is_multiple_of(2)
 }
 
 /// The number of splits that a sampled code serves, if they are alike.
 ///
-/// At N = 23 a sample takes a tenth of the time of a task, and neighbours in the plan mostly differ in two
-/// columns; a code for eight of them is hardly worse. On larger boards a sample takes too little of the time.
+/// At N = 23 a sample takes a tenth of the time of a task, and neighbours in the plan mostly differ
+/// in two columns; a code for eight of them is hardly worse. On larger boards a sample takes too
+/// little of the time.
 pub(crate) fn splits_of_a_code(n: u32) -> u32 {
     if matches!(n, 22..=23) { 8 } else { 1 }
 }
 
-/// The number of pairs of half-boards by which the code of a split is chosen. It takes a few hundredths of the
-/// time of a task, or less.
+/// The number of pairs of half-boards by which the code of a split is chosen. It takes a few
+/// hundredths of the time of a task, or less.
 pub(crate) fn sampled_pairs(n: u32) -> u64 {
     match n {
         0..=23 => 5_000,
@@ -72,25 +79,26 @@ pub(crate) fn sampled_pairs(n: u32) -> u64 {
     }
 }
 
-/// The number of choices of columns for the upper quarter that are in a sample of a list. On small boards
-/// listing more takes longer than a better code saves.
+/// The number of choices of columns for the upper quarter that are in a sample of a list. On small
+/// boards listing more takes longer than a better code saves.
 pub(crate) fn sampled_choices(n: u32) -> usize {
     if n < 26 { 20 } else { 64 }
 }
 
-/// Whether diagonals are left out of a code on which no squares of both halves meet: on boards whose splits
-/// each have a code of their own.
+/// Whether diagonals are left out of a code on which no squares of both halves meet: on boards
+/// whose splits each have a code of their own.
 ///
-/// There are two at least: on an even board one of the two outermost diagonals at each side, because their
-/// column belongs to one half. So at most 2N - 4 are left on an even board, and 2N - 8 on an odd one, whose
-/// centre row's queen has two more: at N = 28 and 29 the code needs 20 and 18 bits, with an item of 32. With
-/// N = 26 looked up in six chunks instead of seven, the join takes 1.16 times less.
+/// There are two at least: on an even board one of the two outermost diagonals at each side,
+/// because their column belongs to one half. So at most 2N - 4 are left on an even board, and 2N -
+/// 8 on an odd one, whose centre row's queen has two more: at N = 28 and 29 the code needs 20 and
+/// 18 bits, with an item of 32. With N = 26 looked up in six chunks instead of seven, the join
+/// takes 1.16 times less.
 pub(crate) fn leaves_out_void_diagonals(n: u32) -> bool {
     n >= 24
 }
 
-/// Whether tasks of a board share lists. Lists of a larger board would take too much memory, and its keys have
-/// no room for marks.
+/// Whether tasks of a board share lists. Lists of a larger board would take too much memory, and
+/// its keys have no room for marks.
 pub(crate) fn shares_lists(n: u32) -> bool {
     n % 2 == 1 && n <= SHARED_LISTS_MAX_N
 }
@@ -105,40 +113,44 @@ pub(crate) fn kept_at_most(n: u32) -> Kept {
     if n <= KEPT_QUARTERS_MAX_N { Kept::All } else { Kept::OfList }
 }
 
-/// The number of sets of columns whose quarters are kept, if they are not those of all columns. The quarters of
-/// both halves are needed twice, for a sample and for the list, and from N = 28 on for several tasks. At N = 26
-/// and 27 placing them again takes a twentieth of the time, and keeping them would take a tenth of the memory.
+/// The number of sets of columns whose quarters are kept, if they are not those of all columns. The
+/// quarters of both halves are needed twice, for a sample and for the list, and from N = 28 on for
+/// several tasks. At N = 26 and 27 placing them again takes a twentieth of the time, and keeping
+/// them would take a tenth of the memory.
 pub(crate) fn kept_sets(n: u32) -> usize {
     if matches!(n, 26..=27) { 1 } else { 2 }
 }
 
-/// Whether quarters that are placed for each list are placed only once, with room for them until they are
-/// counted. On larger boards, whose tasks take seconds, nothing is gained.
+/// Whether quarters that are placed for each list are placed only once, with room for them until
+/// they are counted. On larger boards, whose tasks take seconds, nothing is gained.
 pub(crate) fn places_once(n: u32) -> bool {
     n <= 27
 }
 
-/// The number of choices of columns whose quarters are looked up before they are paired. On a large board
-/// pairing takes so long that looking up does not matter, and all half-boards of a batch need room.
+/// The number of choices of columns whose quarters are looked up before they are paired. On a large
+/// board pairing takes so long that looking up does not matter, and all half-boards of a batch need
+/// room.
 pub(crate) fn choices_at_a_time(n: u32) -> usize {
     if n < 24 { 32 } else { 2 }
 }
 
-/// The most half-boards of a list at a time. Longer lists are joined in parts, for which the other list is made
-/// and sorted once more. That takes a tenth of the time of a task of N = 26, and less of a larger one.
+/// The most half-boards of a list at a time. Longer lists are joined in parts, for which the other
+/// list is made and sorted once more. That takes a tenth of the time of a task of N = 26, and less
+/// of a larger one.
 pub(crate) fn most_at_a_time(n: u32) -> usize {
     if n <= 27 { 19 << 20 } else { 36 << 20 }
 }
 
-/// The room for the half-boards of a split of a board of size `n`, with `n / 2` up to 14. As far as is known,
-/// no list is longer, so that with this room none is joined in parts.
+/// The room for the half-boards of a split of a board of size `n`, with `n / 2` up to 14. As far as
+/// is known, no list is longer, so that with this room none is joined in parts.
 ///
-/// The longest list is 2.5 to 2.7 times as long as the mean; all lists were measured up to N = 18, and evenly
-/// spread ones up to N = 22. The room is 1.3 to 1.4 times the longest list, and for N = 24 to 28 it is 3.6
-/// times the mean. On an odd board lists are shorter than on the even board below it, because half-boards
-/// that attack the centre's queen are left out. Lists that its tasks share hold these half-boards too, with
-/// marks, and are longer. The room is 1.2 times the longest of them; all were measured up to N = 19. If one
-/// does not fit, its tasks are counted without sharing it.
+/// The longest list is 2.5 to 2.7 times as long as the mean; all lists were measured up to N = 18,
+/// and evenly spread ones up to N = 22. The room is 1.3 to 1.4 times the longest list, and for N =
+/// 24 to 28 it is 3.6 times the mean. On an odd board lists are shorter than on the even board
+/// below it, because half-boards that attack the centre's queen are left out. Lists that its tasks
+/// share hold these half-boards too, with marks, and are longer. The room is 1.2 times the longest
+/// of them; all were measured up to N = 19. If one does not fit, its tasks are counted without
+/// sharing it.
 pub(crate) fn longest_list(n: u32) -> usize {
     LONGEST[n as usize / 2 - 1]
 }
@@ -161,10 +173,11 @@ const LONGEST: [usize; 14] = [
     520_000_000,
 ];
 
-/// An upper bound for the quarter-boards of so many rows that have their queens in some of so many columns.
+/// An upper bound for the quarter-boards of so many rows that have their queens in some of so many
+/// columns.
 ///
-/// In five rows of 23 columns, two fifths of the ways to place rooks are placements of queens; in six or more
-/// rows a quarter are. In fewer columns the share is smaller.
+/// In five rows of 23 columns, two fifths of the ways to place rooks are placements of queens; in
+/// six or more rows a quarter are. In fewer columns the share is smaller.
 #[must_use]
 pub fn most_quarters(rows: u32, columns: u32) -> u64 {
     let rooks: u64 = (0..rows).map(|row| u64::from(columns - row)).product();

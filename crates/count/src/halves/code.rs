@@ -1,10 +1,10 @@
 //! The code of a split: how keys of half-boards become records.
 //!
-//! A [`View`] brings equal diagonals of both halves to the same bits of their *items*, and to corresponding bits
-//! of the numbers of their *buckets*. An upper and a lower half fit together if they have none of these
-//! diagonals in common. On an even board they are the N - 1 diagonals of each direction that cross the boundary.
-//! On an odd board they are the N - 2 of each direction that cross the centre row and touch both halves, less
-//! the two diagonals of its queen.
+//! A [`View`] brings equal diagonals of both halves to the same bits of their *items*, and to
+//! corresponding bits of the numbers of their *buckets*. An upper and a lower half fit together if
+//! they have none of these diagonals in common. On an even board they are the N - 1 diagonals of
+//! each direction that cross the boundary. On an odd board they are the N - 2 of each direction
+//! that cross the centre row and touch both halves, less the two diagonals of its queen.
 //!
 //! ```text
 //!   key      both masks of diagonals       64 bits     code::diagonals
@@ -12,11 +12,11 @@
 //!   probe    an item, as places in tables  64 bits     join::probe
 //! ```
 //!
-//! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and the others
-//! the item. The code has a low part, for the most important diagonals, and a high part. In each of them the
-//! diagonals are in order, the most important one as the highest bit. The buckets of the upper half are in the
-//! order of the high part and then of the low one, those of the lower half in the order of the low part and
-//! then of the high one.
+//! The diagonals on which most halves meet are the *code*, which numbers a half-board's bucket, and
+//! the others the item. The code has a low part, for the most important diagonals, and a high part.
+//! In each of them the diagonals are in order, the most important one as the highest bit. The
+//! buckets of the upper half are in the order of the high part and then of the low one, those of
+//! the lower half in the order of the low part and then of the high one.
 
 pub(crate) mod choose;
 pub(crate) mod conflicts;
@@ -45,12 +45,14 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The diagonals of all splits of an odd board of size `n` whose halves' queens take columns of `upper`
-    /// and of `lower`, with [`marks`](super::shared::marks) of the half-boards, and a code that suits these conflicts.
+    /// The diagonals of all splits of an odd board of size `n` whose halves' queens take columns of
+    /// `upper` and of `lower`, with [marks](super::shared::marks) of the half-boards, and a code
+    /// that suits these conflicts.
     ///
-    /// Diagonals that one of the halves cannot have are left out. One of the two beside the last column's
-    /// is always among them, because each half has only a square of the last column on them. Without it,
-    /// item and marks fit into 32 bits. The lowest bits of the numbers of the upper half's buckets are marks.
+    /// Diagonals that one of the halves cannot have are left out. One of the two beside the last
+    /// column's is always among them, because each half has only a square of the last column on
+    /// them. Without it, item and marks fit into 32 bits. The lowest bits of the numbers of the
+    /// upper half's buckets are marks.
     pub(crate) fn shared(n: u32, upper: u32, lower: u32, conflicts: Conflicts) -> Code {
         let meetings = meetings(n, upper, lower).filter(|(_, meetings)| *meetings > 0);
         let mut diagonals = in_order(meetings);
@@ -58,32 +60,27 @@ impl Code {
         Code::with_marks(n, &diagonals, Marks::of(n))
     }
 
-    /// The code of a board of size `n` (4 to 29) with these diagonals, in the order of importance, each a
-    /// bit of the upper half's keys.
+    /// The code of a board of size `n` (4 to 29) with these diagonals, in the order of importance,
+    /// each a bit of the upper half's keys.
     pub(crate) fn new(n: u32, diagonals: &[u32]) -> Code {
         Code::with_marks(n, diagonals, Marks::default())
     }
 
     fn with_marks(n: u32, diagonals: &[u32], marks: Marks) -> Code {
         let diagonals = diagonals.iter().copied();
-        let CodeBits { low, high } = by_size::code_bits(n);
-        let item_diagonals = (diagonals.len() as u32).saturating_sub(low + high);
+        let bits = by_size::code_bits(n);
+        let item_diagonals = (diagonals.len() as u32).saturating_sub(bits.sum());
         let [upper_marks, lower_marks] = [marks.upper, marks.lower].map(|(first, len)| {
             assert!(item_diagonals + len <= u32::BITS, "an item and its marks");
             (first..first + len).zip(item_diagonals..)
         });
         let columns = (n..n + marks.columns).zip(CODE..);
-        // The places in the order of importance. In the upper half's records the high part is on top.
-        let places = move |low_at: u32, high_at: u32| {
-            let low_part = (0..low).rev().map(move |i| CODE + low_at + i);
-            let high_part = (0..high).rev().map(move |i| CODE + high_at + i);
-            low_part.chain(high_part).chain(0..)
-        };
-        let upper_low = marks.columns;
-        let upper = diagonals.clone().zip(places(upper_low, upper_low + low));
+        let upper = diagonals.clone().zip(bits.places(marks.columns, marks.columns + bits.low));
         let upper = upper.chain(upper_marks).chain(columns);
-        let lower =
-            diagonals.map(move |bit| in_other_half(n, bit)).zip(places(high, 0)).chain(lower_marks);
+        let lower = diagonals
+            .map(move |bit| in_other_half(n, bit))
+            .zip(bits.places(bits.high, 0))
+            .chain(lower_marks);
         let chunks = Chunks::of_bits(item_diagonals);
         Code { upper: View::new(upper), lower: View::new(lower), item_diagonals, chunks }
     }
@@ -102,6 +99,14 @@ impl CodeBits {
     /// The number of all bits.
     pub(crate) fn sum(self) -> u32 {
         self.low + self.high
+    }
+
+    /// The bits of records for diagonals in the order of importance, with the low part from bit
+    /// `low_at` of the bucket's number on, and the high part from bit `high_at` on.
+    fn places(self, low_at: u32, high_at: u32) -> impl Iterator<Item = u32> {
+        let low_part = (0..self.low).rev().map(move |bit| CODE + low_at + bit);
+        let high_part = (0..self.high).rev().map(move |bit| CODE + high_at + bit);
+        low_part.chain(high_part).chain(0..CODE)
     }
 }
 
@@ -171,9 +176,9 @@ mod tests {
         }
     }
 
-    /// Whatever columns the halves' queens take, the code has a bit for each diagonal for which items have no
-    /// room. Only the outermost columns decide which diagonals are void, so that the others may be of both
-    /// halves here.
+    /// Whatever columns the halves' queens take, the code has a bit for each diagonal for which
+    /// items have no room. Only the outermost columns decide which diagonals are void, so that the
+    /// others may be of both halves here.
     #[test]
     fn items_and_codes_of_every_board_have_room() {
         const OUTER: u32 = 3;
@@ -217,7 +222,8 @@ mod tests {
         }
     }
 
-    /// The number of pairs of squares that meet on each diagonal falls from the code's high bits to the items.
+    /// The number of pairs of squares that meet on each diagonal falls from the code's high bits to
+    /// the items.
     #[test]
     fn the_most_important_diagonals_are_on_top() {
         for n in [18, 19, 20, 22, 24] {

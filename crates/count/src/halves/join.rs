@@ -1,29 +1,31 @@
 //! Counts the pairs of half-boards that fit.
 //!
-//! This is a hash join, with two half-boards fitting if they have no bit in common. The upper half-boards are
-//! its *build side*, which is tabulated in blocks, and the lower ones its *probe side*, which is looked up.
+//! This is a hash join, with two half-boards fitting if they have no bit in common. The upper
+//! half-boards are its *build side*, which is tabulated in blocks, and the lower ones its *probe
+//! side*, which is looked up.
 //!
-//! The number of a bucket has two parts, `high` and `low`. For each low part of the probes, the upper halves
-//! whose low part has no bit in common with it are streamed in the order of their high parts. Every 1,024 of
-//! them are a *block*:
+//! The number of a bucket has two parts, `high` and `low`. For each low part of the probes, the
+//! upper halves whose low part has no bit in common with it are streamed in the order of their high
+//! parts. Every 1,024 of them are a *block*:
 //!
 //! ```text
-//!   lower low = 01     upper buckets  high low                      lanes
-//!                                      00  00, 10    -> block 0      0 .. 600
-//!                                      01  00, 10    -> block 0      600 .. 1024     -> block 1      0 .. 200
-//!                                      10  00, 10                                    -> block 1    200 .. 1024
-//!   lower high = 10    looked up in block 0, and in lanes 0 to 200 of block 1
+//!   probes' low = 01     buckets to build   high low      lanes of block 0   lanes of block 1
+//!                                            00  00, 10      0 .. 600
+//!                                            01  00, 10    600 .. 1024           0 .. 200
+//!                                            10  00, 10                        200 .. 1024
+//!   probes' high = 10    looked up in block 0, and in lanes 0 to 200 of block 1
 //! ```
 //!
 //! Each bit of the low part multiplies the copies of an upper half by about 1.75. A block has for
-//! each chunk of five bits of an item, and each value of it, the set of lanes that have none of its bits. A
-//! lower half is looked up by its chunks; the intersection of the sets is the set of lanes that fit. Lanes with a
-//! bit of its high part are closed before ([`open`](super::open)), and blocks without an open lane are passed over: neighbours in the
-//! order of the high parts have most of their high bits in common.
+//! each chunk of five bits of an item, and each value of it, the set of lanes that have none of its
+//! bits. A lower half is looked up by its chunks; the intersection of the sets is the set of lanes
+//! that fit. Lanes with a bit of its high part are closed before ([`open`]), and
+//! blocks without an open lane are passed over: neighbours in the order of the high parts have most
+//! of their high bits in common.
 //!
-//! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are looked up
-//! after the others of their bucket. Tied upper halves have blocks of their own, unless they are too few: then they
-//! are compared one by one.
+//! A few half-boards are *ties*, whose pairs have another share in the sum. Tied lower halves are
+//! looked up after the others of their bucket. Tied upper halves have blocks of their own, unless
+//! they are too few: then they are compared one by one.
 
 pub(crate) mod build;
 pub(crate) mod open;
@@ -107,8 +109,8 @@ impl<U: Unit> Join<U> {
         }
     }
 
-    /// The numbers of pairs that fit: `fits[upper is a tie][lower is a tie]`. They are estimates, if not all blocks
-    /// are drawn.
+    /// The numbers of pairs that fit: `fits[upper is a tie][lower is a tie]`. They are estimates,
+    /// if not all blocks are drawn.
     pub(crate) fn count(
         &mut self,
         build: &BuildSide,
@@ -163,7 +165,8 @@ impl<U: Unit> Join<U> {
         fits.map(|fits| fits * gauges.draws.every())
     }
 
-    /// Fills lanes of the block with the upper halves at these places, for which there is room, if the block is drawn.
+    /// Fills lanes of the block with the upper halves at these places, for which there is room, if
+    /// the block is drawn.
     fn stream(&mut self, build: &Buckets, places: Range<usize>, high: u32, draws: &mut Draws) {
         if self.block.len == 0 {
             draws.begin();
@@ -184,8 +187,8 @@ impl<U: Unit> Join<U> {
         gauges.draws.end();
     }
 
-    /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that fit to
-    /// `fits`, and empties the block.
+    /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that
+    /// fit to `fits`, and empties the block.
     fn join_block(
         &mut self,
         low: u32,

@@ -1,10 +1,10 @@
 //! Lists the half-boards whose queens take a given set of columns.
 //!
-//! The set is divided between an upper and a lower quarter in every way. Each pair of quarters whose
-//! diagonals do not meet is a half-board; about one in twelve pairs is.
+//! The set is divided between an upper and a lower quarter in every way. Each pair of quarters
+//! whose diagonals do not meet is a half-board; about one in twelve pairs is.
 //!
-//! Only half-boards whose number is in a window of [`Shares`](board::halves::Shares) are listed: the pairs in
-//! a few [`rectangles`](super::rectangles).
+//! Only half-boards whose number is in a window of [`Shares`](board::halves::Shares) are listed:
+//! the pairs in a few [`rectangles`].
 //!
 //! If there is no room for the whole list, it is joined in parts.
 
@@ -34,8 +34,8 @@ const CHUNK: usize = 4096;
 pub(crate) enum Kept {
     /// All quarters of a board, placed once.
     All,
-    /// The quarters in the columns of one list, placed anew for each list. That is a third of the time at
-    /// N = 22, and a tenth at N = 24.
+    /// The quarters in the columns of one list, placed anew for each list. That is a third of the
+    /// time at N = 22, and a tenth at N = 24.
     OfList,
 }
 
@@ -58,8 +58,8 @@ impl Kept {
 pub(crate) struct Lists {
     n: u32,
     kept: Kept,
-    /// The centre row's square, a bit or 0. Half-boards that attack it are left out. With 0, half-boards of
-    /// an odd board have marks instead.
+    /// The centre row's square, a bit or 0. Half-boards that attack it are left out. With 0,
+    /// half-boards of an odd board have marks instead.
     centre: u32,
     /// The columns that decide about numbers.
     looked_at: u32,
@@ -108,9 +108,9 @@ pub(crate) struct Wanted {
 }
 
 impl Lists {
-    /// Tables for lists of half-boards that do not attack the square `centre` of the centre row, a bit or 0,
-    /// with numbers by the columns `looked_at`. For an odd board and no square the keys have
-    /// [`marks`](super::marks).
+    /// Tables for lists of half-boards that do not attack the square `centre` of the centre row, a
+    /// bit or 0, with numbers by the columns `looked_at`. For an odd board and no square the keys
+    /// have [marks](crate::halves::shared::marks).
     pub(crate) fn new(n: u32, kept: Kept, centre: u32, looked_at: u32) -> Lists {
         let half = n / 2;
         let chosen = Place::Upper.rows(half);
@@ -160,7 +160,8 @@ impl Lists {
         self.code
     }
 
-    /// Places the quarters in the columns `set`, unless they are there, and returns their place in `placed`.
+    /// Places the quarters in the columns `set`, unless they are there, and returns their place in
+    /// `placed`.
     fn place(&mut self, set: u32) -> usize {
         if self.kept == Kept::All {
             return 0;
@@ -187,8 +188,8 @@ impl Lists {
         }
     }
 
-    /// The keys of some half-boards in the columns `set` and in `window` that are not ties, from choices of
-    /// columns all over the list.
+    /// The keys of some half-boards in the columns `set` and in `window` that are not ties, from
+    /// choices of columns all over the list.
     pub(crate) fn sample<U: Unit>(
         &mut self,
         unit: U,
@@ -227,12 +228,13 @@ impl Lists {
         sample
     }
 
-    /// Lists what is `wanted` from the choice `from` of columns for the upper quarter on, as far as there is room.
-    /// Returns the choice from which on half-boards are left, if any are.
+    /// Lists what is `wanted` from the choice `from` of columns for the upper quarter on, as far as
+    /// there is room. Returns the choice from which on half-boards are left, if any are.
     ///
     /// # Panics
     ///
-    /// If there is too little room even for a chunk and the choices of columns that are paired at a time.
+    /// If there is too little room even for a chunk and the choices of columns that are paired at a
+    /// time.
     pub(crate) fn list<U: Unit>(
         &mut self,
         unit: U,
@@ -296,8 +298,8 @@ impl Lists {
     }
 }
 
-/// Some choices of columns for the upper quarter. Their quarters are looked up in steps: otherwise half of the time
-/// would be spent waiting for them.
+/// Some choices of columns for the upper quarter. Their quarters are looked up in steps: otherwise
+/// half of the time would be spent waiting for them.
 struct Batch<'a> {
     /// The numbers of both quarters' sets of columns, of the choices that may have half-boards.
     sets: Vec<(usize, usize)>,
@@ -339,8 +341,8 @@ fn add_pairs<'a>(
     }
 }
 
-/// Makes records of all keys if there is room, and drops these half-boards otherwise; returns whether there was
-/// room. Empty lists always have room.
+/// Makes records of all keys if there is room, and drops these half-boards otherwise; returns
+/// whether there was room. Empty lists always have room.
 fn settle<U: Unit>(
     unit: U,
     closed: u64,

@@ -51,13 +51,14 @@ impl Room {
         // part. With three low bits these are at most half of the list.
         let probes = if by_size::code_bits(n).low < 3 { 8 } else { 4 };
         let whole = self.whole as u64 * (8 + 2 * 4 + probes);
-        // Records of both lists. An item and a probe of the lower ones, and an item of the upper ones if they are
-        // many.
+        // Records of both lists. An item and a probe of the lower ones, and an item of the upper
+        // ones if they are many.
         let ties = self.ties as u64 * (2 * 8 + 2 * 4 + 8);
         whole + ties
     }
 
-    /// As much room as is of use for a board of size `n` within `memory` bytes, and at least the least.
+    /// As much room as is of use for a board of size `n` within `memory` bytes, and at least the
+    /// least.
     pub(crate) fn within(memory: u64, n: u32) -> Room {
         let (least, most) = (Room::least(n), Room::most(n));
         // Quarters come first: only larger boards have lists in parts, and those cost little.
@@ -72,11 +73,12 @@ impl Room {
     }
 }
 
-/// The bytes that a thread needs for a board of size `n` (4 to 29). They are upper bounds for every backend
-/// but the reference, which takes what its lists take.
+/// The bytes that a thread needs for a board of size `n` (4 to 29). They are upper bounds for every
+/// backend but the reference, which takes what its lists take.
 ///
-/// With less than `most`, odd boards up to 21 make lists anew that tasks could share, boards of sizes 22 and
-/// 23 place their quarters anew for each list, and larger boards join lists in more parts.
+/// With less than `most`, odd boards up to 21 make lists anew that tasks could share, boards of
+/// sizes 22 and 23 place their quarters anew for each list, and larger boards join lists in more
+/// parts.
 pub(crate) fn needs(n: u32) -> MemoryNeed {
     MemoryNeed { least: Room::least(n).bytes(n), most: Room::most(n).bytes(n) }
 }
@@ -103,17 +105,17 @@ fn fixed(n: u32, kept: Kept) -> u64 {
     });
     // Room for those of one place, in a vector that grows to twice the size.
     let seen = if kept.places_once(n) { 2 * size_of::<Seen>() as u64 * quarters[1].2 } else { 0 };
-    // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a sixth of
-    // those that rooks have, and for the half-boards of the choices before it.
+    // Where a choice of columns is paired, a list has room for all pairs of its quarters, at most a
+    // sixth of those that rooks have, and for the half-boards of the choices before it.
     let paired = 2 * 8 * quarters[0].1 * quarters[1].1 / 6;
     let bits = by_size::code_bits(n);
     // Both lists, the ties of the lower one, and the join's sorted ties.
     let buckets = 4 * Buckets::bytes(bits.sum()) + Sorter::bytes(bits.sum());
-    // For each low part the runs of those without a bit in common with it, in vectors that grow to twice the
-    // size; the runs of a block.
+    // For each low part the runs of those without a bit in common with it, in vectors that grow to
+    // twice the size; the runs of a block.
     let runs = 2 * 2 * 8 * 3_u64.pow(bits.low) + Runs::bytes(bits.high);
-    // For each shared list the starts of its buckets, in a vector that grows to twice the size, and its place in a map. More
-    // starts, and the items, of the upper one.
+    // For each shared list the starts of its buckets, in a vector that grows to twice the size, and
+    // its place in a map. More starts, and the items, of the upper one.
     let upper_bits = bits.sum() + CLOSED_COLUMNS;
     let shared = shared_lists(n) as u64 * (2 * Buckets::bytes(bits.sum()) + 256)
         + Buckets::bytes(upper_bits)
@@ -133,7 +135,8 @@ fn shared_lists(n: u32) -> usize {
         return 0;
     }
     let half = n as usize / 2;
-    // The lower lists differ in their columns on the left: at most as many as ways to choose half of these.
+    // The lower lists differ in their columns on the left: at most as many as ways to choose half
+    // of these.
     (1..=half / 2).fold(1, |ways, i| ways * (half + 1 - i) / i) + 1
 }
 

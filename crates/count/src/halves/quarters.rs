@@ -7,17 +7,18 @@
 //!   ------- far: row M
 //! ```
 //!
-//! Two quarters make a half-board if they share no column and no diagonal. Quarters are listed by their set
-//! of columns, so that only pairs with different columns are compared. For its diagonals each quarter has
-//! two keys (`left` in the lower 32 bits, `right` in the upper 32): the diagonals as row H sees them, where
-//! those of two quarters must not meet, and as row M sees them, where the half-board has those of both.
-//! Where all splits have one code, the keys as row M sees them are replaced by their records, which differ for
-//! the upper and the lower half: the record of a half-board has the bits of both quarters' records.
+//! Two quarters make a half-board if they share no column and no diagonal. Quarters are listed by
+//! their set of columns, so that only pairs with different columns are compared. For its diagonals
+//! each quarter has two keys (`left` in the lower 32 bits, `right` in the upper 32): the diagonals
+//! as row H sees them, where those of two quarters must not meet, and as row M sees them, where the
+//! half-board has those of both. Where all splits have one code, the keys as row M sees them are
+//! replaced by their records, which differ for the upper and the lower half: the record of a
+//! half-board has the bits of both quarters' records.
 //!
-//! Quarters with equal columns are in the order of their *numbers*. A number has a bit for each row, the
-//! first row's highest, which is set if the row's queen stands in one of the columns that
-//! [`Shares`](board::halves::Shares) look at. The upper quarter's number followed by the lower quarter's is
-//! the half-board's number.
+//! Quarters with equal columns are in the order of their *numbers*. A number has a bit for each
+//! row, the first row's highest, which is set if the row's queen stands in one of the columns that
+//! [`Shares`](board::halves::Shares) look at. The upper quarter's number followed by the lower
+//! quarter's is the half-board's number.
 
 pub(crate) mod numbering;
 
@@ -57,16 +58,16 @@ pub(crate) struct Pair<'a> {
 pub(crate) struct Quarters {
     /// The number of quarters before each set of columns.
     first: Vec<u32>,
-    /// For each set and number, how many quarters of the set come before the number, and at the end how many
-    /// the set has. There are more of these entries than quarters; they are 16-bit words so that most of them
-    /// stay in a cache.
+    /// For each set and number, how many quarters of the set come before the number, and at the end
+    /// how many the set has. There are more of these entries than quarters; they are 16-bit words
+    /// so that most of them stay in a cache.
     starts: Vec<u16>,
     /// The number of entries of a set in `starts`: one more than numbers.
     stride: usize,
     /// For each set the diagonals as row H sees them, and then those as row M sees them.
     keys: Vec<u64>,
-    /// The records for lower halves of the diagonals as row M sees them, once these are read. The records for
-    /// upper halves are in the place of their keys then.
+    /// The records for lower halves of the diagonals as row M sees them, once these are read. The
+    /// records for upper halves are in the place of their keys then.
     lower_records: Vec<u64>,
 }
 
@@ -142,11 +143,11 @@ pub(crate) struct Area {
 }
 
 impl Quarters {
-    /// The quarters in `area` at `place`, in the order of `numbering`. They take the memory of `self`, which would otherwise
-    /// be given back and cleared by the system again for each list.
+    /// The quarters in `area` at `place`, in the order of `numbering`. They take the memory of
+    /// `self`, which would otherwise be given back and cleared by the system again for each list.
     ///
-    /// They are counted before they are put into their places. With `seen`, which is room for all of them, they are
-    /// kept there in between, and placed only once.
+    /// They are counted before they are put into their places. With `seen`, which is room for all
+    /// of them, they are kept there in between, and placed only once.
     pub(crate) fn replaced(
         self,
         area: Area,
@@ -183,7 +184,8 @@ impl Quarters {
         keys.reserve_exact(room.saturating_sub(keys.len()));
         keys.resize(room, 0);
         let mut put = |at: usize, meet, far| {
-            // While quarters are placed, this is the place of the next one with these columns and number.
+            // While quarters are placed, this is the place of the next one with these columns and
+            // number.
             let next = &mut next[at];
             let columns = at >> rows;
             let (before, len) = (first[columns], first[columns + 1] - first[columns]);

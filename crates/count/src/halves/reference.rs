@@ -1,5 +1,5 @@
-//! The definition: it makes both lists row by row and compares every pair. The other backends are tested
-//! against it.
+//! The definition: it makes both lists row by row and compares every pair. The other backends are
+//! tested against it.
 
 use board::Prefix;
 use board::halves::{Shares, Slice, Split};
@@ -52,8 +52,9 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Lists every way to place `rows` more queens, row by row from the edge, with its number. The number has
-    /// a bit for each row, set if the row's queen is in one of the columns that are looked at.
+    /// Lists every way to place `rows` more queens, row by row from the edge, with its number. The
+    /// number has a bit for each row, set if the row's queen is in one of the columns that are
+    /// looked at.
     fn list(&self, rows: u32, (prefix, number): (Prefix, u32), found: &mut Vec<(Prefix, u32)>) {
         let half = self.n / 2;
         if half - rows == half / 2 && !self.slice.has(self.columns, prefix.down) {
@@ -72,10 +73,12 @@ impl Wanted {
     }
 }
 
-/// Whether no diagonal of one half continues as a diagonal of the other or meets the centre's queen.
+/// Whether no diagonal of one half continues as a diagonal of the other or meets the centre's
+/// queen.
 fn fit(n: u32, centre: u32, upper: Prefix, lower: Prefix) -> bool {
-    // The lower half's diagonals in the row that the upper half's state is for, by the direction in which
-    // they lead downwards. A diagonal to lower columns upwards leads to higher columns downwards.
+    // The lower half's diagonals in the row that the upper half's state is for, by the direction in
+    // which they lead downwards. A diagonal to lower columns upwards leads to higher columns
+    // downwards.
     let (left, right) =
         if n % 2 == 1 { (lower.right, lower.left) } else { (lower.right << 1, lower.left >> 1) };
     let attacked = upper.left | upper.right | lower.left | lower.right;

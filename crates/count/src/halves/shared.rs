@@ -1,21 +1,22 @@
-//! Lists that several tasks of an odd board share: tasks whose centre row's queen is left of the centre.
+//! Lists that several tasks of an odd board share: tasks whose centre row's queen is left of the
+//! centre.
 //!
-//! Tasks with equal upper columns differ in the column of this queen, and so do tasks with equal lower
-//! columns; at N = 19 a list serves 4.5 tasks on average. Such a list is made and sorted once for all columns
-//! of the queen, and filtered for each task: about a third of its half-boards do not attack the queen. In the
-//! order of the plan, tasks whose upper halves have the same columns right of the centre follow one another.
-//! They differ only on the left. All their lower lists are kept as far as there is room, while an upper list
-//! is needed only for neighbours.
+//! Tasks with equal upper columns differ in the column of this queen, and so do tasks with equal
+//! lower columns; at N = 19 a list serves 4.5 tasks on average. Such a list is made and sorted once
+//! for all columns of the queen, and filtered for each task: about a third of its half-boards do
+//! not attack the queen. In the order of the plan, tasks whose upper halves have the same columns
+//! right of the centre follow one another. They differ only on the left. All their lower lists are
+//! kept as far as there is room, while an upper list is needed only for neighbours.
 //!
 //! ```text
 //!   lists      an upper one and a lower one, with marks        once for 2 to 10 tasks
 //!   buckets    by diagonals that suit all these tasks           \
-//!   filter       those that do not attack the centre's queen      for each task
+//!   filter     those that do not attack the centre's queen      for each task
 //!   join                                                        /
 //! ```
 //!
-//! Half-boards carry [`marks`] of the squares that they attack. Those closed in every column
-//! that is left are not listed, about a quarter of them. The other marks go into items, on top of the
+//! Half-boards carry [`marks`] of the squares that they attack. Those closed in every column that
+//! is left are not listed, about a quarter of them. The other marks go into items, on top of the
 //! diagonals, or number buckets that are merged when they are filtered.
 
 mod arena;
@@ -85,8 +86,8 @@ impl Shared {
         is_whole && centre < middle && columns & middle != 0
     }
 
-    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `work`, and returns how many chunks their
-    /// items have.
+    /// Puts the sorted lists of a task, which [shares lists](Shared::has), into `work`, and returns
+    /// how many chunks their items have.
     pub(crate) fn list<U: Unit>(
         &mut self,
         split: Split,
@@ -115,8 +116,9 @@ impl Shared {
         }
         if block.upper != Some(columns) {
             block.upper = None;
-            // The centre column's queen must be further in than the first column that is left for the centre
-            // row's queen. The half-boards at the bound are ties, and none of them counts.
+            // The centre column's queen must be further in than the first column that is left for
+            // the centre row's queen. The half-boards at the bound are ties, and none of them
+            // counts.
             let bound = 1 << (n / 2 - 1 - columns.trailing_ones());
             let window = Window { below: -1, above: bound };
             list(n, Half::Upper, columns, window, above, lists, work)?;
@@ -140,8 +142,8 @@ impl Shared {
     }
 }
 
-/// Lists, as records of `work`, the half-boards in the columns `set` that count for some square of the
-/// centre row.
+/// Lists, as records of `work`, the half-boards in the columns `set` that count for some square of
+/// the centre row.
 fn list<U: Unit>(
     n: u32,
     half: Half,
@@ -159,23 +161,23 @@ fn list<U: Unit>(
     rest.map_or(Ok(()), |_| Err(TooLong))
 }
 
-/// With the centre row's queen next to the centre, where it attacks the centre column's queen or is nearer to the centre, no
-/// half-board counts.
+/// With the centre row's queen next to the centre, where it attacks the centre column's queen or is
+/// nearer to the centre, no half-board counts.
 fn is_next_to_the_centre(n: u32, centre: u32) -> bool {
     centre << 1 == 1 << (n / 2)
 }
 
-/// The filter that leaves the upper half-boards of a shared list that count with the queen on the square `centre`, which is not
-/// next to the centre. Their items have so many diagonals.
+/// The filter that leaves the upper half-boards of a shared list that count with the queen on the
+/// square `centre`, which is not next to the centre. Their items have so many diagonals.
 fn upper_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
     let column = centre.trailing_zeros();
     let keep = (1 << diagonals) - 1;
     if column < CLOSED_COLUMNS {
-        return Filter { codes: centre, bits: 0, most: u32::MAX, keep, merged: CLOSED_COLUMNS };
+        return Filter { numbers: centre, bits: 0, most: u32::MAX, keep, merged: CLOSED_COLUMNS };
     }
     let attacked = view.read(key(centre, centre));
     Filter {
-        codes: view::bucket(attacked),
+        numbers: view::bucket(attacked),
         bits: view::item(attacked),
         most: marks::most(n, column, diagonals),
         keep,
@@ -188,7 +190,7 @@ fn lower_filter(n: u32, centre: u32, view: View, diagonals: u32) -> Filter {
     // Of the first square's diagonals some do not touch the other half, so that no view has them.
     let attacked = view.read(key(centre, centre) | u64::from(centre & 1) << n);
     Filter {
-        codes: view::bucket(attacked),
+        numbers: view::bucket(attacked),
         bits: view::item(attacked),
         most: u32::MAX,
         keep: (1 << diagonals) - 1,

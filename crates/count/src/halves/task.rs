@@ -14,11 +14,13 @@
 //! What is left of a task serves the next ones:
 //!
 //! ```text
-//!   quarters        for all tasks with the same square of the centre row's queen; on large boards those in
-//!                   the columns of the last lists
-//!   code            for all tasks of an even board, for some splits that are alike, or for a split's slices
+//!   quarters        for all tasks with the same square of the centre row's queen; on large boards
+//!                   those in the columns of the last lists
+//!   code            for all tasks of an even board, for some splits that are alike, or for the
+//!                   slices of a split
 //!   build side      for the tasks of a split that join the same upper slice
-//!   shared lists    on odd boards up to 21: neighbours filter them, instead of steps 2 to 4 (`shared`)
+//!   shared lists    on odd boards up to 21: neighbours filter them instead of steps 2 to 4
+//!                   (`shared`)
 //! ```
 
 use board::halves::{Shares, Slice, Split};
@@ -76,8 +78,8 @@ impl<U: Unit> TaskCounter<U> {
         }
     }
 
-    /// Steps 1 to 4 by lists that neighbours share. Returns how many chunks their items have; `None` if the task
-    /// shares none, or they do not fit.
+    /// Steps 1 to 4 by lists that neighbours share. Returns how many chunks their items have;
+    /// `None` if the task shares none, or they do not fit.
     fn share(&mut self, split: Split, shares: &Shares) -> Option<Chunks> {
         let TaskCounter { n, kept, lists, built, shared, work, .. } = self;
         let shared = shared.as_mut().filter(|shared| shared.has(split))?;
@@ -91,8 +93,10 @@ impl<U: Unit> TaskCounter<U> {
     fn count_alone(&mut self, split: Split, shares: &Shares, sum: &mut Sum) {
         let TaskCounter { n, kept, lists, last_code, built, work, .. } = self;
         let n = *n;
+        // 1. Quarters.
         let lists = quarters(lists, work.unit, n, *kept, split.centre, shares);
 
+        // 2. The code.
         let code = match lists.code() {
             Some(code) => code,
             None => last_code.serve(n, split, || {
@@ -119,7 +123,8 @@ impl<U: Unit> TaskCounter<U> {
         let Split { centre, columns, upper: slice, .. } = split;
         let wanted = Built { centre, columns, slice, code };
         let is_built = built.take() == Some(wanted);
-        // A list that does not fit is joined in parts; the other list is made once more for each.
+        // 3 to 6. Both sides are listed, sorted and joined. A list that does not fit is joined in
+        // parts; the other list is made once more for each.
         let mut upper_from = Some(0);
         while let Some(from) = upper_from {
             upper_from = if is_built { None } else { work.list_upper(lists, upper, from) };
@@ -150,8 +155,9 @@ impl<U: Unit> CountTasks for TaskCounter<U> {
     }
 }
 
-/// Step 1: the quarters for a square of the centre row, or for every square. They are placed anew if the last
-/// ones are for another square. If the board has one code, the quarters' keys are read once, too.
+/// Step 1: the quarters for a square of the centre row, or for every square. They are placed anew
+/// if the last ones are for another square. If the board has one code, the quarters' keys are read
+/// once, too.
 fn quarters<'a, U: Unit>(
     last: &'a mut Option<Lists>,
     unit: U,
@@ -213,8 +219,8 @@ impl<U: Unit> Workspace<U> {
         self.probe.ties.clear();
     }
 
-    /// Steps 3 and 4 for the build side: upper half-boards from the choice `from` on, as far as there is room.
-    /// Returns the choice from which on they are left.
+    /// Steps 3 and 4 for the build side: upper half-boards from the choice `from` on, as far as
+    /// there is room. Returns the choice from which on they are left.
     fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
         let Workspace { unit, records, sorter, build, gauges, .. } = self;
         let rest = lists.list(*unit, wanted, from, records, &mut build.ties, &mut gauges.phases);
@@ -236,8 +242,8 @@ impl<U: Unit> Workspace<U> {
         rest
     }
 
-    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The fits of each kind of pairs
-    /// must be fewer than 2^64.
+    /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The fits of each
+    /// kind of pairs must be fewer than 2^64.
     fn join(&mut self, chunks: Chunks, shares: &Shares, sum: &mut Sum) {
         let Workspace { build, probe, join, gauges, .. } = self;
         let fits = join.count(build, probe, chunks, gauges);
@@ -255,7 +261,8 @@ mod tests {
     use super::*;
     use crate::halves::units::portable::Portable;
 
-    /// Tasks of N = 21 have the largest items, and its centre column's queen stands further out than marks can tell.
+    /// Tasks of N = 21 have the largest items, and its centre column's queen stands further out
+    /// than marks can tell.
     #[test]
     fn tasks_that_share_lists_count_what_they_count_alone() {
         for (n, groups, some) in [(13, 12, 40), (19, 3, 10), (21, 2, 6)] {

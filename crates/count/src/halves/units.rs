@@ -11,16 +11,20 @@ use crate::halves::shared::filter::{Filter, Passed};
 /// Steps of a unit by the functions of the same names, which enable its instructions.
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 macro_rules! by_functions {
-    ($(fn $step:ident$(<const $constant:ident: usize>)?($($argument:ident: $type:ty),*)$( -> $result:ty)?;)*) => {$(
+    ($(
+        fn $step:ident$(<const $constant:ident: usize>)?($($argument:ident: $type:ty),*)
+            $( -> $result:ty)?;
+    )*) => {$(
         fn $step$(<const $constant: usize>)?(self, $($argument: $type),*)$( -> $result)? {
-            // SAFETY: there is a `self`, so that `new` found the instructions that the function enables.
+            // SAFETY: there is a `self`, so that `new` found the instructions that the function
+            // enables.
             unsafe { $step$(::<$constant>)?($($argument),*) }
         }
     )*};
 }
 
-/// Pairs quarters by `pair_held`, which compares up to eight vectors of lower quarters, each of `$width`, with one
-/// upper quarter after the other.
+/// Pairs quarters by `pair_held`, which compares up to eight vectors of lower quarters, each of
+/// `$width`, with one upper quarter after the other.
 macro_rules! pair_in_rounds {
     ($upper:ident, $lower:ident, $keys:ident, $width:expr) => {{
         let mut len = 0;
@@ -53,14 +57,15 @@ pub(crate) mod avx512;
 pub(crate) mod neon;
 pub(crate) mod portable;
 
-/// The right to execute some instructions: a value exists only where the processor has them. Steps that a unit does not
-/// have are those in plain Rust.
+/// The right to execute some instructions: a value exists only where the processor has them. Steps
+/// that a unit does not have are those in plain Rust.
 pub(crate) trait Unit: Copy + Send + Sync + 'static {
     /// A view in the form in which the unit reads keys.
     type Reader: Reader;
 
     /// Writes the keys of the half-boards that the quarters make to the start of `keys`, and
-    /// returns their number. `keys` has room for every pair and for [`PADDING`] more.
+    /// returns their number. `keys` has room for every pair and for
+    /// [`PADDING`](crate::halves::quarters::PADDING) more.
     fn pair(self, upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
         portable::pair(upper, lower, keys)
     }
@@ -74,14 +79,14 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
     /// Prepares a view.
     fn reader(self, view: &View) -> Self::Reader;
 
-    /// Moves the keys that lack a bit of `closed` to the start, and returns their number. The contents after
-    /// them are unspecified.
+    /// Moves the keys that lack a bit of `closed` to the start, and returns their number. The
+    /// contents after them are unspecified.
     fn leave_out(self, keys: &mut [u64], closed: u64) -> usize {
         leave_out_from(keys, 0, 0, closed)
     }
 
-    /// Writes the items that a filter lets through to the start of `to`, in order, if they may pass, and notes
-    /// which did. `to` has room for all of them and for a group more.
+    /// Writes the items that a filter lets through to the start of `to`, in order, if they may
+    /// pass, and notes which did. `to` has room for all of them and for a group more.
     fn filter(self, groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u32]) {
         let mut len = 0;
         let Passed { through, before } = passed;
@@ -113,8 +118,8 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
         Probe::of_items(items, probes);
     }
 
-    /// Replaces the tables by those of `items`, a lane for each. Chunks that are not looked up may have any
-    /// tables.
+    /// Replaces the tables by those of `items`, a lane for each. Chunks that are not looked up may
+    /// have any tables.
     fn tabulate(self, chunks: Chunks, items: &[u32; LANES], tables: &mut Tables);
 
     /// Counts the pairs of a probe and a lane that fit, for each run's probes and open lanes.
@@ -134,7 +139,8 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
     }
 }
 
-/// Moves the keys from place `start` on that lack a bit of `closed` to place `len`, and returns where they end.
+/// Moves the keys from place `start` on that lack a bit of `closed` to place `len`, and returns
+/// where they end.
 #[inline(always)]
 fn leave_out_from(keys: &mut [u64], start: usize, mut len: usize, closed: u64) -> usize {
     for i in start..keys.len() {

@@ -1,7 +1,7 @@
 //! NVIDIA's driver, version 525 or later, which is there wherever an NVIDIA device can be used.
 //!
-//! The driver compiles `kernels.ptx` for the device when a queue is opened. `cargo xtask ptx` has made that from the
-//! same text as OpenCL's.
+//! The driver compiles `kernels.ptx` for the device when a queue is opened. `cargo xtask ptx` has
+//! made that from the same text as OpenCL's.
 
 use std::ffi::{CString, c_void};
 
@@ -53,8 +53,9 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
     result::init().map_err(failed("starting the driver"))?;
     let handle = result::device::get(device.index as i32).map_err(failed("finding it"))?;
     let wait = sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
-    // SAFETY: the device was found. A context is retained once for each queue, and released with it. The flag lets
-    // threads sleep that wait; where another library has set flags before, theirs stay.
+    // SAFETY: the device was found. A context is retained once for each queue, and released with
+    // it. The flag lets threads sleep that wait; where another library has set flags before, theirs
+    // stay.
     let context = unsafe {
         let _ = sys::cuDevicePrimaryCtxSetFlags_v2(handle, wait as u32);
         result::primary_ctx::retain(handle)
@@ -105,7 +106,8 @@ struct CudaQueue {
     buffers: Vec<sys::CUdeviceptr>,
 }
 
-// SAFETY: the driver's handles may be used from any thread that has made the context current, which `enter` does.
+// SAFETY: the driver's handles may be used from any thread that has made the context current, which
+// `enter` does.
 unsafe impl Send for CudaQueue {}
 
 impl CudaQueue {
@@ -140,7 +142,8 @@ impl Queue for CudaQueue {
     fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
         self.enter()?;
         let to = self.buffers[to.0];
-        // SAFETY: the driver copies pageable memory before the call returns, and refuses what exceeds the buffer.
+        // SAFETY: the driver copies pageable memory before the call returns, and refuses what
+        // exceeds the buffer.
         let written = unsafe { result::memcpy_htod_async(to, bytes, self.stream) };
         self.check("writing", written)
     }
@@ -169,8 +172,8 @@ impl Queue for CudaQueue {
         }
         let threads = (kernel.threads(), 1, 1);
         let function = self.kernels[kernel as usize];
-        // SAFETY: kernels have these parameters, in this order: see `batch`. The driver copies arguments before the
-        // call returns, and the buffers live as long as the queue.
+        // SAFETY: kernels have these parameters, in this order: see `batch`. The driver copies
+        // arguments before the call returns, and the buffers live as long as the queue.
         let launched = unsafe {
             result::launch_kernel(function, (groups, 1, 1), threads, 0, self.stream, &mut pointers)
         };
@@ -181,7 +184,8 @@ impl Queue for CudaQueue {
         self.enter()?;
         let from = self.buffers[from.0];
         if !bytes.is_empty() {
-            // SAFETY: the bytes live until the stream was waited for; the driver refuses what exceeds the buffer.
+            // SAFETY: the bytes live until the stream was waited for; the driver refuses what
+            // exceeds the buffer.
             let read = unsafe { result::memcpy_dtoh_async(bytes, from, self.stream) };
             self.check("reading", read)?;
         }
@@ -196,8 +200,8 @@ impl Drop for CudaQueue {
         if self.enter().is_err() {
             return;
         }
-        // SAFETY: everything was made in this context, is used by this queue alone, and no command is under way after
-        // the first call.
+        // SAFETY: everything was made in this context, is used by this queue alone, and no command
+        // is under way after the first call.
         unsafe {
             if !self.stream.is_null() {
                 let _ = result::stream::synchronize(self.stream);

@@ -46,7 +46,8 @@ pub(crate) struct HostQueue {
     _alone: MutexGuard<'static, ()>,
 }
 
-// SAFETY: the buffers are used through the queue alone, and tests do not send the queue to another thread.
+// SAFETY: the buffers are used through the queue alone, and tests do not send the queue to another
+// thread.
 unsafe impl Send for HostQueue {}
 
 const PAGE: usize = 4096;

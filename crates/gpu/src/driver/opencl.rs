@@ -108,8 +108,8 @@ impl Queue for OpenClQueue {
 
     fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
         let buffer = &mut self.buffers[to.0];
-        // SAFETY: the call blocks, so that the bytes live until they are copied; the driver refuses what exceeds
-        // the buffer.
+        // SAFETY: the call blocks, so that the bytes live until they are copied; the driver refuses
+        // what exceeds the buffer.
         let written =
             unsafe { self.queue.enqueue_write_buffer(buffer, CL_BLOCKING, 0, bytes, &[]) };
         self.check("writing", written).map(drop)

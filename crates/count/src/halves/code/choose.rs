@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   even boards whose quarters are kept   one code for all splits
-//!   odd boards up to 21                   one for tasks that share lists, and for others the order of meetings
-//!   other boards                          one for each split, or up to 23 for a few that are much alike
+//!   odd boards up to 21                   one for tasks that share lists; for others the diagonals on
+//!                                         which most pairs of squares meet
+//!   other boards                          one for each split, or up to 23 for a few that are alike
 //! ```
 
 use board::halves::{HalvesPlan, Shares, Split};
@@ -36,8 +37,8 @@ pub(crate) fn of_split<U: Unit>(
     code
 }
 
-/// The code of the last split for which one was chosen. It serves the split's other tasks, and some of the splits
-/// that follow.
+/// The code of the last split for which one was chosen. It serves the split's other tasks, and some
+/// of the splits that follow.
 #[derive(Default)]
 pub(crate) struct LastCode {
     last: Option<(Split, Code)>,
@@ -91,8 +92,8 @@ fn samples<U: Unit>(
 
 /// The code of all splits of an even board, for which half-boards of some splits are sampled.
 ///
-/// The join takes 3% longer with it than with a code for each split (N = 18 to 22), but neither samples nor views
-/// are made for splits, and keys are read once for all of them.
+/// The join takes 3% longer with it than with a code for each split (N = 18 to 22), but neither
+/// samples nor views are made for splits, and keys are read once for all of them.
 pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     const SPLITS: u64 = 32;
     const PAIRS: u64 = 5_000;
@@ -111,8 +112,8 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     arranged(n, split, conflicts)
 }
 
-/// The code of all tasks of an odd board that [share lists](super::shared) with a task whose upper half has the columns
-/// `columns`; half-boards of some of them are sampled.
+/// The code of all tasks of an odd board that [share lists](crate::halves::shared) with a task whose upper
+/// half has the columns `columns`; half-boards of some of them are sampled.
 ///
 /// With the order of meetings instead, the join of N = 21 takes a fifth longer.
 pub(crate) fn of_neighbours<U: Unit>(
@@ -148,7 +149,8 @@ pub(crate) fn of_neighbours<U: Unit>(
     code
 }
 
-/// The diagonals of those half-boards that do not attack the square `centre` of the centre row, without the marks that keys have.
+/// The diagonals of those half-boards that do not attack the square `centre` of the centre row,
+/// without the marks that keys have.
 fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
     keys.retain(|half_board| half_board & key(centre, centre) == 0);
     let diagonals = key(full_mask(n), full_mask(n));
@@ -191,8 +193,9 @@ mod tests {
         assert_eq!(samples(23, &[(1, 0b1_1110), (1, 0b1110_0010)]), 2);
     }
 
-    /// The numbers of sampled pairs of a task, in thousandths, on whose codes they do not meet: with the order of meetings and
-    /// with a code by a sample. The pairs are others than those of the sample.
+    /// The numbers of sampled pairs of a task, in thousandths, on whose codes they do not meet:
+    /// with the order of meetings and with a code by a sample. The pairs are others than those of
+    /// the sample.
     fn left(
         n: u32,
         ordinal: u64,

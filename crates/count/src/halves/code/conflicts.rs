@@ -1,10 +1,10 @@
 //! Chooses the diagonals of a code by the conflicts of a sample of pairs of half-boards.
 //!
-//! Pairs whose codes meet are never compared, so the best code is the one that most pairs meet on. The
-//! diagonals that most pairs meet on each for itself are not it, because they meet on several at once.
-//! Taking the diagonal on which most pairs meet that no diagonal before has excluded is the greedy solution of
-//! the maximum coverage problem; it covers at least 1 - 1/e of what the best code of that size does (Nemhauser,
-//! Wolsey and Fisher, 1978).
+//! Pairs whose codes meet are never compared, so the best code is the one that most pairs meet on.
+//! The diagonals that most pairs meet on each for itself are not it, because they meet on several
+//! at once. Taking the diagonal on which most pairs meet that no diagonal before has excluded is
+//! the greedy solution of the maximum coverage problem; it covers at least 1 - 1/e of what the best
+//! code of that size does (Nemhauser, Wolsey and Fisher, 1978).
 
 use std::cmp::Reverse;
 
@@ -13,8 +13,8 @@ use std::cmp::Reverse;
 pub(crate) struct Conflicts(Vec<u64>);
 
 impl Conflicts {
-    /// The conflicts of `count` pairs from all over both lists; none if a list is empty. `lower` brings the keys
-    /// of lower half-boards to the bits of the upper ones.
+    /// The conflicts of `count` pairs from all over both lists; none if a list is empty. `lower`
+    /// brings the keys of lower half-boards to the bits of the upper ones.
     pub(crate) fn sample(
         count: u64,
         upper: &[u64],
@@ -38,7 +38,8 @@ impl Conflicts {
         self.0.extend(others.0);
     }
 
-    /// Brings the `count` diagonals to the front on which most pairs meet that do not meet on one before.
+    /// Brings the `count` diagonals to the front on which most pairs meet that do not meet on one
+    /// before.
     pub(crate) fn order(mut self, diagonals: &mut [u32], count: usize) {
         for i in 0..count.min(diagonals.len()) {
             let mut meetings = [0_u32; 64];

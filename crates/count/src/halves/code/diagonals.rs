@@ -1,8 +1,9 @@
 //! Where the diagonals of the two halves meet, and as which bits.
 //!
-//! A half-board is a list of rows from its own edge inwards. Both halves are searched in the same way, the
-//! lower one from the bottom. The diagonals of a half-board are those of its state after M = N/2 rows: the
-//! masks `left` and `right` of [`Prefix`](board::Prefix), as the row beyond sees them.
+//! A half-board is a list of rows from its own edge inwards. Both halves are searched in the same
+//! way, the lower one from the bottom. The diagonals of a half-board are those of its state after M
+//! = N/2 rows: the masks `left` and `right` of [`Prefix`](board::Prefix), as the row beyond sees
+//! them.
 //!
 //! ```text
 //!   N even                                       N odd
@@ -16,10 +17,10 @@
 //!   lower half   . . . Q . .
 //! ```
 //!
-//! A diagonal that leads downwards to higher columns is in `left` of the upper half and in `right` of the
-//! lower one. For odd N both halves name it by its column in the centre row. For even N each half names it
-//! by its column in the other half's innermost row, which is one less for the lower half. For the other
-//! diagonals `left` and `right` are exchanged:
+//! A diagonal that leads downwards to higher columns is in `left` of the upper half and in `right`
+//! of the lower one. For odd N both halves name it by its column in the centre row. For even N each
+//! half names it by its column in the other half's innermost row, which is one less for the lower
+//! half. For the other diagonals `left` and `right` are exchanged:
 //!
 //! ```text
 //!   upper.left[j]  meets  lower.right[j - s]        s = 1 for even N, 0 for odd N
@@ -34,9 +35,9 @@ use board::full_mask;
 
 use crate::halves::by_size;
 
-/// The diagonals of a board of size `n` whose upper half's queens take the columns of `split`, each a bit of
-/// the upper half's keys, in the order of the number of pairs of squares that meet on them. `centre` is the
-/// square of the centre row's queen, as a bit, and 0 for even N.
+/// The diagonals of a board of size `n` whose upper half's queens take the columns of `split`, each
+/// a bit of the upper half's keys, in the order of the number of pairs of squares that meet on
+/// them. `centre` is the square of the centre row's queen, as a bit, and 0 for even N.
 ///
 /// Those on which none of its pairs of squares meets are left out, if the board
 /// [leaves them out](by_size::leaves_out_void_diagonals).
@@ -62,7 +63,8 @@ pub(crate) fn key(left: u32, right: u32) -> u64 {
     u64::from(left) | u64::from(right) << 32
 }
 
-/// How much less the lower half's column is than the upper half's, of a diagonal in the upper half's `left`.
+/// How much less the lower half's column is than the upper half's, of a diagonal in the upper
+/// half's `left`.
 fn shift(n: u32) -> u32 {
     1 - n % 2
 }
@@ -75,14 +77,16 @@ pub(crate) fn in_order(meetings: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     diagonals.into_iter().map(|(_, bit)| bit).collect()
 }
 
-/// Each diagonal that crosses from half to half, as a bit of the upper half's key, with its number of pairs
-/// of squares, one of each half, in the columns `upper` and `lower` that the halves' queens take.
+/// Each diagonal that crosses from half to half, as a bit of the upper half's key, with its number
+/// of pairs of squares, one of each half, in the columns `upper` and `lower` that the halves'
+/// queens take.
 ///
-/// Every such pair of squares is occupied in about one of M^2 pairs of half-boards. The diagonals with the
-/// most pairs therefore exclude the most pairs of half-boards.
+/// Every such pair of squares is occupied in about one of M^2 pairs of half-boards. The diagonals
+/// with the most pairs therefore exclude the most pairs of half-boards.
 pub(crate) fn meetings(n: u32, upper: u32, lower: u32) -> impl Iterator<Item = (u32, u32)> {
     let (half, shift) = (n / 2, shift(n));
-    // The number of squares in these columns and in the rows of the half whose diagonals come to column j.
+    // The number of squares in these columns and in the rows of the half whose diagonals come to
+    // column j.
     let squares = move |run: u64| (run & u64::from(full_mask(half))).count_ones();
     let by_left = move |columns: u32, j: u32| squares(u64::from(columns) << half >> j);
     let by_right = move |columns: u32, j: u32| squares(u64::from(columns) >> (j + 1));

@@ -1,8 +1,8 @@
 //! How a device reads the keys of half-boards.
 //!
-//! A device lists half-boards by itself, as keys of their diagonals, and sends some of them to the host. By these
-//! the host chooses a code, as for its own lists ([`codes`](super::codes)), and makes the tables by which the device
-//! turns keys into records.
+//! A device lists half-boards by itself, as keys of their diagonals, and sends some of them to the
+//! host. By these the host chooses a code, as for its own lists ([`choose`](super::choose)), and
+//! makes the tables by which the device turns keys into records.
 
 use board::halves::Split;
 
@@ -11,9 +11,10 @@ use crate::halves::code::conflicts::Conflicts;
 use crate::halves::code::diagonals::{as_upper, diagonals, in_other_half};
 use crate::halves::code::view::{ByBytes, CODE, View};
 
-/// The tables by which the keys of upper and of lower half-boards become records: for each byte of a key the bits of
-/// the record. A record has the number of a bucket in its upper 32 bits, and an item in the lower ones; a pair fits if
-/// neither its numbers' diagonals nor its items have a bit in common.
+/// The tables by which the keys of upper and of lower half-boards become records: for each byte of
+/// a key the bits of the record. A record has the number of a bucket in its upper 32 bits, and an
+/// item in the lower ones; a pair fits if neither its numbers' diagonals nor its items have a bit
+/// in common.
 pub type KeyViews = [Box<[[u64; 256]; 8]>; 2];
 
 /// The keys of some upper and of some lower half-boards of one split.
@@ -21,9 +22,10 @@ pub type SampledKeys = [Vec<u64>; 2];
 
 /// Views for `splits` of a board of size `n` (4 to 29), with a code that suits the `samples`.
 ///
-/// The buckets of the build list, that of the upper halves if `build` is 0 and of the lower ones if it is 1, are in the
-/// order of the high part and then of the low one. Those of the other list, which is looked up, are in the order of the
-/// low part and then of the high one. `pairs` is the number of pairs of each sample that the code is chosen by.
+/// The buckets of the build list, that of the upper halves if `build` is 0 and of the lower ones if
+/// it is 1, are in the order of the high part and then of the low one. Those of the other list,
+/// which is looked up, are in the order of the low part and then of the high one. `pairs` is the
+/// number of pairs of each sample that the code is chosen by.
 ///
 /// # Panics
 ///
@@ -32,7 +34,7 @@ pub type SampledKeys = [Vec<u64>; 2];
 pub fn key_views(
     n: u32,
     splits: &[Split],
-    CodeBits { low, high }: CodeBits,
+    bits: CodeBits,
     build: usize,
     samples: &[SampledKeys],
     pairs: u64,
@@ -50,15 +52,13 @@ pub fn key_views(
     for [upper, lower] in samples {
         conflicts.extend(Conflicts::sample(pairs, upper, lower, |key| as_upper(n, key)));
     }
-    conflicts.order(&mut order, (low + high) as usize);
-    assert!(order.len() as u32 <= low + high + CODE, "an item has 32 bits at most");
+    conflicts.order(&mut order, bits.sum() as usize);
+    assert!(order.len() as u32 <= bits.sum() + CODE, "an item has 32 bits at most");
     [0, 1].map(|half| {
-        let (low_at, high_at) = if half == build { (0, low) } else { (high, 0) };
-        let low_part = (0..low).rev().map(|bit| CODE + low_at + bit);
-        let high_part = (0..high).rev().map(|bit| CODE + high_at + bit);
-        let places = low_part.chain(high_part).chain(0..CODE);
-        let bits = order.iter().map(|&bit| if half == 0 { bit } else { in_other_half(n, bit) });
-        ByBytes::new(&View::new(bits.zip(places))).into_tables()
+        let (low_at, high_at) = if half == build { (0, bits.low) } else { (bits.high, 0) };
+        let from = order.iter().map(|&bit| if half == 0 { bit } else { in_other_half(n, bit) });
+        let moves = from.zip(bits.places(low_at, high_at));
+        ByBytes::new(&View::new(moves)).into_tables()
     })
 }
 

@@ -1,10 +1,11 @@
-//! How keys become records: a code, which numbers the bucket, and an item, in which halves are compared.
+//! How keys become records: a code, which numbers the bucket, and an item, in which halves are
+//! compared.
 
 /// The first bit of a record's code; the bits below are the item.
 pub(crate) const CODE: u32 = u32::BITS;
 
-/// Which bits of the keys of one half go where in its records, so that equal diagonals of both halves become
-/// equal bits of their items.
+/// Which bits of the keys of one half go where in its records, so that equal diagonals of both
+/// halves become equal bits of their items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     /// For each bit of a record the bit of the key, if it is used.

@@ -84,8 +84,8 @@ pub(crate) type Entry = [u64; ENTRY_LANES / 64];
 #[repr(C, align(64))]
 pub(crate) struct Table(pub(crate) [Entry; 1 << CHUNK_BITS]);
 
-/// A block of upper half-boards, as tables in which lower ones are looked up: for each chunk of an item a
-/// table for each half of the lanes.
+/// A block of upper half-boards, as tables in which lower ones are looked up: for each chunk of an
+/// item a table for each half of the lanes.
 #[repr(C, align(64))]
 pub(crate) struct Tables(pub(crate) [[Table; LANES / ENTRY_LANES]; CHUNKS]);
 

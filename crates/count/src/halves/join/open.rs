@@ -1,4 +1,5 @@
-//! Finds the lanes of a block that are open to each lower half: those of upper halves without a bit of its high part.
+//! Finds the lanes of a block that are open to each lower half: those of upper halves without a bit
+//! of its high part.
 //!
 //! ```text
 //!   high parts of the lanes   0110 0110 0111 0111      bits that all have: 011.
@@ -7,9 +8,10 @@
 //!                             0001, 1001               the first two are
 //! ```
 //!
-//! Lower halves with a bit that all lanes have are passed over. The others are *runs* of neighbours to which the same
-//! lanes are open. These depend only on the bits that vary, which are few, because the lanes are in the order of their
-//! high parts. So the lanes are worked out once for each set of such bits.
+//! Lower halves with a bit that all lanes have are passed over. The others are *runs* of neighbours
+//! to which the same lanes are open. These depend only on the bits that vary, which are few,
+//! because the lanes are in the order of their high parts. So the lanes are worked out once for
+//! each set of such bits.
 
 use std::ops::Range;
 
@@ -49,8 +51,8 @@ pub(crate) struct Runs {
     open: Box<[Lanes]>,
     /// In which halves these are.
     halves: Box<[u8]>,
-    /// The runs by the halves in which lanes are open, and how many there are of each. The first ones, to which no lane is
-    /// open, are not looked up.
+    /// The runs by the halves in which lanes are open, and how many there are of each. The first
+    /// ones, to which no lane is open, are not looked up.
     runs: [Box<[Run]>; BOTH + 1],
     len: [usize; BOTH + 1],
     /// The bits that some lanes have.
@@ -98,7 +100,8 @@ impl Runs {
         &self.open[run.open as usize]
     }
 
-    /// Notes which lanes have which high parts: each of `highs` with its first lane, of `len` lanes.
+    /// Notes which lanes have which high parts: each of `highs` with its first lane, of `len`
+    /// lanes.
     pub(crate) fn note(&mut self, highs: &[(u32, usize)], len: usize) {
         self.common = highs.iter().fold(u32::MAX, |common, (high, _)| common & high);
         self.any = highs.iter().fold(0, |any, (high, _)| any | high);
@@ -135,11 +138,11 @@ impl Runs {
     pub(crate) fn find(&mut self, side: &Buckets, low: u32) {
         let Runs { open, halves, runs, any, common, .. } = self;
         let high_bits = open.len().trailing_zeros();
-        let codes = 1 << high_bits;
-        let starts = &side.sorted().starts[(low * codes) as usize..][..=codes as usize];
+        let numbers = 1 << high_bits;
+        let starts = &side.sorted().starts[(low * numbers) as usize..][..=numbers as usize];
         // Neighbours differ in bits that no lane has.
         let neighbours = 1 << any.trailing_zeros().min(high_bits);
-        let free = !*common & (codes - neighbours);
+        let free = !*common & (numbers - neighbours);
         let varying = *any & !*common;
         let mut len = [0; BOTH + 1];
         let mut high = 0;
@@ -147,8 +150,8 @@ impl Runs {
             let set = high & varying;
             let (start, end) = (starts[high as usize], starts[(high + neighbours) as usize]);
             let halves = usize::from(halves[set as usize]) & BOTH;
-            // The run is always written, and the end moves only if it has a probe: no branch. No start is less than the
-            // first one; checking that would take time.
+            // The run is always written, and the end moves only if it has a probe: no branch. No
+            // start is less than the first one; checking that would take time.
             let place = |at: u32| at.wrapping_sub(starts[0]);
             runs[halves][len[halves]] = Run { open: set, start: place(start), end: place(end) };
             len[halves] += usize::from(start < end);

@@ -35,7 +35,8 @@ impl Ranked {
         Ranked { set, half, low, high }
     }
 
-    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and those of the lower one.
+    /// The columns of the upper quarter, whose ranks are the bits of `choice`, and those of the
+    /// lower one.
     #[inline]
     pub(crate) fn split(&self, choice: u32) -> (Columns, Columns) {
         let low = self.low[(choice & ((1 << LOW_RANKS) - 1)) as usize];

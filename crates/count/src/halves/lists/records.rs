@@ -3,7 +3,8 @@
 use crate::halves::quarters::{PADDING, Pair};
 use crate::halves::units::Unit;
 
-/// A list that grows at its end: first the records of half-boards, then the keys of those that were added last.
+/// A list that grows at its end: first the records of half-boards, then the keys of those that were
+/// added last.
 #[derive(Default)]
 pub(crate) struct Records {
     /// The first `len` are in use.

@@ -1,7 +1,7 @@
 //! The half-boards of a window of numbers, as pairs of quarters.
 //!
-//! Quarters are in the order of their numbers, so a window of [`Shares`](board::halves::Shares) is a few
-//! rectangles of pairs:
+//! Quarters are in the order of their numbers, so a window of [`Shares`](board::halves::Shares) is
+//! a few rectangles of pairs:
 //!
 //! ```text
 //!                         lower quarter's number
@@ -37,7 +37,8 @@ impl Rectangles {
     pub(crate) fn new(Window { below, above }: Window, half: u32) -> Rectangles {
         let (upper_rows, lower_rows) = (Place::Upper.rows(half), Place::Lower.rows(half));
         let all = 1 << lower_rows;
-        // No half-board has the number -1. The arithmetic shift makes it the highest number below upper 0.
+        // No half-board has the number -1. The arithmetic shift makes it the highest number below
+        // upper 0.
         let split = |number: i32| (number >> lower_rows, number as u32 & (all - 1));
         let ((below, below_low), (above, above_low)) = (split(below), split(above));
         let mut rectangles = Rectangles { whole: Vec::new(), ties: Vec::new(), ones: 0 };
@@ -67,8 +68,8 @@ impl Rectangles {
         rectangles
     }
 
-    /// Whether there can be a half-board whose upper quarter has so many ones in its number, that is, so many
-    /// queens in the columns that are looked at.
+    /// Whether there can be a half-board whose upper quarter has so many ones in its number, that
+    /// is, so many queens in the columns that are looked at.
     pub(crate) fn may_hold(&self, ones: u32) -> bool {
         self.ones >> ones & 1 == 1
     }

@@ -1,10 +1,11 @@
 //! Blocks that are drawn to stand for all blocks of a join.
 //!
-//! A join of a large board takes seconds, and has many thousands of blocks that are much alike. Every `k`-th
-//! of them is drawn, from a random one of the first `k` on, so that each has the probability `1/k`. So `k` times
-//! the sum over the drawn blocks has the sum over all of them as its mean: it is an estimate without a bias
-//! (systematic sampling: W. G. Cochran, "Sampling Techniques", 3rd edition, 1977, chapter 8). This is true of
-//! counts and of seconds alike. The block before a drawn one is joined too, and its time counts for nothing: a block takes up to a
+//! A join of a large board takes seconds, and has many thousands of blocks that are much alike.
+//! Every `k`-th of them is drawn, from a random one of the first `k` on, so that each has the
+//! probability `1/k`. So `k` times the sum over the drawn blocks has the sum over all of them as
+//! its mean: it is an estimate without a bias (systematic sampling: W. G. Cochran, "Sampling
+//! Techniques", 3rd edition, 1977, chapter 8). This is true of counts and of seconds alike. The
+//! block before a drawn one is joined too, and its time counts for nothing: a block takes up to a
 //! third longer where the caches hold nothing of its lists.
 
 use std::time::{Duration, Instant};
@@ -30,7 +31,8 @@ pub(crate) struct Draws {
 pub(crate) enum Drawn {
     /// It is passed over.
     No,
-    /// It is joined for nothing, so that the next one finds the caches as it would among all blocks.
+    /// It is joined for nothing, so that the next one finds the caches as it would among all
+    /// blocks.
     WarmsUp,
     /// It is joined and counted.
     Yes,

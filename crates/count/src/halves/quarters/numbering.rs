@@ -11,8 +11,8 @@ pub(crate) struct Columns {
 
 /// Numbers the sets of one size of some columns, from 0, by two look-ups.
 ///
-/// The sets are in the order of their upper columns, which are all but the lowest 10. Sets with equal upper
-/// columns have equally many lower ones, and are in the order of these.
+/// The sets are in the order of their upper columns, which are all but the lowest 10. Sets with
+/// equal upper columns have equally many lower ones, and are in the order of these.
 pub(crate) struct Numbering {
     by: By,
     upper: Vec<u32>,

@@ -1,7 +1,7 @@
 //! Sorted lists that are kept one after the other, in memory that serves again for later ones.
 //!
-//! Lists with memory of their own, which the system gave back and cleared again for each of them, took a tenth of the time of
-//! N = 21.
+//! Lists with memory of their own, which the system gave back and cleared again for each of them,
+//! took a tenth of the time of N = 21.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -57,7 +57,8 @@ impl Arena {
 
     /// Puts a copy of a list here. If there is not enough room left, the others are taken away.
     ///
-    /// Half-boards that are sorted into memory that no cache holds take half as long again as with a copy.
+    /// Half-boards that are sorted into memory that no cache holds take half as long again as with
+    /// a copy.
     pub(crate) fn add(&mut self, columns: u32, list: Sorted<'_>) -> Result<(), TooLong> {
         let room = self.items.len() - STEP;
         if list.len() > room {

@@ -3,13 +3,14 @@
 //! ```text
 //!   buckets  of the shared list    0         1    2             3
 //!   items    in groups of 16       |...............|...............|....
-//!   through                         x..x.x.....     xx....          x.x     bucket 2 is closed by its number
+//!   through                         x..x.x.....     xx....          x.x     bucket 2 is closed
 //!   before                         0               3                   5
 //! ```
 //!
-//! Items pass in one walk over all groups, which notes for each group how many items came before it and which of
-//! its own pass. A bucket begins after the items that pass before its old beginning, which is a look-up. Walking
-//! over one bucket after the other took twice as long, because a processor cannot predict where each ends.
+//! Items pass in one walk over all groups, which notes for each group how many items came before it
+//! and which of its own pass. A bucket begins after the items that pass before its old beginning,
+//! which is a look-up. Walking over one bucket after the other took twice as long, because a
+//! processor cannot predict where each ends.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use crate::halves::units::Unit;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filter {
     /// Half-boards of a bucket whose number has one of these bits are left out.
-    pub(crate) codes: u32,
+    pub(crate) numbers: u32,
     /// Half-boards whose item has one of these bits are left out.
     pub(crate) bits: u32,
     /// Half-boards whose item is more than this are left out.
@@ -34,7 +35,8 @@ pub(crate) struct Filter {
 /// What passed of each group of items, and one more at the end, of which nothing passes.
 #[derive(Default)]
 pub(crate) struct Passed {
-    /// The items of the group that pass, the first as the lowest bit. Before the walk, those that may pass.
+    /// The items of the group that pass, the first as the lowest bit. Before the walk, those that
+    /// may pass.
     pub(crate) through: Vec<u16>,
     /// The number of items of all groups before that pass.
     pub(crate) before: Vec<u32>,
@@ -100,10 +102,10 @@ impl Buckets {
     ) {
         passed.start(from.len());
         // Neighbouring buckets are closed together if only higher bits of their numbers decide.
-        let neighbours = filter.codes & filter.codes.wrapping_neg();
+        let neighbours = filter.numbers & filter.numbers.wrapping_neg();
         if neighbours > 0 {
             for first in (0..from.numbers()).step_by(neighbours as usize) {
-                if first & filter.codes != 0 {
+                if first & filter.numbers != 0 {
                     passed.close(from.places(first..first + neighbours));
                 }
             }

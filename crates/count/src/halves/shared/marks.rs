@@ -1,22 +1,24 @@
-//! Marks: bits of a half-board's key that no diagonal has. They tell whether a list that serves several
-//! tasks holds the half-board for one of them.
+//! Marks: bits of a half-board's key that no diagonal has. They tell whether a list that serves
+//! several tasks holds the half-board for one of them.
 //!
 //! ```text
 //!   left    N ..       the closed columns: with the centre row's queen there the half-board does not
 //!                      count, because it attacks her or has the centre column's queen too far out
-//!   right   28 .. 30   how far out the centre column's queen is: 0 in the row next to the centre, and 7 from the
-//!                      eighth row on
+//!   right   28 .. 30   how far out the centre column's queen is: 0 in the row next to the centre, and
+//!                      7 from the eighth row on
 //! ```
 //!
-//! Whether an upper half-board counts with the queen on one of the first two squares of the centre row is told by the closed
-//! columns. They number its bucket, together with the code, because items have no room for them. For the other squares the attacked
-//! diagonals and the distance are enough. Of a lower half-board the diagonals are enough for all squares but the first,
-//! for which its item has a mark.
+//! Whether an upper half-board counts with the queen on one of the first two squares of the centre
+//! row is told by the closed columns. They number its bucket, together with the code, because items
+//! have no room for them. For the other squares the attacked diagonals and the distance are enough.
+//! Of a lower half-board the diagonals are enough for all squares but the first, for which its item
+//! has a mark.
 
 /// Which bits of the keys are marks that records have.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Marks {
-    /// The number of first columns whose bits number the buckets of the upper half, as the lowest bits.
+    /// The number of first columns whose bits number the buckets of the upper half, as the lowest
+    /// bits.
     pub(crate) columns: u32,
     /// The lowest of the bits that follow the diagonals of an upper item, and their number.
     pub(crate) upper: (u32, u32),
@@ -31,16 +33,18 @@ impl Marks {
     }
 }
 
-/// The number of columns of the centre row that are judged by whether they are closed. On the others the distance decides
-/// that the centre column's queen is not too far out: at most seven rows, so that it has values enough.
+/// The number of columns of the centre row that are judged by whether they are closed. On the
+/// others the distance decides that the centre column's queen is not too far out: at most seven
+/// rows, so that it has values enough.
 pub(crate) const CLOSED_COLUMNS: u32 = 2;
 
 /// The lowest bit of the distance, and the number of its bits.
 const DISTANCE: u32 = 32 + 28;
 const DISTANCE_BITS: u32 = 3;
 
-/// The marks of a quarter-board with the key `far`. `number` is its part of the half-board's number, whose
-/// one bit is the row of the centre column's queen. The marks of a half-board are those of both quarters.
+/// The marks of a quarter-board with the key `far`. `number` is its part of the half-board's
+/// number, whose one bit is the row of the centre column's queen. The marks of a half-board are
+/// those of both quarters.
 pub(crate) fn marks(n: u32, far: u64, number: u32) -> u64 {
     let half = n / 2;
     let (distance, not_beyond) = match number.checked_ilog2() {
@@ -51,8 +55,8 @@ pub(crate) fn marks(n: u32, far: u64, number: u32) -> u64 {
     closed << n | u64::from(distance) << DISTANCE
 }
 
-/// The most that an upper item with so many diagonals may be, if its half-board counts with the centre row's queen in this
-/// column, which is not one of the first and not next to the centre.
+/// The most that an upper item with so many diagonals may be, if its half-board counts with the
+/// centre row's queen in this column, which is not one of the first and not next to the centre.
 pub(crate) fn most(n: u32, column: u32, diagonals: u32) -> u32 {
     ((n / 2 - 1 - column) << diagonals) - 1
 }

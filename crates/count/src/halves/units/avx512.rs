@@ -1,8 +1,8 @@
-//! AVX-512 with VBMI, BITALG, VPOPCNTDQ and GFNI: the method in vectors of 64 bytes, for x86-64 processors
-//! since Ice Lake (2019) and Zen 4 (2022).
+//! AVX-512 with VBMI, BITALG, VPOPCNTDQ and GFNI: the method in vectors of 64 bytes, for x86-64
+//! processors since Ice Lake (2019) and Zen 4 (2022).
 //!
-//! Looking a probe of six chunks up in 1,024 lanes takes twelve loads, six operations of three operands, two
-//! counts of bits and two additions: 9 to 11 cycles.
+//! Looking a probe of six chunks up in 1,024 lanes takes twelve loads, six operations of three
+//! operands, two counts of bits and two additions: 9 to 11 cycles.
 
 mod tables;
 
@@ -76,15 +76,15 @@ const KEYS: usize = 8;
 
 /// Compares all lower quarters that registers hold with one upper quarter after the other.
 ///
-/// Half of the vectors hold no half-board. An attempt to make use of that, by collecting the masks of eight
-/// vectors and writing their keys one by one, took one and a half times as long.
+/// Half of the vectors hold no half-board. An attempt to make use of that, by collecting the masks
+/// of eight vectors and writing their keys one by one, took one and a half times as long.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair(upper: Quarter<'_>, lower: Quarter<'_>, keys: &mut [u64]) -> usize {
     pair_in_rounds!(upper, lower, keys, KEYS)
 }
 
-/// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be incomplete, with
-/// every upper quarter. `keys` has room for every pair and for a vector more.
+/// Compares `VECTORS` vectors of lower quarters from `start` on, the last of which may be
+/// incomplete, with every upper quarter. `keys` has room for every pair and for a vector more.
 #[target_feature(enable = "avx512f,popcnt")]
 fn pair_held<const VECTORS: usize>(
     upper: Quarter<'_>,
@@ -109,8 +109,8 @@ fn pair_held<const VECTORS: usize>(
             let boards = if i + 1 == VECTORS { last } else { 0xff };
             let apart = _mm512_mask_testn_epi64_mask(boards, meet[i], upper_meet);
             let union = _mm512_or_si512(far[i], upper_far);
-            // SAFETY: `len` is at most the number of pairs before, for all of which there is room, and
-            // for a vector more.
+            // SAFETY: `len` is at most the number of pairs before, for all of which there is room,
+            // and for a vector more.
             unsafe {
                 let end = keys.as_mut_ptr().add(len);
                 _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(apart, union));
@@ -123,9 +123,9 @@ fn pair_held<const VECTORS: usize>(
 
 /// Reads eight keys at a time, a byte of their records after the other.
 ///
-/// The bytes are stored one by one, and loaded as vectors. A load has to wait for stores that it spans, so
-/// there is a batch of keys between them. The last keys, too few for a batch, are copied into one:
-/// masked stores would be slower.
+/// The bytes are stored one by one, and loaded as vectors. A load has to wait for stores that it
+/// spans, so there is a batch of keys between them. The last keys, too few for a batch, are copied
+/// into one: masked stores would be slower.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512bitalg")]
 fn read(keys: &mut [u64], reader: &ByVectors) {
     let (batches, rest) = keys.as_chunks_mut();
@@ -170,7 +170,8 @@ fn leave_out(keys: &mut [u64], closed: u64) -> usize {
     for start in (0..whole).step_by(KEYS) {
         let some = load_keys(keys, start);
         let stay = _mm512_cmpneq_epi64_mask(_mm512_and_si512(some, closed_lanes), closed_lanes);
-        // SAFETY: `len` is at most `start`, from where on there is a vector. What is overwritten was loaded.
+        // SAFETY: `len` is at most `start`, from where on there is a vector. What is overwritten
+        // was loaded.
         unsafe {
             let end = keys.as_mut_ptr().add(len);
             _mm512_storeu_si512(end.cast(), _mm512_maskz_compress_epi64(stay, some));
@@ -193,7 +194,8 @@ fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, to: &mut [u
         let passes = _mm512_mask_testn_epi32_mask(*through, some, bits);
         let passes = _mm512_mask_cmple_epu32_mask(passes, some, most);
         let some = _mm512_maskz_compress_epi32(passes, _mm512_and_si512(some, keep));
-        // SAFETY: `len` is at most the number of items before, and there is room for these and for this group.
+        // SAFETY: `len` is at most the number of items before, and there is room for these and for
+        // this group.
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().add(len).cast(), some) };
         (*before, *through) = (len as u32, passes);
         len += passes.count_ones() as usize;
@@ -270,16 +272,17 @@ fn fits<const USED: usize, const HALF: usize>(
 
 /// The lanes of a half whose items have none of the bits of a chunk of `probe`.
 ///
-/// The compiler would make the load a part of the operation of three operands. With such an address that is split into
-/// two micro-operations again, and processors of Intel do fewer of them in a cycle than of loads.
+/// The compiler would make the load a part of the operation of three operands. With such an address
+/// that is split into two micro-operations again, and processors of Intel do fewer of them in a
+/// cycle than of loads.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn entry<const CHUNK: usize, const HALF: usize>(tables: &Tables, probe: Probe) -> __m512i {
     const { assert!(size_of::<Entry>() == 8 * 8, "a byte of a probe is eight times a chunk") };
     const { assert!(CHUNK < CHUNKS && HALF < HALVES, "there is such a table") };
     let entry;
-    // SAFETY: a byte of a probe is eight times a chunk, and a table has an entry of 64 bytes for each value of
-    // a chunk. So the address is that of an entry, which is aligned like the tables.
+    // SAFETY: a byte of a probe is eight times a chunk, and a table has an entry of 64 bytes for
+    // each value of a chunk. So the address is that of an entry, which is aligned like the tables.
     unsafe {
         asm!(
             "vmovdqa64 {entry}, [{tables} + 8 * {byte} + {table}]",

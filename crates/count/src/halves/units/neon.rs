@@ -1,7 +1,7 @@
 //! NEON: the method in vectors of 16 bytes, for every 64-bit ARM processor.
 //!
-//! What takes most of the time is written in vectors. The other steps are those in plain Rust: the compiler may use
-//! vectors for them, too, because all processors of its target have them.
+//! What takes most of the time is written in vectors. The other steps are those in plain Rust: the
+//! compiler may use vectors for them, too, because all processors of its target have them.
 
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
@@ -43,13 +43,14 @@ impl Unit for Neon {
 /// The number of vectors of half of a block's lanes.
 const VECTORS: usize = ENTRY_LANES / 128;
 
-/// The most probes whose lanes are added up in 16 bits: each adds at most the bits of two bytes of each vector.
+/// The most probes whose lanes are added up in 16 bits: each adds at most the bits of two bytes of
+/// each vector.
 const MOST_PROBES: usize = u16::MAX as usize / (2 * 8 * VECTORS);
 
 /// Looks up one probe after the other, in one half of the lanes after the other.
 ///
-/// The processor counts the bits of bytes by one instruction, so that carry-save additions would cost more
-/// than they save.
+/// The processor counts the bits of bytes by one instruction, so that carry-save additions would
+/// cost more than they save.
 #[target_feature(enable = "neon")]
 fn look_up<const USED: usize>(tables: &Tables, runs: &Runs, probes: &[Probe]) -> u64 {
     let mut all = vdupq_n_u64(0);
@@ -132,8 +133,8 @@ fn transposed(items: &[u32; ITEMS]) -> [uint32x4_t; SQUARE] {
     squares
 }
 
-/// Exchanges squares of `SIZE` by `SIZE` bits that lie beside the diagonal of those of twice the size. The
-/// mask has the lower half of the bits of each of these.
+/// Exchanges squares of `SIZE` by `SIZE` bits that lie beside the diagonal of those of twice the
+/// size. The mask has the lower half of the bits of each of these.
 #[inline]
 #[target_feature(enable = "neon")]
 fn exchange<const SIZE: i32>(squares: &mut [uint32x4_t; SQUARE], mask: u32) {

@@ -66,8 +66,9 @@ pub(super) fn count_apart(item: u32, items: &[u32]) -> u64 {
     u64::from(apart.fold(0, u32::wrapping_add))
 }
 
-/// Loads the cache lines from the start of `keys`, as far as there are so many. The language has no prefetch, but a
-/// processor that executes out of order does not wait for a load whose value nobody needs.
+/// Loads the cache lines from the start of `keys`, as far as there are so many. The language has no
+/// prefetch, but a processor that executes out of order does not wait for a load whose value nobody
+/// needs.
 #[inline(always)]
 fn touch<const LINES: usize>(keys: &[u64]) {
     const LINE_KEYS: usize = 8;
@@ -116,8 +117,8 @@ fn transposed(items: &[u32; 128]) -> [Pair; 32] {
     squares
 }
 
-/// Exchanges squares of `SIZE` by `SIZE` bits with those beyond the diagonal. `lower` has the lower `SIZE` of each two
-/// times `SIZE` bits.
+/// Exchanges squares of `SIZE` by `SIZE` bits with those beyond the diagonal. `lower` has the lower
+/// `SIZE` of each two times `SIZE` bits.
 #[inline(always)]
 fn exchange<const SIZE: usize>(squares: &mut [Pair; 32], lower: u64) {
     for i in (0..32).filter(|i| i & SIZE == 0) {
@@ -140,8 +141,9 @@ type Pair = [u64; 2];
 
 /// Counts the bits of entries.
 ///
-/// Carry-save additions keep the lower digits of the counts of all places side by side, so that only one pair
-/// of words in eight has its bits counted (Harley and Seal; Warren, Hacker's Delight, section 5-1).
+/// Carry-save additions keep the lower digits of the counts of all places side by side, so that
+/// only one pair of words in eight has its bits counted (Harley and Seal; Warren, Hacker's Delight,
+/// section 5-1).
 #[derive(Default)]
 struct Counter {
     ones: Pair,
@@ -206,8 +208,8 @@ fn each(word: impl FnMut(usize) -> u64) -> Pair {
     std::array::from_fn(word)
 }
 
-/// The number of bits of each byte. Processors without an instruction for it count faster so than by the one of
-/// the language, because both words of a pair are counted at a time.
+/// The number of bits of each byte. Processors without an instruction for it count faster so than
+/// by the one of the language, because both words of a pair are counted at a time.
 #[inline(always)]
 fn bits_of_bytes(word: u64) -> u64 {
     let pairs = word.wrapping_sub(word >> 1 & 0x5555_5555_5555_5555);

@@ -271,7 +271,8 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
     let mut passed = Passed::default();
     let mut all = 0;
     let view = View::new((0..32 + BITS).map(|bit| (bit, bit)));
-    // Lists that end within a group and at its end, and buckets that are closed alone and with others.
+    // Lists that end within a group and at its end, and buckets that are closed alone and with
+    // others.
     for len in (0..150).chain([ROOM]) {
         let keys: Vec<u64> = (0..len).map(|_| random.next() & view.used()).collect();
         let mut list = Records::new(ROOM);
@@ -283,7 +284,7 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
         // The limit is often an item's own value, which passes.
         let limit = keys.last().map_or(0, |key| view::item(*key));
         let filter = Filter {
-            codes: len as u32 % (1 << BITS),
+            numbers: len as u32 % (1 << BITS),
             bits: 1 << (len % 27),
             most: limit.max(1 << 31),
             keep: u32::MAX >> 5,
@@ -292,7 +293,7 @@ fn filters_like_the_definition<U: Unit>(unit: U, _: Chunks) {
         filtered.filter(unit, sorted.sorted(), filter, &mut passed);
         for code in 0..1 << (BITS - merged) {
             let of_code = code << merged..(code + 1) << merged;
-            let open = of_code.filter(|code| code & filter.codes == 0);
+            let open = of_code.filter(|code| code & filter.numbers == 0);
             let items = open.flat_map(|code| sorted.buckets(code..code + 1));
             let through = items.filter(|item| **item <= filter.most && **item & filter.bits == 0);
             let expected: Vec<u32> = through.map(|item| item & filter.keep).collect();

@@ -16,7 +16,8 @@ pub(super) fn leave_out(keys: &mut [u64], closed: u64) -> usize {
         let some = load(keys, start);
         let lost = _mm256_cmpeq_epi64(_mm256_and_si256(some, closed_lanes), closed_lanes);
         let stay = !_mm256_movemask_pd(_mm256_castsi256_pd(lost)) as usize & 0xf;
-        // At most as many keys stay as come before, so nothing is overwritten that is still to be loaded.
+        // At most as many keys stay as come before, so nothing is overwritten that is still to be
+        // loaded.
         store(keys, len, _mm256_permutevar8x32_epi32(some, load(&PACK[stay], 0)));
         len += stay.count_ones() as usize;
     }
@@ -42,8 +43,8 @@ pub(super) fn filter(groups: &[[u32; STEP]], rule: Filter, passed: &mut Passed, 
             let passes = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(apart, below)));
             let passes = passes as usize & usize::from(may >> (half * ITEMS)) & 0xff;
             let kept = _mm256_and_si256(some, keep);
-            // SAFETY: an entry is as long as a vector. `len` is at most the number of items before, and there is
-            // room for these and for the rest of this group.
+            // SAFETY: an entry is as long as a vector. `len` is at most the number of items before,
+            // and there is room for these and for the rest of this group.
             unsafe {
                 let order = _mm256_loadu_si256(PACK_ITEMS[passes].as_ptr().cast());
                 let packed = _mm256_permutevar8x32_epi32(kept, order);

@@ -103,8 +103,8 @@ fn transposed(rows: &[__m512i; 8]) -> [__m512i; 8] {
     [even_0, odd_0, even_1, odd_1, even_2, odd_2, even_3, odd_3]
 }
 
-/// The permutation that brings the corresponding bytes of sixteen items together, those of eight items in
-/// reverse.
+/// The permutation that brings the corresponding bytes of sixteen items together, those of eight
+/// items in reverse.
 static BYTES_OF_SIXTEEN: [u8; 64] = {
     let mut order = [0; 64];
     let mut i = 0;
