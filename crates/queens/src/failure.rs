@@ -28,7 +28,7 @@ pub enum Failure {
     Memory(#[from] TooLittleMemory),
     /// The memory is too small for the distinct states of a row.
     #[error("{0}: allow more with --memory, or count by another method")]
-    States(#[from] solve::states::StatesError),
+    States(#[from] literature::states::StatesError),
     /// The job does not exist, or is over.
     #[error(transparent)]
     Job(#[from] Refusal),

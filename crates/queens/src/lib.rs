@@ -6,15 +6,12 @@
 
 mod answer;
 mod cli;
-mod compare;
 mod draw;
-mod explain;
 mod failure;
 mod held;
 mod memory;
 mod output;
 mod progress;
-mod reproduce;
 mod sizes;
 mod table;
 mod visible;

@@ -14,7 +14,11 @@ pub struct BoardTooLarge {
 
 impl BoardTooLarge {
     /// Fails if a board of size `n` has rows of more than 32 squares.
-    pub(crate) fn check(n: u32) -> Result<(), BoardTooLarge> {
+    ///
+    /// # Errors
+    ///
+    /// [`BoardTooLarge`], if it has.
+    pub fn check(n: u32) -> Result<(), BoardTooLarge> {
         if n <= MAX_N { Ok(()) } else { Err(BoardTooLarge { n }) }
     }
 }

@@ -1,4 +1,4 @@
-//! Placements of N queens: construct one, complete one, list all, and the algorithms of the literature.
+//! Placements of N queens: construct one, complete one, list all.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -16,12 +16,11 @@
 //! ```
 //!
 //! [`complete`] finds a placement around queens that stand already, or proves that there is none.
-//! [`Placement`] tells its symmetries and its orbit. [`classical`], [`forced`], [`states`], [`arrays`]
-//! and [`unique()`] are the algorithms by which the literature searches and counts.
+//! [`Placement`] tells its symmetries and its orbit. [`unique()`] finds one placement of each orbit, and
+//! [`arrays`] lists those of boards of any size.
 //!
 //! This crate knows how queens are placed on a board of any size. It deliberately knows nothing of
-//! tasks and weights, of who counts, or of files and terminals. It also finds numbers of placements;
-//! they are there to check those of the crate `queens-count`, with which it shares no code but the board.
+//! tasks and weights, of who counts, or of files and terminals.
 //!
 //! # Features
 //!
@@ -34,16 +33,13 @@ pub mod arrays;
 mod bits;
 mod board_size;
 mod check;
-pub mod classical;
 mod construct;
-pub mod forced;
 mod listing;
 mod notation;
 mod placement;
 mod random;
 mod reading;
 mod search;
-pub mod states;
 mod symmetry;
 mod unique;
 

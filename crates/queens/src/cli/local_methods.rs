@@ -1,4 +1,4 @@
-//! `queens count` with the methods `states`, `forced` and `unique` of `solve`, on one thread of this process.
+//! `queens count` with the methods `states`, `forced` and `unique` of `literature` and `solve`, on one thread of this process.
 
 use std::time::Instant;
 
@@ -6,9 +6,9 @@ use board::rows::RowsError;
 use board::{CutError, MAX_N, Problem};
 use clap::ValueEnum;
 use count::Answer;
+use literature::forced::{self, ForcedCount, Looking};
+use literature::states::{self, RowStats};
 use serde::{Serialize, Serializer};
-use solve::forced::{self, ForcedCount, Looking};
-use solve::states::{self, RowStats};
 
 use crate::answer;
 use crate::failure::Failure;
@@ -18,9 +18,9 @@ use crate::output::ResultOutput;
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalMethod {
-    /// [`solve::states`].
+    /// [`literature::states`].
     States,
-    /// [`solve::forced`].
+    /// [`literature::forced`].
     Forced,
     /// [`solve::census`].
     Unique,

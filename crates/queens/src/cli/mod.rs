@@ -6,12 +6,14 @@ mod backup;
 mod bench;
 mod check;
 mod client;
+mod compare;
 mod complete;
 mod coordinator;
 mod count;
 mod door;
 mod download;
 mod draw;
+mod explain;
 mod export;
 mod health;
 mod jobs;
@@ -26,6 +28,7 @@ mod placement_output;
 mod plan;
 mod problem;
 mod queens_input;
+mod reproduce;
 mod rules;
 mod scrub;
 mod shard;
@@ -48,10 +51,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::compare;
-use crate::explain;
 use crate::failure::Failure;
-use crate::reproduce;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \

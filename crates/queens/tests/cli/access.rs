@@ -59,7 +59,7 @@ fn a_wrong_or_missing_token_is_refused() {
     fs::set_permissions(&wrong, PermissionsExt::from_mode(0o600)).expect("it is ours");
     let wrong = wrong.to_str().expect("the path is text");
 
-    for command in ["submit 8", "jobs", "status 1", "watch 1", "cancel 1", "pause 1", "worker"] {
+    for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {
         let words: Vec<&str> = command.split(' ').collect();
         let way_out = ["refuses this token", "--token-file"];
         farm.client(&[&words[..], &["--log", "error"]].concat()).refusal(6, &way_out);

@@ -18,7 +18,7 @@ use crate::support::process::{Outcome, queens, run};
 #[test]
 fn clients_say_that_nobody_answers_and_what_to_do() {
     let farm = Farm::new("", "");
-    let commands = ["jobs", "submit 8", "status 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
+    let commands = ["jobs", "submit 8", "jobs 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
     for command in commands {
         let words: Vec<&str> = command.split(' ').collect();
         let url = farm.url();

@@ -8,12 +8,12 @@ use board::Method;
 use board::squares::{Square, check_queens};
 use solve::first_rows;
 
-use super::{Counted, board};
+use super::{Counted, Picture, block};
 
 /// Half-boards by the set of their columns: the queens of rows 0 to N/2 - 1.
 type Halves = BTreeMap<u32, Vec<Vec<Square>>>;
 
-pub(super) fn section(n: u32, total: u64) -> anyhow::Result<String> {
+pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> {
     let lower = halves(n);
     let fitting = |columns: u32| -> Vec<(&[Square], Vec<Square>)> {
         let others = !columns & board::full_mask(n);
@@ -53,9 +53,9 @@ pub(super) fn section(n: u32, total: u64) -> anyhow::Result<String> {
         names(columns),
         count(columns),
         count(others),
-        board(n, half, false),
-        board(n, upper, false),
-        board(n, &[half, upper.as_slice()].concat(), false),
+        block(&picture(n, half, false)),
+        block(&picture(n, upper, false)),
+        block(&picture(n, &[half, upper.as_slice()].concat(), false)),
         count(columns) * count(others),
         pairs.len(),
         tasks.tasks.len(),

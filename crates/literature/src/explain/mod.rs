@@ -1,4 +1,4 @@
-//! `queens explain`: one small board by each way of counting, with pictures, in plain words.
+//! One small board by each way of counting, with pictures, in plain words.
 //!
 //! Every number in the text is counted when the text is made, and every sum is held against the total.
 
@@ -11,29 +11,20 @@ use anyhow::ensure;
 use board::ring::Preplacement;
 use board::squares::Square;
 use board::{Cut, Method, Prefix, Problem, Tasks};
-use clap::Args;
 use count::{Backend, Kernel};
-use solve::classical::masks;
 use solve::{Listing, first_rows};
 
-use crate::draw::{Diagram, text};
-use crate::failure::Failure;
-use crate::output;
+use crate::classical::masks;
 
-#[derive(Debug, Args)]
-pub(crate) struct ExplainArgs {
-    /// Board size: 6, 8 or 10
-    #[arg(value_parser = ["6", "8", "10"], default_value = "8")]
-    n: String,
-}
-
-pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let n = args.n.parse().map_err(anyhow::Error::from)?;
-    output::print(page(n)?.trim_end())
-}
+/// Draws a board of a size with queens as text, if it is asked to with the squares that they attack.
+pub type Picture = fn(u32, &[Square], bool) -> String;
 
 /// The whole text about an even board of size `n`, from 6 to 10.
-fn page(n: u32) -> anyhow::Result<String> {
+///
+/// # Errors
+///
+/// If two ways of counting differ.
+pub fn page(n: u32, picture: Picture) -> anyhow::Result<String> {
     let searched = masks::count(n)?;
     let total = searched.total;
     let mut page = format!(
@@ -42,14 +33,14 @@ fn page(n: u32) -> anyhow::Result<String> {
          {n} queens can be placed in {total} ways on a board of {n} x {n}, so that none attacks another. The four \
          sections below come to this number in four ways.\n\n",
     );
-    page += &masks_section(n, searched.nodes)?;
+    page += &masks_section(n, searched.nodes, picture)?;
     page += &rows_section(n, total)?;
-    page += &ring_section(n, total)?;
-    page += &halves::section(n, total)?;
+    page += &ring_section(n, total, picture)?;
+    page += &halves::section(n, total, picture)?;
     Ok(page)
 }
 
-fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
+fn masks_section(n: u32, nodes: u64, picture: Picture) -> anyhow::Result<String> {
     let listing = Listing::new(n, Vec::new())?;
     let first = listing.visit(|placement| ControlFlow::Break(placement.clone())).break_value();
     let Some(first) = first else { anyhow::bail!("there is no placement of {n} queens") };
@@ -75,7 +66,7 @@ fn masks_section(n: u32, nodes: u64) -> anyhow::Result<String> {
          ```\n\n\
          One row further, the first word has moved one column to the left and the third one column to the \
          right; the new queen is added to all three. The whole search places {nodes} queens in this way.\n\n",
-        board(n, &queens, true),
+        block(&picture(n, &queens, true)),
         row(right),
         row(down),
         row(left),
@@ -110,7 +101,7 @@ fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
     ))
 }
 
-fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
+fn ring_section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> {
     let method = Method::Ring { width: 1 };
     let tasks = Counted::all(n, method)?;
     ensure!(tasks.sum() == total, "ring counts {}, and there are {total}", tasks.sum());
@@ -131,7 +122,7 @@ fn ring_section(n: u32, total: u64) -> anyhow::Result<String> {
          The number of ways to fill its inner squares is {}, so that it stands for {} placements. By weight:\n\n\
          | weight | rings | placements that they stand for |\n|---|---|---|\n",
         tasks.tasks.len(),
-        board(n, &queens, true),
+        block(&picture(n, &queens, true)),
         tasks.counts[shown] / u64::from(weight),
         tasks.counts[shown],
     );
@@ -177,7 +168,6 @@ impl Counted {
 }
 
 /// A drawn board in a block of its own.
-fn board(n: u32, queens: &[Square], attacks: bool) -> String {
-    let diagram = Diagram { n, queens: queens.to_vec() };
-    format!("```text\n{}\n```\n", text(&diagram, attacks))
+fn block(board: &str) -> String {
+    format!("```text\n{board}\n```\n")
 }

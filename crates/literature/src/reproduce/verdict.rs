@@ -4,7 +4,7 @@ use vectors::Figure;
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// The values are equal, or within the factor of a measured figure.
     Agrees,
     /// An exact value differs as it is known to, and the figure says why.
@@ -15,7 +15,8 @@ pub(super) enum Verdict {
 
 impl Verdict {
     /// Compares the value here with that of the source.
-    pub(super) fn of(figure: &Figure, ours: &str) -> Verdict {
+    #[must_use]
+    pub fn of(figure: &Figure, ours: &str) -> Verdict {
         let both = ours.parse::<f64>().ok().zip(figure.says.parse::<f64>().ok());
         let agrees = match figure.within {
             None if figure.at_most => both.is_some_and(|(ours, says)| ours <= says),
@@ -31,7 +32,9 @@ impl Verdict {
         }
     }
 
-    pub(super) fn words(self) -> &'static str {
+    /// The verdict in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
             Verdict::Explained => "differs for a known reason",

@@ -1,23 +1,22 @@
 //! `queens compare`: every algorithm and method by one thread on the same boards.
 
-mod algorithm;
 mod canvas;
-mod measure;
 mod plot;
 mod report;
-mod stopwatch;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use board::MethodChoice;
+use board::{MethodChoice, Problem};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use count::Backend;
+use literature::compare::{Algorithm, Contest, ContestError, Line};
 
-use self::algorithm::Algorithm;
-use self::measure::{Contest, Line};
 use crate::failure::Failure;
+use crate::held::check_total;
 use crate::memory::MemoryBound;
 use crate::output;
 use crate::sizes::Sizes;
@@ -39,13 +38,13 @@ them. seconds are processor time of the one thread, the least of several runs.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLE)]
-pub(crate) struct CompareArgs {
+pub(in crate::cli) struct CompareArgs {
     /// Board size, or sizes as in 8..16, both ends included; 0 to 32
     #[arg(value_name = "N", value_parser = Sizes::of_boards)]
     boards: Sizes,
     /// What to compare [default: all]
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
-    algorithms: Vec<Algorithm>,
+    algorithms: Vec<Named>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
@@ -65,6 +64,22 @@ pub(crate) struct CompareArgs {
     /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg or .png
     #[arg(long, value_name = "FILE", value_parser = PlotFile::named)]
     plot: Option<PlotFile>,
+}
+
+/// An algorithm by its name.
+#[derive(Clone, Copy, Debug)]
+struct Named(Algorithm);
+
+impl ValueEnum for Named {
+    fn value_variants<'a>() -> &'a [Named] {
+        static ALL: LazyLock<Vec<Named>> =
+            LazyLock::new(|| Algorithm::ALL.into_iter().map(Named).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
+    }
 }
 
 /// Where a plot goes. The ending of the name says how it is written.
@@ -102,7 +117,7 @@ fn seconds(text: &str) -> anyhow::Result<f64> {
     Ok(seconds)
 }
 
-pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for backend in [Backend::Reference, Backend::detect()] {
         count::self_test(backend, MethodChoice::all())?;
     }
@@ -112,8 +127,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let algorithms = match args.algorithms.as_slice() {
-        [] => Algorithm::value_variants().to_vec(),
-        some => some.to_vec(),
+        [] => Algorithm::ALL.to_vec(),
+        some => some.iter().map(|named| named.0).collect(),
     };
     let memory = args.memory.bytes();
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
@@ -125,12 +140,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         ListFormat::Json => {}
     }
     for n in args.boards.each() {
-        let board = contest.board(n)?;
+        let (board, total) = contest.board(n)?;
+        total.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
             output::print(match format {
                 ListFormat::Table => report::row(line),
                 ListFormat::Csv => report::csv_row(line),
-                ListFormat::Json => report::json(line)?,
+                ListFormat::Json => report::json(line).map_err(anyhow::Error::from)?,
             })?;
         }
         lines.extend(board);
@@ -147,4 +163,16 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+}
+
+impl From<ContestError> for Failure {
+    fn from(error: ContestError) -> Failure {
+        match error {
+            ContestError::Disagreement { n, counts } => Failure::Disagreement {
+                n,
+                counts: counts.map(|(name, total)| (name.into(), total)),
+            },
+            ContestError::Failed(error) => Failure::Internal(error),
+        }
+    }
 }

@@ -13,7 +13,7 @@
 use board::full_mask;
 use thiserror::Error;
 
-use crate::BoardTooLarge;
+use solve::BoardTooLarge;
 
 /// The bytes of one state with its multiplicity.
 const ENTRY: u64 = size_of::<Entry>() as u64;

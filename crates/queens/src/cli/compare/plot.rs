@@ -4,10 +4,9 @@
 use std::error::Error;
 
 use anyhow::anyhow;
+use literature::compare::{Algorithm, Line, Outcome};
 use plotters::prelude::*;
 
-use super::algorithm::Algorithm;
-use super::measure::{Line, Outcome};
 use crate::draw::{self, Scene};
 use crate::failure::Failure;
 
@@ -107,7 +106,7 @@ where
             [(end.0 + 4, end.1), (place.0 - 2, place.1)],
             colour.mix(0.5),
         ))?;
-        root.draw(&Text::new(name.clone(), (place.0, place.1 - LINE / 2), style))?;
+        root.draw(&Text::new(*name, (place.0, place.1 - LINE / 2), style))?;
     }
     root.present()?;
     // Dropping `root` completes an SVG document.

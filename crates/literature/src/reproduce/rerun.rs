@@ -8,8 +8,8 @@ use serde_json::Value;
 use vectors::Figure;
 
 /// What commands have printed. A command that several figures share runs once.
-#[derive(Default)]
-pub(super) struct Outputs {
+#[derive(Debug, Default)]
+pub struct Outputs {
     by_command: HashMap<&'static str, String>,
 }
 
@@ -19,7 +19,7 @@ impl Outputs {
     /// # Errors
     ///
     /// If its command fails, or does not print such a value.
-    pub(super) fn value(&mut self, figure: &'static Figure) -> anyhow::Result<String> {
+    pub fn value(&mut self, figure: &'static Figure) -> anyhow::Result<String> {
         let command = figure.run.as_str();
         if !self.by_command.contains_key(command) {
             self.by_command.insert(command, run(command)?);

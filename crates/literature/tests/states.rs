@@ -1,6 +1,6 @@
 //! The program over distinct states: known counts, what each row reports, and its bound of memory.
 
-use queens_solve::states::{StatesCount, StatesError, TooLittleMemory, count};
+use literature::states::{StatesCount, StatesError, TooLittleMemory, count};
 
 const ENOUGH: u64 = 64 << 20;
 

@@ -1,23 +1,17 @@
 //! The algorithms and methods that are compared, and how each counts a board on one thread.
 
-use std::num::NonZero;
-
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
 use board::{Cut, Method, Problem};
-use clap::ValueEnum;
 use count::{Backend, Kernel};
-use executor::fit;
-use farm::Plan;
-use solve::classical::{self, Searched};
-use solve::forced::{self, Looking};
-use solve::states;
 
-use crate::failure::Failure;
+use crate::classical::{self, Searched};
+use crate::forced::{self, Looking};
+use crate::states::{self, StatesError};
 
 /// A way to count the placements of N queens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
-pub(super) enum Algorithm {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
     /// Look at every choice of N squares
     Combinations,
     /// Look at every board with a queen in each row
@@ -62,22 +56,103 @@ pub(super) enum Algorithm {
 
 /// The result of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) total: u128,
+pub struct Found {
+    /// The number of placements.
+    pub total: u128,
     /// Number of partial placements, for algorithms that count them: whole boards looked at by the first three,
     /// queens placed by the classical searches and `forced`, distinct states by `states`, states stored by
     /// the farm's searches.
-    pub(super) nodes: Option<u64>,
+    pub nodes: Option<u64>,
+}
+
+/// Why a board was not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The method cannot cut the board.
+    Unsuited,
+    /// The board is above the algorithm's usual limit.
+    TooLarge,
+    /// A smaller board took too long.
+    TooSlow,
+    /// The states, or the lists of `halves`, do not fit into the memory.
+    Memory,
 }
 
 impl Algorithm {
-    /// The name on the command line.
-    pub(super) fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    /// All of them, the simplest first.
+    pub const ALL: [Algorithm; 20] = {
+        use Algorithm::*;
+        [
+            Combinations,
+            Rooks,
+            PermutationsAll,
+            Direct,
+            Arrays,
+            Stack,
+            Permutations,
+            Masks,
+            Mirror,
+            Flip,
+            Unique,
+            ForcedColumns,
+            Forced,
+            States,
+            RowsReference,
+            RingReference,
+            HalvesReference,
+            Rows,
+            Ring,
+            Halves,
+        ]
+    };
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.texts()[0]
+    }
+
+    /// What it does, in a few words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        self.texts()[1]
+    }
+
+    fn texts(self) -> [&'static str; 2] {
+        use Algorithm::*;
+        match self {
+            Combinations => ["combinations", "Look at every choice of N squares"],
+            Rooks => ["rooks", "Look at every board with a queen in each row"],
+            PermutationsAll => ["permutations-all", "Look at every permutation of the columns"],
+            Direct => ["direct", "Compare each new queen with all earlier ones"],
+            Arrays => ["arrays", "Boolean arrays for columns and diagonals"],
+            Stack => ["stack", "Boolean arrays, without recursion"],
+            Permutations => {
+                ["permutations", "Permutations of the columns, abandoned at the first attack"]
+            }
+            Masks => ["masks", "Bit masks"],
+            Mirror => ["mirror", "Bit masks, only one of every two mirror images"],
+            Flip => ["flip", "Bit masks, only one of every two images in the horizontal axis"],
+            Unique => ["unique", "Search for one placement of each orbit, as in takaken's program"],
+            ForcedColumns => {
+                ["forced-columns", "Look for dead and forced columns before each queen"]
+            }
+            Forced => ["forced", "Look for dead and forced columns and rows"],
+            States => ["states", "Keep each distinct state of a row once"],
+            RowsReference => ["rows-reference", "The farm's method rows, by its reference loop"],
+            RingReference => ["ring-reference", "The farm's method ring, by its reference loop"],
+            HalvesReference => {
+                ["halves-reference", "The farm's method halves, by its reference loop"]
+            }
+            Rows => ["rows", "The farm's method rows, by the fastest loop of this processor"],
+            Ring => ["ring", "The farm's method ring, by the fastest loop"],
+            Halves => ["halves", "The farm's method halves, by the fastest loop"],
+        }
     }
 
     /// The largest board that it counts in about two seconds. Larger ones are counted only with `--all`.
-    pub(super) fn usual_limit(self) -> u32 {
+    #[must_use]
+    pub fn usual_limit(self) -> u32 {
         use Algorithm::*;
         match self {
             Combinations => 7,
@@ -91,17 +166,20 @@ impl Algorithm {
         }
     }
 
-    /// Counts a board. An algorithm that keeps states may take `memory` bytes. Returns `None` if the method
-    /// cannot cut the board.
-    pub(super) fn count(self, n: u32, memory: u64) -> Result<Option<Found>, Failure> {
+    /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong; the inner result says why a board was left out.
+    pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());
         let by_looking = |looking| {
-            let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
+            let found = forced::count(n, looking)?;
             let nodes = Some(found.tries + found.forced);
-            Ok::<_, Failure>(Found { total: found.total.into(), nodes })
+            anyhow::Ok(Found { total: found.total.into(), nodes })
         };
-        Ok(Some(match self {
+        Ok(Ok(match self {
             Combinations => classical::ladder::combinations(n).into(),
             Rooks => classical::ladder::rooks(n).into(),
             PermutationsAll => classical::ladder::permutations(n).into(),
@@ -109,17 +187,20 @@ impl Algorithm {
             Arrays => classical::arrays::count(n).into(),
             Stack => classical::stack::count(n).into(),
             Permutations => classical::permutations::count(n).into(),
-            Masks => classical::masks::count(n).map_err(anyhow::Error::from)?.into(),
-            Mirror => classical::mirror::count(n).map_err(anyhow::Error::from)?.into(),
-            Flip => classical::flip::count(n).map_err(anyhow::Error::from)?.into(),
+            Masks => classical::masks::count(n)?.into(),
+            Mirror => classical::mirror::count(n)?.into(),
+            Flip => classical::flip::count(n)?.into(),
             Unique => {
-                let census = solve::census(n).map_err(anyhow::Error::from)?;
+                let census = solve::census(n)?;
                 Found { total: census.total, nodes: None }
             }
             ForcedColumns => by_looking(Looking::Columns)?,
             Forced => by_looking(Looking::ColumnsAndRows)?,
             States => {
-                let found = states::count(n, memory)?;
+                let found = match states::count(n, memory) {
+                    Err(StatesError::Memory(_)) => return Ok(Err(Why::Memory)),
+                    found => found?,
+                };
                 let nodes = found.rows.iter().map(|row| row.states).sum();
                 Found { total: found.total, nodes: Some(nodes) }
             }
@@ -153,17 +234,19 @@ fn by_tasks(
     method: Method,
     backend: Backend,
     memory: u64,
-) -> Result<Option<Found>, Failure> {
+) -> anyhow::Result<Result<Found, Why>> {
     if !method.suits(n) {
-        return Ok(None);
+        return Ok(Err(Why::Unsuited));
     }
     let problem = Problem::Total { n };
     let cut = Cut::new(problem, method)?;
-    let bytes =
-        fit(Plan { problem, method, tasks: cut.len() }, NonZero::<usize>::MIN, memory)?.bytes;
-    let mut kernel = Kernel::of(bytes, backend, problem, method).map_err(anyhow::Error::from)?;
-    let total = kernel.count_range(&cut, 0..cut.len()).map_err(anyhow::Error::from)?;
-    Ok(Some(Found { total: total.into(), nodes: kernel.nodes() }))
+    let need = count::memory_needed(problem, method);
+    if memory < need.least {
+        return Ok(Err(Why::Memory));
+    }
+    let mut kernel = Kernel::of(memory.min(need.most), backend, problem, method)?;
+    let total = kernel.count_range(&cut, 0..cut.len())?;
+    Ok(Ok(Found { total: total.into(), nodes: kernel.nodes() }))
 }
 
 #[cfg(test)]
@@ -173,11 +256,12 @@ mod tests {
     #[test]
     fn all_agree_where_they_suit_the_board() {
         for (n, total) in [(0, 1), (1, 1), (2, 0), (3, 0), (4, 2), (5, 10), (8, 92), (9, 352)] {
-            let all = Algorithm::value_variants().iter();
-            for &algorithm in all.filter(|algorithm| n <= algorithm.usual_limit()) {
+            let all = Algorithm::ALL.into_iter();
+            for algorithm in all.filter(|algorithm| n <= algorithm.usual_limit()) {
                 let found = algorithm.count(n, 1 << 24).expect("it counts");
                 let (name, found) = (algorithm.name(), found.map(|found| found.total));
-                assert!(found == Some(total) || (n < 4 && found.is_none()), "{name}, N = {n}");
+                let is_unsuited = n < 4 && found == Err(Why::Unsuited);
+                assert!(found == Ok(total) || is_unsuited, "{name}, N = {n}");
             }
         }
     }

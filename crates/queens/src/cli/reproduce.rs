@@ -1,23 +1,12 @@
-//! `queens reproduce`: the figures that the literature prints, each counted again here.
-//!
-//! A figure is reproduced by a command of this program that anybody can repeat; `vectors/sources.toml` names
-//! it. An exact figure agrees, differs for a reason that is given, or is a fault. A measured one, such as
-//! the ratio of two times, depends on the machine, so that it can only be compared.
-
-mod machine;
-mod report;
-mod rerun;
-mod verdict;
+//! `queens reproduce`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use literature::reproduce::{Line, Machine, Outputs, report, subject};
 use vectors::{Figure, figures};
 
-use self::machine::Machine;
-use self::rerun::Outputs;
-use self::verdict::Verdict;
 use crate::failure::Failure;
 use crate::output;
 
@@ -32,7 +21,7 @@ such as ratios of times, depend on the machine and never do.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct ReproduceArgs {
+pub(super) struct ReproduceArgs {
     /// Only the figures of this name or subject, several separated by commas [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', env = "QUEENS_ONLY")]
     only: Vec<String>,
@@ -50,14 +39,7 @@ pub(crate) struct ReproduceArgs {
     markdown: Option<PathBuf>,
 }
 
-/// A figure with its value here.
-struct Line {
-    figure: &'static Figure,
-    ours: String,
-    verdict: Verdict,
-}
-
-pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
+pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let chosen = args.chosen()?;
     // The files are made first, so that a wrong name fails before minutes of counting.
     for path in [&args.csv, &args.markdown].into_iter().flatten() {
@@ -70,9 +52,12 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         output::print(report::HEAD)?;
     }
     for figure in chosen {
-        let ours = outputs.value(figure)?;
-        let line = Line { figure, verdict: Verdict::of(figure, &ours), ours };
-        output::print(if args.json { report::json(&line)? } else { report::row(&line) })?;
+        let line = Line::new(figure, outputs.value(figure)?);
+        output::print(if args.json {
+            report::json(&line).map_err(anyhow::Error::from)?
+        } else {
+            report::row(&line)
+        })?;
         lines.push(line);
     }
     if let Some(path) = &args.csv {
@@ -108,18 +93,6 @@ impl ReproduceArgs {
             named && !(self.quick && figure.slow)
         };
         Ok(figures().iter().filter(wanted).collect())
-    }
-}
-
-/// The part of a figure's name before the slash.
-fn subject(figure: &Figure) -> &str {
-    figure.name.split('/').next().unwrap_or_default()
-}
-
-impl Line {
-    /// Whether the program or the machine must be at fault.
-    fn is_fault(&self) -> bool {
-        self.verdict == Verdict::Differs && self.figure.within.is_none()
     }
 }
 

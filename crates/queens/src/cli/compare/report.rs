@@ -1,13 +1,13 @@
 //! The comparison as text: a table, JSON and comma-separated values.
 
+use literature::compare::{Line, Outcome, Why};
 use serde::Serialize;
 
-use super::measure::{Line, Outcome};
-use crate::failure::Failure;
-
+/// The names above the table.
 pub(super) const HEAD: &str = " N  algorithm                        total      seconds            \
                                nodes  nodes/solution";
 
+/// The names of the comma-separated values.
 pub(super) const CSV_HEAD: &str = "n,algorithm,total,seconds,nodes,nodes_per_solution,left_out";
 
 /// A line of the table.
@@ -27,8 +27,9 @@ fn dash() -> String {
     "-".into()
 }
 
-pub(super) fn json(line: &Line) -> Result<String, Failure> {
-    Ok(serde_json::to_string(&cells(line)).map_err(anyhow::Error::from)?)
+/// A line as JSON.
+pub(super) fn json(line: &Line) -> serde_json::Result<String> {
+    serde_json::to_string(&cells(line))
 }
 
 /// All lines as comma-separated values, under a line of names.
@@ -56,7 +57,7 @@ fn plain(figure: f64) -> String {
 #[derive(Serialize)]
 struct Cells {
     n: u32,
-    algorithm: String,
+    algorithm: &'static str,
     total: Option<String>,
     seconds: Option<f64>,
     nodes: Option<u64>,
@@ -74,7 +75,7 @@ fn cells(line: &Line) -> Cells {
             seconds: None,
             nodes: None,
             nodes_per_solution: None,
-            left_out: Some(why.words()),
+            left_out: Some(words(why)),
         },
         Outcome::Counted { found, seconds } => {
             let each = |nodes| (found.total > 0).then(|| nodes as f64 / found.total as f64);
@@ -88,5 +89,15 @@ fn cells(line: &Line) -> Cells {
                 left_out: None,
             }
         }
+    }
+}
+
+/// Why a board was not counted.
+fn words(why: Why) -> &'static str {
+    match why {
+        Why::Unsuited => "no such cut",
+        Why::TooLarge => "left out without --all",
+        Why::TooSlow => "left out by --seconds",
+        Why::Memory => "left out by --memory",
     }
 }

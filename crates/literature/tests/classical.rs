@@ -1,6 +1,6 @@
 //! The textbooks' algorithms, against the known counts and against each other.
 
-use queens_solve::classical::{
+use literature::classical::{
     Searched, arrays, direct, flip, ladder, masks, mirror, permutations, stack,
 };
 

@@ -1,7 +1,7 @@
 //! The search that looks first: known counts, and what it takes.
 
-use queens_solve::classical;
-use queens_solve::forced::{self, ForcedCount, Looking};
+use literature::classical;
+use literature::forced::{self, ForcedCount, Looking};
 
 fn count(n: u32, looking: Looking) -> ForcedCount {
     forced::count(n, looking).expect("the board is small enough")

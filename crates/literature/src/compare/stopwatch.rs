@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
-/// Measures the processor time of the calling thread. Where the system does not tell it, it measures the time
-/// that passes.
+/// Measures the processor time of the calling thread.
 pub(super) struct Stopwatch {
     begun: Time,
 }
 
-#[cfg(unix)]
 type Time = rustix::time::Timespec;
-#[cfg(not(unix))]
-type Time = std::time::Instant;
 
 impl Stopwatch {
     pub(super) fn start() -> Stopwatch {
@@ -23,14 +19,8 @@ impl Stopwatch {
     }
 }
 
-#[cfg(unix)]
 fn now() -> Time {
     rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime)
-}
-
-#[cfg(not(unix))]
-fn now() -> Time {
-    Time::now()
 }
 
 #[cfg(test)]
@@ -38,7 +28,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg(unix)]
     fn sleep_takes_no_time_and_work_does() {
         let watch = Stopwatch::start();
         std::thread::sleep(Duration::from_millis(50));

@@ -6,7 +6,7 @@
 use board::full_mask;
 
 use super::Searched;
-use crate::BoardTooLarge;
+use solve::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///

@@ -8,13 +8,14 @@ use vectors::{Figure, Source};
 use super::machine::Machine;
 use super::verdict::Verdict;
 use super::{Line, subject};
-use crate::failure::Failure;
 
-pub(super) const HEAD: &str =
+/// The names above the table.
+pub const HEAD: &str =
     "figure                  the source's value    ours                  verdict";
 
 /// A line of the table, and a second one with the reason where there is one to give.
-pub(super) fn row(line: &Line) -> String {
+#[must_use]
+pub fn row(line: &Line) -> String {
     let Line { figure, ours, verdict } = line;
     let says = said(figure);
     let row = format!("{:<22}  {says:<20}  {ours:<20}  {}", figure.name, verdict.words());
@@ -36,7 +37,8 @@ fn reason(line: &Line) -> Option<&'static str> {
 }
 
 /// How many figures have which verdict.
-pub(super) fn summary(lines: &[Line]) -> String {
+#[must_use]
+pub fn summary(lines: &[Line]) -> String {
     let having = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count();
     let explained = having(|line| line.verdict == Verdict::Explained);
     let measured = having(|line| line.verdict == Verdict::Differs && !line.is_fault());
@@ -83,12 +85,18 @@ fn cells(line: &Line) -> Cells<'_> {
     }
 }
 
-pub(super) fn json(line: &Line) -> Result<String, Failure> {
-    Ok(serde_json::to_string(&cells(line)).map_err(anyhow::Error::from)?)
+/// A line as JSON.
+///
+/// # Errors
+///
+/// There are none: a line is made of texts.
+pub fn json(line: &Line) -> serde_json::Result<String> {
+    serde_json::to_string(&cells(line))
 }
 
 /// All lines as comma-separated values, under a line of names.
-pub(super) fn csv(lines: &[Line]) -> String {
+#[must_use]
+pub fn csv(lines: &[Line]) -> String {
     let head = "figure,author,year,place,claim,command,source_value,ours,verdict,exact,reason\n";
     lines.iter().map(cells).fold(head.to_string(), |text, cells| {
         let year = cells.year.map_or_else(String::new, |year| year.to_string());
@@ -119,7 +127,8 @@ fn quoted(cell: &str) -> String {
 }
 
 /// A page for readers, with a table for each subject.
-pub(super) fn markdown(lines: &[Line], machine: &Machine) -> String {
+#[must_use]
+pub fn markdown(lines: &[Line], machine: &Machine) -> String {
     let mut page = head(machine);
     for lines in lines.chunk_by(|a, b| subject(a.figure) == subject(b.figure)) {
         let _ = write!(

@@ -7,19 +7,24 @@ use sysinfo::{CpuRefreshKind, RefreshKind, System};
 use time::{Date, OffsetDateTime};
 
 /// What a reader must know to judge measured figures.
-pub(super) struct Machine {
-    pub(super) date: Date,
+#[derive(Debug)]
+pub struct Machine {
+    /// The day, in UTC.
+    pub date: Date,
     /// The processor as it calls itself.
-    pub(super) processor: String,
+    pub processor: String,
     /// The number of processors that this process may use.
-    pub(super) processors: usize,
-    pub(super) backend: &'static str,
+    pub processors: usize,
+    /// The fastest backend that it has.
+    pub backend: &'static str,
     /// How many threads wanted to run, on average over the last minute.
-    pub(super) load: f64,
+    pub load: f64,
 }
 
 impl Machine {
-    pub(super) fn look() -> Machine {
+    /// Looks at this machine.
+    #[must_use]
+    pub fn look() -> Machine {
         let cpu = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
         let system = System::new_with_specifics(cpu);
         let processor = system.cpus().first().map_or("", |cpu| cpu.brand()).trim();
@@ -33,7 +38,8 @@ impl Machine {
     }
 
     /// Whether other programs ran at the same time.
-    pub(super) fn was_shared(&self) -> bool {
+    #[must_use]
+    pub fn was_shared(&self) -> bool {
         self.load >= 1.0
     }
 }

@@ -13,7 +13,7 @@
 
 use board::full_mask;
 
-use crate::BoardTooLarge;
+use solve::BoardTooLarge;
 
 /// The lines that are examined before a queen is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

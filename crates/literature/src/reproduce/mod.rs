@@ -1,0 +1,46 @@
+//! The figures that the literature prints, each counted again here.
+//!
+//! A figure is reproduced by a command of the program that anybody can repeat; `vectors/sources.toml` names
+//! it. An exact figure agrees, differs for a reason that is given, or is a fault. A measured one, such as
+//! the ratio of two times, depends on the machine, so that it can only be compared.
+
+mod machine;
+pub mod report;
+mod rerun;
+mod verdict;
+
+pub use machine::Machine;
+pub use rerun::Outputs;
+use vectors::Figure;
+pub use verdict::Verdict;
+
+/// A figure with its value here.
+#[derive(Debug)]
+pub struct Line {
+    /// The figure.
+    pub figure: &'static Figure,
+    /// Its value here.
+    pub ours: String,
+    /// Whether they agree.
+    pub verdict: Verdict,
+}
+
+/// The part of a figure's name before the slash.
+#[must_use]
+pub fn subject(figure: &Figure) -> &str {
+    figure.name.split('/').next().unwrap_or_default()
+}
+
+impl Line {
+    /// Compares a value with that of the source.
+    #[must_use]
+    pub fn new(figure: &'static Figure, ours: String) -> Line {
+        Line { figure, verdict: Verdict::of(figure, &ours), ours }
+    }
+
+    /// Whether the program or the machine must be at fault.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        self.verdict == Verdict::Differs && self.figure.within.is_none()
+    }
+}
