@@ -17,15 +17,15 @@
 //!   ([`Signatures::fit_a_row`]).
 //! - If some of them tell what each task counts, and others do not, then the row does not.
 //!
-//! A report that is not to be counted again joins its row with those of its stretches. An audit that is ordered later draws
-//! among the rows as they are then.
+//! A report that is not to be counted again joins its row with those of its stretches. An audit
+//! that is ordered later draws among the rows as they are then.
 
 use super::{Store, StoredJob, first_rows, stored_job};
 use crate::rows::{Check, CountedRange, OpenDispute, Row};
 use crate::{AuditPolicy, Fingerprint, JobId, Plan, Range, Report, Signatures, Stretch};
 
-/// Rows of a stretch, and signatures of rows that become one, beyond which they stay apart: a worker whose
-/// reports are never joined must not have all of them read again for each further one.
+/// Rows of a stretch, and signatures of rows that become one, beyond which they stay apart: a
+/// worker whose reports are never joined must not have all of them read again for each further one.
 const MOST_OF_A_STRETCH: usize = 64;
 
 /// Joins the row of a report that was just accepted with those beside it, as far as its stretches reach.
