@@ -421,9 +421,10 @@ impl Job {
         self.costs.busy_us_left(self.free_tasks() + self.lent_tasks, workers)
     }
 
-    /// Forgets what only counting needs. Of a job that is over, the farm keeps what lists say of it and where its accepted
-    /// ordinals begin and end, but no row: about 2 KiB if it is done, and 40 more for each
-    /// stretch of ordinals that has a count of one that was cancelled, of which there are some hundreds at most.
+    /// Forgets what only counting needs. Of a job that is over, the farm keeps what lists say of it
+    /// and where its accepted ordinals begin and end, but no row: about 2 KiB if it is done, and 40
+    /// more for each stretch of ordinals that has a count of one that was cancelled, of which there
+    /// are some hundreds at most.
     pub(crate) fn rest(&mut self) {
         self.costs.forget_sessions();
         self.scheduler = StratumScheduler::new(&self.plan);

@@ -210,8 +210,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     })
 }
 
-/// What the parts say of parties that were wrong, once each. Pardons are not among it: a part that knows of no verdict has
-/// not taken back what that party had counted.
+/// What the parts say of parties that were wrong, once each. Pardons are not among it: a part that
+/// knows of no verdict has not taken back what that party had counted.
 fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
     let mut verdicts = Vec::new();
     for (path, evidence, _) in parts {
@@ -225,7 +225,8 @@ fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
     Ok(verdicts)
 }
 
-/// Notes the verdicts, so that a later merge knows of them. Whoever all parts believe again is believed.
+/// Notes the verdicts, so that a later merge knows of them. Whoever all parts believe again is
+/// believed.
 fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
     let is_believed = |verdict: &&TrustChange| {
         !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))

@@ -56,8 +56,9 @@ struct Overlap {
 }
 
 impl Ledger {
-    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What these parties have
-    /// counted is left out: another part has distrusted them, and this one has not taken their counts back.
+    /// Takes in the rows and the evidence of a job of `part`, of the same plan as `job` here. What
+    /// these parties have counted is left out: another part has distrusted them, and this one has
+    /// not taken their counts back.
     pub fn absorb(
         &self,
         job: JobId,

@@ -7,8 +7,9 @@ use super::LedgerFault;
 use super::clock::unix_ms;
 use super::entry::{signed, unsigned};
 
-/// Removes rows of a job, at most so many of all tables together, and once none are left, the job itself. Returns
-/// whether all of it is gone. What hangs together goes together: whoever opens the ledger meanwhile finds it sound.
+/// Removes rows of a job, at most so many of all tables together, and once none are left, the job
+/// itself. Returns whether all of it is gone. What hangs together goes together: whoever opens the
+/// ledger meanwhile finds it sound.
 pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bool, LedgerFault> {
     let id = signed(job.0);
     db.prepare_cached(
@@ -30,8 +31,8 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     Ok(true)
 }
 
-/// Removes the first accepted ranges of a job, at most so many, with what each of their tasks counts and with their second
-/// counts. Returns how many there were.
+/// Removes the first accepted ranges of a job, at most so many, with what each of their tasks
+/// counts and with their second counts. Returns how many there were.
 fn remove_ranges(db: &Connection, id: i64, most: usize) -> Result<usize, LedgerFault> {
     let query =
         "SELECT max(past) FROM (SELECT past FROM ranges WHERE job = ? ORDER BY first LIMIT ?)";

@@ -22,8 +22,8 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// All jobs that have not ended, and the latest that have, or others that have. The part with which jobs are submitted
-/// depends on the reader: see [`submission`].
+/// All jobs that have not ended, and the latest that have, or others that have. The part with which
+/// jobs are submitted depends on the reader: see [`submission`].
 pub fn jobs(snapshot: &Snapshot, earlier: Option<&EndedBefore>) -> Page {
     let Survey { live, ended, ended_in_all, workers, .. } = &snapshot.survey;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);

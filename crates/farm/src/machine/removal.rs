@@ -52,8 +52,8 @@ impl Farm {
         Ok(())
     }
 
-    /// Whether something of a job is on its way into the ledger, or may be: the end of a dispute may take rows of any job
-    /// back.
+    /// Whether something of a job is on its way into the ledger, or may be: the end of a dispute
+    /// may take rows of any job back.
     pub(super) fn is_unsettled(&self, id: JobId) -> bool {
         self.settling > 0 || self.pending.values().any(|pending| pending.is_of(id))
     }

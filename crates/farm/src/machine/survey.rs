@@ -23,7 +23,8 @@ impl Farm {
         }
     }
 
-    /// The latest jobs before the job `before` that are done or cancelled, the latest first; `most` at most.
+    /// The latest jobs before the job `before` that are done or cancelled, the latest first; `most`
+    /// at most.
     pub fn ended_before(&self, before: JobId, most: usize) -> Vec<JobView> {
         let mut staff = Staff::default();
         let jobs = self.jobs.range(..before).rev();

@@ -44,7 +44,8 @@ pub(super) fn distrust<S: Store>(
     take_back(store, std::slice::from_ref(party), None)
 }
 
-/// Takes back what these parties have counted and nobody has confirmed. The answer names `changed` in any case.
+/// Takes back what these parties have counted and nobody has confirmed. The answer names `changed`
+/// in any case.
 fn take_back<S: Store>(
     store: &mut S,
     wrong: &[Party],

@@ -124,7 +124,8 @@ impl Client {
         }
     }
 
-    /// Shows jobs before the job `before`, or of all if it is 0, the newest first, until the visitor breaks off.
+    /// Shows jobs before the job `before`, or of all if it is 0, the newest first, until the
+    /// visitor breaks off.
     pub(super) async fn newest(
         &mut self,
         before: u64,

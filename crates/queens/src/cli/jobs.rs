@@ -236,8 +236,8 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
 }
 
 impl JobsArgs {
-    /// The jobs to list, the oldest first, and whether others are left out for being old. Those that are `live` are
-    /// known.
+    /// The jobs to list, the oldest first, and whether others are left out for being old. Those
+    /// that are `live` are known.
     async fn chosen(
         &self,
         client: &mut Client,

@@ -255,7 +255,8 @@ mod tests {
         (0..4).for_each(|_| grow(&ledger, 8 << 20));
         assert!(length() < 2 * before, "it has grown from {before} to {} bytes", length());
 
-        // And somebody else gets a bundle, whole, and then has the last place until it is taken to its end.
+        // And somebody else gets a bundle, whole, and then has the last place until it is taken to
+        // its end.
         let mut bundle = bundles.begin(wanted()).expect("there is a place");
         while !next(&mut bundle).await.is_last {}
         assert!(bundle.recv().await.is_none());

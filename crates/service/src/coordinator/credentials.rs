@@ -239,8 +239,8 @@ impl Gate {
         Gate { credentials, requests: requests() }
     }
 
-    /// Lets a request and its connection in, once its owner does not ask for too much: its handler finds its identity in its
-    /// extensions.
+    /// Lets a request and its connection in, once its owner does not ask for too much: its handler
+    /// finds its identity in its extensions.
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
         let admission = extensions.get::<Admission>().expect("every connection has one");
         admission.grant();

@@ -1,4 +1,5 @@
-//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask here.
+//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask
+//! here.
 
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 //!
 //! | of whom | limit |
 //! |---|---|
-//! | everybody | connections at a time; streams of a connection, and what each sends before it is read; sizes of headers and messages; time for an answer; signs of life |
+//! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown |
 //! | an owner | requests a second; what is beyond them waits |
 //!
-//! They hold strangers up. Whoever has a credential is trusted not to flood: an owner who does so all the same loses
-//! it (`queens token revoke`).
+//! They hold strangers up. Whoever has a credential is trusted not to flood: an owner who does so
+//! all the same loses it (`queens token revoke`).
 
 mod listen;
 mod rates;
@@ -33,7 +33,8 @@ const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 2 * STREAM_WINDOW;
 /// Bytes of the headers of a request.
 const HEADERS: u32 = 16 << 10;
-/// How often a connection that is silent is asked whether it is still there, and how long it may take to answer.
+/// How often a connection that is silent is asked whether it is still there, and how long it may
+/// take to answer.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// Limits of the connections to a coordinator.
@@ -41,10 +42,11 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Number of connections that one address may make at once. Each second makes up for some; beyond them, further
-    /// ones are closed.
+    /// Number of connections that one address may make at once. Each second makes up for some;
+    /// beyond them, further ones are closed.
     pub visits: u32,
-    /// How long a connection may take until one of its requests is admitted, its handshake included.
+    /// How long a connection may take until one of its requests is admitted, its handshake
+    /// included.
     pub admission: Duration,
 }
 
@@ -68,8 +70,8 @@ pub(super) fn server() -> Server {
         .initial_connection_window_size(CONNECTION_WINDOW)
 }
 
-/// Connections of each address: fifty a second, and many at once, because all workers of a site may come back at once
-/// and from one address.
+/// Connections of each address: fifty a second, and many at once, because all workers of a site may
+/// come back at once and from one address.
 fn visits(at_once: u32) -> Rates<IpAddr> {
     Rates::new(50, at_once)
 }
@@ -79,8 +81,8 @@ pub(super) fn logins() -> Rates<IpAddr> {
     Rates::new(1, 20)
 }
 
-/// Requests of each owner; where no credential is needed, of each address. The many looks of one request that watches
-/// a job are not counted.
+/// Requests of each owner; where no credential is needed, of each address. The many looks of one
+/// request that watches a job are not counted.
 pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
 }

@@ -1,9 +1,9 @@
 //! A cache of cuts, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and what it will take is not known before. So a few
-//! plans are indexed at a time, and a submission whose plan is not there in time is refused. Sessions never wait for a
-//! submission. Among submissions, and among sessions, whoever wants a plan that is being indexed waits for that one
-//! index.
+//! Indexing takes from microseconds to many seconds of one thread, and what it will take is not
+//! known before. So a few plans are indexed at a time, and a submission whose plan is not there in
+//! time is refused. Sessions never wait for a submission. Among submissions, and among sessions,
+//! whoever wants a plan that is being indexed waits for that one index.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};

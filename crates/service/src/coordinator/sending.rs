@@ -26,7 +26,8 @@ pub(super) fn latest(bytes: u64) -> Instant {
     Instant::now() + LONGEST + Duration::from_secs(bytes / LEAST_RATE)
 }
 
-/// Passes answers on until the client goes or its credential ends, also while the next one is being made.
+/// Passes answers on until the client goes or its credential ends, also while the next one is being
+/// made.
 pub(super) fn while_admitted<T: Send + 'static>(
     mut answers: Taken<T>,
     identity: Identity,

@@ -7,8 +7,8 @@ use ledger::{LedgerFault, Look};
 
 use super::HubHandle;
 
-/// Adds their times to jobs, which are in ascending or descending order of their numbers. Jobs of a ledger in memory, or of one that
-/// cannot be read now, have none.
+/// Adds their times to jobs, which are in ascending or descending order of their numbers. Jobs of a
+/// ledger in memory, or of one that cannot be read now, have none.
 pub(super) async fn add(hub: &HubHandle, jobs: &mut [JobView]) {
     let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else { return };
     let numbers = first.id.min(last.id)..=first.id.max(last.id);

@@ -1,5 +1,5 @@
-//! Accepts connections within limits: how many there may be, and how long each may take to be admitted and how much
-//! it may send until then.
+//! Accepts connections within limits: how many there may be, and how long each may take to be
+//! admitted and how much it may send until then.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +19,8 @@ use tonic::transport::server::Connected;
 use super::{CONNECTION_WINDOW, Limits, machine, visits};
 use crate::ServiceError;
 
-/// Bytes that a connection may send until one of its requests is admitted: more than fit before anybody reads them.
+/// Bytes that a connection may send until one of its requests is admitted: more than fit before
+/// anybody reads them.
 const STRANGER: u64 = 2 * CONNECTION_WINDOW as u64;
 
 /// Bound sockets, whose connections share the limits.
@@ -120,8 +121,9 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// A connection that ends if none of its requests is admitted in time, or within so many bytes. So strangers cannot
-/// occupy places, whatever they send. Once a request was admitted, HTTP/2 pings watch the connection.
+/// A connection that ends if none of its requests is admitted in time, or within so many bytes. So
+/// strangers cannot occupy places, whatever they send. Once a request was admitted, HTTP/2 pings
+/// watch the connection.
 #[derive(Debug)]
 pub struct Connection<S> {
     stream: S,
@@ -133,8 +135,8 @@ pub struct Connection<S> {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Where a connection comes from, and whether a request of it was admitted. Every request carries the value of its
-/// connection.
+/// Where a connection comes from, and whether a request of it was admitted. Every request carries
+/// the value of its connection.
 #[derive(Clone, Debug)]
 pub struct Admission {
     is_granted: Arc<AtomicBool>,
