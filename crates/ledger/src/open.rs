@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use farm::rules::{Jobs, Store};
-use farm::{Check, LedgerId, Maker, Restored, RestoredJob};
+use farm::{Check, Maker, Restored, RestoredJob};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -40,8 +40,6 @@ pub struct Ledger {
     pub(crate) db: Connection,
     /// The content when it was opened.
     restored: Restored,
-    /// Its identity; nothing before it is opened for writing.
-    id: LedgerId,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
@@ -124,8 +122,7 @@ impl CheckedLedger {
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
-        let mut ledger =
-            Ledger { db, restored: Restored::default(), id: LedgerId::default(), place, lock };
+        let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
         if is_new {
             ledger.check_new()?;
         } else {
@@ -149,7 +146,6 @@ impl CheckedLedger {
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         if is_new {
             format::create(&transaction)?;
-            transaction.execute(history::NEW_IDENTITY, [])?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
@@ -166,7 +162,6 @@ impl CheckedLedger {
         let epoch = history::record_opening(&transaction)?;
         transaction.commit()?;
         ledger.restored.epoch = epoch.into();
-        ledger.id = history::identity(&ledger.db)?;
         Ok(ledger)
     }
 }
@@ -193,11 +188,6 @@ impl Ledger {
         Ok(lock)
     }
 
-    /// Its identity, which its copies share.
-    pub fn id(&self) -> LedgerId {
-        self.id
-    }
-
     /// Who may use the coordinator.
     pub fn credentials(&self) -> Result<Vec<Credential>, LedgerFault> {
         credentials::read(&self.db)
@@ -209,7 +199,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if it cannot be written.
     pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
-        self.deciding(true, || credentials::change(&self.db, change))
+        self.in_one_go(|| credentials::change(&self.db, change))
     }
 
     /// The content when it was opened.
