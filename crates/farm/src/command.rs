@@ -156,30 +156,6 @@ pub enum LedgerCommand {
 }
 
 impl LedgerCommand {
-    /// Whether an older copy of the ledger lacks more than counts, which are only counted again: a job, its state or
-    /// priority, a verdict, or who is believed.
-    #[must_use]
-    pub fn decides(&self) -> bool {
-        match self {
-            LedgerCommand::CreateJob { .. }
-            | LedgerCommand::SetState { .. }
-            | LedgerCommand::SetPriority { .. }
-            | LedgerCommand::RequestAudit { .. }
-            | LedgerCommand::Doubt { .. }
-            | LedgerCommand::Finish { .. }
-            | LedgerCommand::Hold { .. }
-            | LedgerCommand::Dispute { .. }
-            | LedgerCommand::Settle { .. }
-            | LedgerCommand::Distrust { .. }
-            | LedgerCommand::Trust { .. }
-            | LedgerCommand::Remove { .. } => true,
-            LedgerCommand::Accept { .. }
-            | LedgerCommand::Confirm { .. }
-            | LedgerCommand::Compare { .. }
-            | LedgerCommand::FindAudits { .. } => false,
-        }
-    }
-
     /// Whether it only asks.
     #[must_use]
     pub fn is_look_up(&self) -> bool {

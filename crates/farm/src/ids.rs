@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::hexadecimal;
-
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -45,24 +43,6 @@ impl LeaseId {
     #[must_use]
     pub fn epoch(self) -> u64 {
         self.0 >> 40
-    }
-}
-
-/// The identity of a ledger, which its copies share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LedgerId(pub [u8; 16]);
-
-impl fmt::Display for LedgerId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hexadecimal::write(f, &self.0)
-    }
-}
-
-impl std::str::FromStr for LedgerId {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<LedgerId, Self::Err> {
-        u128::from_str_radix(text, 16).map(|number| LedgerId(number.to_be_bytes()))
     }
 }
 

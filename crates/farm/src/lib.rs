@@ -68,7 +68,7 @@ pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
 pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
-pub use ids::{JobId, LeaseId, LedgerId, Millis, RequestId, SessionId, Ticket};
+pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
 pub use job_view::{AuditView, Held, JobChange, JobState, JobView, Origin, Times};
 pub use kernel_name::KernelName;

@@ -1,13 +1,9 @@
-//! Which ledger this is, how often it was opened, and how many of its transactions changed more than counts.
+//! How often a ledger was opened.
 
-use farm::LedgerId;
 use rusqlite::Connection;
 
 use super::LedgerFault;
 use super::clock::unix_ms;
-
-/// Gives a new ledger its identity.
-pub(super) const NEW_IDENTITY: &str = "INSERT INTO identity VALUES (lower(hex(randomblob(16))), 0)";
 
 /// Notes that the ledger is opened. Returns the number of the opening, which rises.
 pub(super) fn record_opening(db: &Connection) -> Result<u32, LedgerFault> {
@@ -17,17 +13,4 @@ pub(super) fn record_opening(db: &Connection) -> Result<u32, LedgerFault> {
         (unix_ms(), env!("CARGO_PKG_VERSION")),
         |row| row.get(0),
     )?)
-}
-
-/// Notes that a transaction changes more than counts.
-pub(super) fn note_decision(db: &Connection) -> Result<(), rusqlite::Error> {
-    db.prepare_cached("UPDATE identity SET decisions = decisions + 1")?.execute([])?;
-    Ok(())
-}
-
-/// The ledger's identity.
-pub(super) fn identity(db: &Connection) -> Result<LedgerId, LedgerFault> {
-    let ledger: String = db.query_row("SELECT ledger FROM identity", [], |row| row.get(0))?;
-    let fault = |_| LedgerFault::Content(format!("its identity is unreadable: {ledger:?}"));
-    ledger.parse().map_err(fault)
 }

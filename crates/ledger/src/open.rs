@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use farm::rules::{self, Store};
-use farm::{Check, JobId, LedgerId, Maker, Restored, RestoredJob, Row};
+use farm::{Check, JobId, Maker, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -40,8 +40,6 @@ pub struct Ledger {
     pub(crate) db: Connection,
     /// The content when it was opened.
     restored: Restored,
-    /// Its identity; nothing before it is opened for writing.
-    id: LedgerId,
     /// The file; `None` for a ledger in memory.
     pub(crate) place: Option<Place>,
     /// The lock, which lives as long as the ledger.
@@ -115,8 +113,7 @@ impl CheckedLedger {
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let is_new = is_empty(&db)?;
-        let mut ledger =
-            Ledger { db, restored: Restored::default(), id: LedgerId::default(), place, lock };
+        let mut ledger = Ledger { db, restored: Restored::default(), place, lock };
         if is_new {
             ledger.check_new()?;
         } else {
@@ -140,7 +137,6 @@ impl CheckedLedger {
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         if is_new {
             format::create(&transaction)?;
-            transaction.execute(history::NEW_IDENTITY, [])?;
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
@@ -157,7 +153,6 @@ impl CheckedLedger {
         let epoch = history::record_opening(&transaction)?;
         transaction.commit()?;
         ledger.restored.epoch = epoch.into();
-        ledger.id = history::identity(&ledger.db)?;
         Ok(ledger)
     }
 }
@@ -194,11 +189,6 @@ impl Ledger {
         Ok(lock)
     }
 
-    /// Its identity, which its copies share.
-    pub fn id(&self) -> LedgerId {
-        self.id
-    }
-
     /// Who may use the coordinator.
     pub fn credentials(&self) -> Result<Vec<Credential>, LedgerFault> {
         credentials::read(&self.db)
@@ -210,7 +200,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if it cannot be written.
     pub fn change_credential(&self, change: &CredentialChange) -> Result<(), LedgerFault> {
-        self.deciding(true, || credentials::change(&self.db, change))
+        self.in_one_go(|| credentials::change(&self.db, change))
     }
 
     /// The content when it was opened.

@@ -1,12 +1,6 @@
 -- Times are Unix milliseconds, for people only. Counts and totals are decimal text: SQLite's
 -- integers end at 2^63.
 
--- Which ledger this is. There is one row, which copies of the ledger share.
-CREATE TABLE identity (
-    ledger    TEXT NOT NULL,         -- 32 random hexadecimal digits
-    decisions INTEGER NOT NULL       -- transactions that changed more than counts
-) STRICT;
-
 -- How often and by what this ledger was opened; the newest epoch is part of every lease number.
 CREATE TABLE openings (
     epoch     INTEGER PRIMARY KEY,

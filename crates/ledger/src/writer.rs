@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
 use super::store::SqlStore;
-use super::{CredentialChange, Ledger, LedgerFault, credentials, history};
+use super::{CredentialChange, Ledger, LedgerFault, credentials};
 
 /// Commands that may wait for the disk; beyond that the farm waits.
 pub(super) const QUEUE: usize = 65_536;
@@ -17,10 +17,6 @@ pub(super) const MAX_BATCH: usize = 8_192;
 
 /// What the ledger is asked for.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all requests are counts, which are the largest"
-)]
 pub enum LedgerRequest {
     /// A command of the farm, with the ticket of its answer.
     Farm(Ticket, LedgerCommand),
@@ -34,14 +30,6 @@ impl LedgerRequest {
     fn writes(&self) -> bool {
         match self {
             LedgerRequest::Farm(_, command) => !command.is_look_up(),
-            LedgerRequest::Credential(..) => true,
-            LedgerRequest::Look => false,
-        }
-    }
-
-    fn decides(&self) -> bool {
-        match self {
-            LedgerRequest::Farm(_, command) => command.decides(),
             LedgerRequest::Credential(..) => true,
             LedgerRequest::Look => false,
         }
@@ -163,7 +151,7 @@ impl Ledger {
         if !batch.iter().any(LedgerRequest::writes) {
             return all();
         }
-        self.deciding(batch.iter().any(LedgerRequest::decides), all)
+        self.in_one_go(all)
     }
 
     /// Executes `commands` in order in one transaction. Nothing of it is there if it fails.
@@ -171,27 +159,12 @@ impl Ledger {
         let mut store = SqlStore(&self.db);
         let mut execute = |command| rules::execute(&mut store, command);
         self.look()?;
-        let decides = commands.iter().any(LedgerCommand::decides);
-        self.deciding(decides, || commands.iter().map(&mut execute).collect())
+        self.in_one_go(|| commands.iter().map(&mut execute).collect())
     }
 
     /// Whether its file is still there.
     pub(crate) fn look(&self) -> Result<(), LedgerFault> {
         self.place.as_ref().map_or(Ok(()), Place::look)
-    }
-
-    /// Does several things in one transaction, which changes more than counts if it `decides`.
-    pub(crate) fn deciding<T>(
-        &self,
-        decides: bool,
-        what: impl FnOnce() -> Result<T, LedgerFault>,
-    ) -> Result<T, LedgerFault> {
-        self.in_one_go(|| {
-            if decides {
-                history::note_decision(&self.db)?;
-            }
-            what()
-        })
     }
 
     /// Does several things in one transaction. If another program has locked the ledger, it waits.

@@ -12,7 +12,7 @@
 
 use super::{Store, first_rows, stored_job};
 use crate::rows::{Check, CountedRange, Row};
-use crate::{JobId, Range, TaskCounts};
+use crate::{JobId, Range};
 
 /// Joins the row of a range that was just accepted with the rows on either side of it.
 pub(super) fn join_neighbours<S: Store>(
@@ -27,33 +27,34 @@ pub(super) fn join_neighbours<S: Store>(
     let Some(own) = rows.iter().position(|counted| counted.row.range == range) else {
         return Ok(());
     };
-    let mut joined = (rows[own].clone(), store.task_counts(id, range)?);
+    let mut joined = rows[own].clone();
     for (number, other) in rows.iter().enumerate().filter(|&(number, _)| number != own) {
-        let other = (other.clone(), store.task_counts(id, other.row.range)?);
-        let (first, next) = if number < own { (&other, &joined) } else { (&joined, &other) };
-        let Some((sum, counts)) = join((&first.0, &first.1), (&next.0, &next.1)) else { continue };
+        let (first, next) = if number < own { (other, &joined) } else { (&joined, other) };
+        let Some(sum) = join(first, next) else { continue };
+        let told = store.task_counts(id, first.row.range)?;
+        let next_told = store.task_counts(id, next.row.range)?;
+        if told.are_untold() != next_told.are_untold() {
+            continue;
+        }
+        let Some(told) = told.join(&next_told) else { continue };
         if is_left_alone(store, id, sum.row.range)? {
-            store.join_rows(id, &sum, &counts)?;
-            joined = (sum, counts);
+            store.join_rows(id, &sum, &told)?;
+            joined = sum;
         }
     }
     Ok(())
 }
 
 /// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second count of them.
-fn join(
-    (first, told): (&CountedRange, &TaskCounts),
-    (next, next_told): (&CountedRange, &TaskCounts),
-) -> Option<(CountedRange, TaskCounts)> {
+fn join(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
     let (a, b) = (&first.row, &next.row);
     let is_one = a.range.end() == b.range.start()
         && (&a.author, a.kernel, a.lease) == (&b.author, b.kernel, b.lease)
-        && (first.check, next.check) == (Check::NotChosen, Check::NotChosen)
-        && told.are_untold() == next_told.are_untold();
+        && (first.check, next.check) == (Check::NotChosen, Check::NotChosen);
     let range = Range::new(a.range.start(), b.range.end()).filter(|_| is_one)?;
     let (tally, busy_us) = (a.tally.join(b.tally)?, a.busy_us.saturating_add(b.busy_us));
     let row = Row { range, tally, busy_us, ..a.clone() };
-    Some((CountedRange { row, check: Check::NotChosen }, told.join(next_told)?))
+    Some(CountedRange { row, check: Check::NotChosen })
 }
 
 /// Whether neither the policy of a job nor an open dispute is about this range.

@@ -84,7 +84,6 @@ fn damage_is_refused_and_not_made_worse() {
         ("rows of jobs that it does not have", "UPDATE jobs SET id = 2"),
         ("not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
         ("not the sum", "UPDATE jobs SET total = total + 1"),
-        ("its table `jobs` is not what was written to it", "UPDATE jobs SET priority = 7"),
         ("no negative number", "UPDATE ranges SET first = -1 WHERE first = 0"),
         ("cannot have been opened", "UPDATE openings SET epoch = 1 << 40"),
         ("unknown method", "UPDATE jobs SET method = 'guessing'"),

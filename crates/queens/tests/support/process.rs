@@ -40,10 +40,7 @@ pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Comm
     ours.filter(|name| name.to_string_lossy().starts_with("QUEENS_")).for_each(|name| {
         command.env_remove(name);
     });
-    // Workers keep their keys there.
-    let state = concat!(env!("CARGO_TARGET_TMPDIR"), "/state");
-    command.args(arguments).env("QUEENS_BACKEND", "portable").env("XDG_STATE_HOME", state);
-    command.env_remove("STATE_DIRECTORY").stdin(Stdio::null());
+    command.args(arguments).env("QUEENS_BACKEND", "portable").stdin(Stdio::null());
     command
 }
 

@@ -219,7 +219,7 @@ impl Worker {
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome { .. } => {
+            WorkerOrder::Welcome => {
                 tracing::info!("the coordinator welcomes this worker");
                 self.departure.coordinator(Instant::now(), true);
             }

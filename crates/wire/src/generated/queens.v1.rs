@@ -897,7 +897,8 @@ pub struct ListRequest {
     /// Only jobs that are neither done nor cancelled.
     #[prost(bool, tag = "3")]
     pub live_only: bool,
-    /// The newest jobs first instead of the oldest. INVALID_ARGUMENT refuses it together with `live_only`.
+    /// The newest jobs first instead of the oldest. INVALID_ARGUMENT refuses it together with
+    /// `live_only`.
     #[prost(bool, tag = "4")]
     pub newest_first: bool,
 }

@@ -100,7 +100,7 @@ impl Ledger {
             let commands: Vec<_> = batch.iter().map(|(_, command)| command.clone()).collect();
             real.write(&commands)
         });
-        if batch.iter().any(|(_, command)| command.decides()) {
+        if batch.iter().any(|(_, command)| decides(command)) {
             self.copy = None;
         }
         let first = self.answers.len();
@@ -347,4 +347,10 @@ impl Ledger {
             _ => panic!("{command:?} was answered with {answer:?}"),
         }
     }
+}
+
+/// Whether a copy from before lacks more than counts, which are only counted again.
+fn decides(command: &LedgerCommand) -> bool {
+    let is_count = matches!(command, LedgerCommand::Accept { .. } | LedgerCommand::Confirm { .. });
+    !is_count && !command.is_look_up()
 }
