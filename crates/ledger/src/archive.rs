@@ -59,7 +59,8 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     Ok(true)
 }
 
-/// Removes the first accepted ranges of a job, at most so many, with their second counts. Returns how many there were.
+/// Removes the first accepted ranges of a job, at most so many, with their second counts. Returns
+/// how many there were.
 fn remove_ranges(db: &Connection, id: i64, most: usize) -> Result<usize, LedgerFault> {
     let query =
         "SELECT max(past) FROM (SELECT past FROM ranges WHERE job = ? ORDER BY first LIMIT ?)";
