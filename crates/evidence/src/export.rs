@@ -23,9 +23,10 @@ pub struct Exported {
     pub name: Hash,
 }
 
-/// Writes the evidence of `job` to the new file `bundle`, completely or not at all, compressed by zstd if the file's
-/// name ends in `.zst`. `records` passes every row of evidence to the function that it gets, in the order of a bundle;
-/// it is called twice and must pass the same rows both times. `exported_at` is in milliseconds since 1970.
+/// Writes the evidence of `job` to the new file `bundle`, completely or not at all, compressed by
+/// zstd if the file's name ends in `.zst`. `records` passes every row of evidence to the function
+/// that it gets, in the order of a bundle; it is called twice and must pass the same rows both
+/// times. `exported_at` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
@@ -71,8 +72,8 @@ pub fn summary<E>(
     Ok(header)
 }
 
-/// Passes the bytes of the bundle of `job` with this header to `write`, line by line. `records` must pass the same rows
-/// as for [`summary`].
+/// Passes the bytes of the bundle of `job` with this header to `write`, line by line. `records`
+/// must pass the same rows as for [`summary`].
 ///
 /// # Errors
 ///

@@ -103,8 +103,8 @@ pub struct StatedPolicy {
     pub asked_at: i64,
     /// The policy with its seed, if that is revealed; it is what was committed to.
     pub revealed: Option<AuditPolicy>,
-    /// What became of the ranges that its seed chose. `None` if the seed is not revealed, or a later policy took its place:
-    /// what it chose may have been joined since.
+    /// What became of the ranges that its seed chose. `None` if the seed is not revealed, or a
+    /// later policy took its place: what it chose may have been joined since.
     pub drawn: Option<AuditDraw>,
 }
 

@@ -1,8 +1,9 @@
 //! Bundles: the evidence of a job as one text file, which anybody can check.
 //!
-//! This crate knows the lines of a bundle, how they fit together, how to count a sample of them again, and what
-//! follows from that. It deliberately knows nothing about databases or the network: [`export()`] gets its rows from a
-//! function, and [`check()`] reads a file. `docs/BUNDLE.md` specifies the format for other programs.
+//! This crate knows the lines of a bundle, how they fit together, how to count a sample of them
+//! again, and what follows from that. It deliberately knows nothing about databases or the network:
+//! [`export()`] gets its rows from a function, and [`check()`] reads a file. `docs/BUNDLE.md`
+//! specifies the format for other programs.
 //!
 //! ```text
 //!   line 1      the header: plan, total, number of lines of each kind

@@ -81,7 +81,8 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// [`NewFileError::Bundle`] if it does not hold, [`NewFileError::Output`] if it cannot be written.
+    /// [`NewFileError::Bundle`] if it does not hold, [`NewFileError::Output`] if it cannot be
+    /// written.
     pub fn finish_bundle(mut self) -> Result<Checked, NewFileError> {
         self.complete()?;
         let sample = Sample { draws: 0, seed: Seed::Number(0), all: false };

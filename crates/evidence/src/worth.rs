@@ -48,7 +48,8 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Notes a range, and whether it is said to be counted twice; `second` is the count that follows it.
+    /// Notes a range, and whether it is said to be counted twice; `second` is the count that
+    /// follows it.
     ///
     /// # Errors
     ///

@@ -8,8 +8,9 @@
 //!       120,000  10 min         20 min             11 h               30 min
 //! ```
 //!
-//! What is reported of one lease becomes one row of the ledger ([`rules`](crate::rules)), so a job that takes long has
-//! longer leases, and fewer rows: of each lease half is lent when the other half is done, which makes 32 reports a row.
+//! What is reported of one lease becomes one row of the ledger ([`rules`](crate::rules)), so a job
+//! that takes long has longer leases, and fewer rows: of each lease half is lent when the other
+//! half is done, which makes 32 reports a row.
 //!
 //! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
 //! left as it is until it is wrong by a quarter, so that a farm is not told anew whenever somebody comes or goes.

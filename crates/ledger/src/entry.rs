@@ -11,7 +11,8 @@ use super::seal::seal;
 /// The columns of such a row as they are stored, in the order of [`values`].
 pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
 
-/// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build instead of its id.
+/// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build
+/// instead of its id.
 pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
     (SELECT text FROM builds WHERE id = build), lease, busy_us, seal";
 

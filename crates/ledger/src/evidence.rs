@@ -92,8 +92,8 @@ impl Evidence {
         Ok(hasher.finalize().into())
     }
 
-    /// Everything there is about a job, table by table: policies, ranges, second counts, disputes, and all changes of
-    /// trust.
+    /// Everything there is about a job, table by table: policies, ranges, second counts, disputes,
+    /// and all changes of trust.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
@@ -108,8 +108,8 @@ impl Evidence {
         self.trust(job, &mut see)
     }
 
-    /// The same in the order of a bundle: policies, changes of trust, each range with its second count behind it, and
-    /// disputes. A second count of what is no row is left out.
+    /// The same in the order of a bundle: policies, changes of trust, each range with its second
+    /// count behind it, and disputes. A second count of what is no row is left out.
     pub fn in_bundle_order<E: From<LedgerFault>>(
         &self,
         job: JobId,

@@ -1,7 +1,7 @@
 //! Reads a whole ledger and says what is damaged in it.
 //!
-//! SQLite checks the structure of the file. Then each row is read with its checksum, and all rows are summed again. Opening a
-//! ledger checks the same, but ends at the first fault.
+//! SQLite checks the structure of the file. Then each row is read with its checksum, and all rows
+//! are summed again. Opening a ledger checks the same, but ends at the first fault.
 
 use std::path::Path;
 
@@ -35,7 +35,8 @@ pub struct ScrubReport {
 ///
 /// # Errors
 ///
-/// [`LedgerFault`], if it is no ledger of this format, or cannot be read. What is damaged in it is no error.
+/// [`LedgerFault`], if it is no ledger of this format, or cannot be read. What is damaged in it is
+/// no error.
 pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
     place::warn_of_missing_log(path)?;
     let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;

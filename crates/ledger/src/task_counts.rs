@@ -1,7 +1,7 @@
 //! What each task of an accepted range counts: a column of its row.
 //!
-//! Rows are read without it. The digest of a row is its checksum. A row of which it has gone, or was never told, is one of
-//! which only the sum is known.
+//! Rows are read without it. The digest of a row is its checksum. A row of which it has gone, or
+//! was never told, is one of which only the sum is known.
 
 use farm::{JobId, Plan, Range, Row, TaskCounts};
 

@@ -253,7 +253,8 @@ fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
 }
 
 fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
-    // Given: rows of ten tasks; one by another worker, one under another lease, one that is to be counted twice.
+    // Given: rows of ten tasks; one by another worker, one under another lease, one that is to be
+    // counted twice.
     let leased = |lease, at, audit| LedgerCommand::Accept {
         report: Report { lease: LeaseId(lease), ..report(JOB, "avx2", (at, at + 10), at) },
         author: author("a"),

@@ -1,4 +1,5 @@
-//! Neighbouring rows become one, so that a worker that reports a lease in many parts leaves one row of it.
+//! Neighbouring rows become one, so that a worker that reports a lease in many parts leaves one row
+//! of it.
 //!
 //! ```text
 //!   [  a  )[  a  )[ b )[  a  )[  a  )   by authors a and b, each letter of one lease
@@ -45,7 +46,8 @@ pub(super) fn join_neighbours<S: Store>(
     Ok(())
 }
 
-/// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second count of them.
+/// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second
+/// count of them.
 fn join(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
     let (a, b) = (&first.row, &next.row);
     let is_one = a.range.end() == b.range.start()

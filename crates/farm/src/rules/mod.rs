@@ -5,7 +5,8 @@
 //!        ◄──LedgerAnswer───
 //! ```
 //!
-//! - An accepted range overlaps no other one. What its worker has counted beside it of one lease becomes one row with it.
+//! - An accepted range overlaps no other one. What its worker has counted beside it of one lease
+//!   becomes one row with it.
 //! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the rows of a range. What they said stays as evidence.

@@ -1,6 +1,9 @@
 //! Jobs that are over and leave the farm.
 
-use farm::{Effect, Event, JobId, JobState, LedgerCommand, Party, Refusal, RequestId, Verdict};
+use farm::{
+    Effect, Event, JobId, JobState, KernelName, LedgerCommand, Party, Refusal, Report, RequestId,
+    SessionId, Verdict,
+};
 
 use crate::stage::{Stage, plan, range, report, submission_by, work};
 
@@ -30,13 +33,15 @@ fn counted() -> (Stage, JobId) {
     (stage, job)
 }
 
-/// A farm with a job of so many tasks that one worker has counted, with a row for each.
+/// A farm with a job of so many tasks that one worker has counted, with a row for each: neighbours are by two kernels.
 fn counted_in_rows(tasks: u64) -> (Stage, JobId) {
     let mut stage = Stage::new();
     let job = stage.submit(tasks, 0);
     stage.join("w1", 1_000);
     for task in 0..tasks {
-        stage.report(farm::SessionId(1), report(job, plan(tasks), range(task, task + 1)));
+        let kernel = KernelName::new(["avx2", "portable"][task as usize % 2]).expect("it is one");
+        let report = report(job, plan(tasks), range(task, task + 1));
+        stage.report(SessionId(1), Report { kernel, ..report });
     }
     assert_eq!(stage.state(job).0, JobState::Done);
     (stage, job)
@@ -49,7 +54,7 @@ fn a_removed_job_is_unknown_from_then_on() {
 
     assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
     assert_eq!(stage.farm.job(job), None);
-    assert_eq!(stage.report(farm::SessionId(1), late), Some(Verdict::Obsolete));
+    assert_eq!(stage.report(SessionId(1), late), Some(Verdict::Obsolete));
     stage.restart();
     assert_eq!(stage.farm.job(job), None);
     assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));

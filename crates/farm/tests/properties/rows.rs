@@ -15,8 +15,8 @@ use crate::shuffle;
 const PLAN: Plan =
     Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 1_000 };
 
-/// A row for each length, worker, lease, kind and whether its count is large. Of the kinds, 0 waits for a second count, 1
-/// comes behind a gap, and 2 tells what each task counts.
+/// A row for each length, worker, lease, kind and whether its count is large. Of the kinds, 0 waits
+/// for a second count, 1 comes behind a gap, and 2 tells what each task counts.
 fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
     let mut at = 0;
     let row = |&(length, worker, lease, kind, is_large): &(u64, u8, u64, u8, bool)| {
@@ -65,8 +65,9 @@ fn accept((counted, task_counts): &(CountedRange, TaskCounts)) -> LedgerCommand 
 }
 
 proptest! {
-    /// In whatever order rows are accepted, joining them changes neither what they say together nor who says it. Those that are
-    /// to be counted twice or are disputed stay apart, and if nothing forbids it, all become one.
+    /// In whatever order rows are accepted, joining them changes neither what they say together nor
+    /// who says it. Those that are to be counted twice or are disputed stay apart, and if nothing
+    /// forbids it, all become one.
     #[test]
     fn joined_rows_say_what_the_rows_said(
         rows_of in prop_oneof![

@@ -1,4 +1,5 @@
-//! `queens export` over the network: a bundle block by block. If the connection is lost, it begins anew.
+//! `queens export` over the network: a bundle block by block. If the connection is lost, it begins
+//! anew.
 
 use std::io;
 use std::path::Path;

@@ -20,7 +20,8 @@ pub(super) struct ExportArgs {
     job: u64,
     /// The file to write; it must not exist yet. It is compressed by zstd if its name ends in .zst
     bundle: PathBuf,
-    /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator is asked]
+    /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator
+    /// is asked]
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
     ledger: Option<PathBuf>,
     /// Print JSON
