@@ -21,7 +21,7 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     let mut left = most;
     left -= remove_rows(db, id, ("disputes", "rowid"), left)?;
     left -= remove_ranges(db, id, left)?;
-    for table in [("audit_policies", "rowid"), ("commitments", "rowid"), ("changes", "rowid")] {
+    for table in [("audit_policies", "rowid"), ("changes", "rowid")] {
         left -= remove_rows(db, id, table, left)?;
     }
     if left == 0 {
@@ -31,18 +31,16 @@ pub(super) fn remove_some(db: &Connection, job: JobId, most: usize) -> Result<bo
     Ok(true)
 }
 
-/// Removes the first accepted ranges of a job, at most so many, with what each of their tasks
-/// counts and with their second counts. Returns how many there were.
+/// Removes the first accepted ranges of a job, at most so many, with their second counts. Returns how
+/// many there were.
 fn remove_ranges(db: &Connection, id: i64, most: usize) -> Result<usize, LedgerFault> {
     let query =
         "SELECT max(past) FROM (SELECT past FROM ranges WHERE job = ? ORDER BY first LIMIT ?)";
     let past: Option<i64> =
         db.prepare_cached(query)?.query_row((id, signed(most as u64)), |row| row.get(0))?;
     let Some(past) = past else { return Ok(0) };
-    for table in ["task_counts", "audits"] {
-        let query = format!("DELETE FROM {table} WHERE job = ? AND first < ?");
-        db.prepare_cached(&query)?.execute((id, past))?;
-    }
+    let query = "DELETE FROM audits WHERE job = ? AND first < ?";
+    db.prepare_cached(query)?.execute((id, past))?;
     let query = "DELETE FROM ranges WHERE job = ? AND first < ?";
     Ok(db.prepare_cached(query)?.execute((id, past))?)
 }
