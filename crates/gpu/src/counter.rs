@@ -86,7 +86,7 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// [`Error`], of which [`CountError::BadTask`] comes before the first call.
+    /// [`Error`](enum@Error), of which [`CountError::BadTask`] comes before the first call.
     pub fn count_each(
         &mut self,
         tasks: TaskSlice<'_>,
