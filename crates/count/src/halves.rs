@@ -57,8 +57,7 @@ mod units;
 use board::TaskSlice;
 use board::halves::Split;
 
-pub use self::by_size::most_quarters;
-pub use self::code::CodeBits;
+pub use self::by_size::{CodeBits, most_quarters};
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
 use self::measure::Gauges;
 pub(crate) use self::measure::draws::Draws;

@@ -21,8 +21,46 @@
 
 use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
 
-use crate::halves::code::CodeBits;
-use crate::halves::lists::Kept;
+/// The numbers of bits of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeBits {
+    /// The bits of the low part: the most important diagonals.
+    pub low: u32,
+    /// The bits of the high part.
+    pub high: u32,
+}
+
+impl CodeBits {
+    /// The number of all bits.
+    pub(crate) fn sum(self) -> u32 {
+        self.low + self.high
+    }
+}
+
+/// Which quarters are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// All quarters of a board, placed once.
+    All,
+    /// The quarters in the columns of one list, placed anew for each list. That is a third of the
+    /// time at N = 22, and a tenth at N = 24.
+    OfList,
+}
+
+impl Kept {
+    /// The number of sets of columns whose quarters are kept.
+    pub(crate) fn sets(self, n: u32) -> usize {
+        match self {
+            Kept::All => 1,
+            Kept::OfList => kept_sets(n),
+        }
+    }
+
+    /// Whether quarters are placed only once, with room for them until they are counted.
+    pub(crate) fn places_once(self, n: u32) -> bool {
+        self == Kept::OfList && places_once(n)
+    }
+}
 
 /// The numbers of bits of the code of boards of size `n`. It has at least a bit for each diagonal
 /// for which an item has no room.

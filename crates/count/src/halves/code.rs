@@ -27,7 +27,7 @@ pub(crate) mod view;
 use self::conflicts::Conflicts;
 use self::diagonals::{in_order, in_other_half, meetings};
 use self::view::{CODE, View};
-use crate::halves::by_size;
+use crate::halves::by_size::{self, CodeBits};
 use crate::halves::join::probe::Chunks;
 use crate::halves::shared::marks::Marks;
 
@@ -86,21 +86,7 @@ impl Code {
     }
 }
 
-/// The numbers of bits of a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodeBits {
-    /// The bits of the low part: the most important diagonals.
-    pub low: u32,
-    /// The bits of the high part.
-    pub high: u32,
-}
-
 impl CodeBits {
-    /// The number of all bits.
-    pub(crate) fn sum(self) -> u32 {
-        self.low + self.high
-    }
-
     /// The bits of records for diagonals in the order of importance, with the low part from bit
     /// `low_at` of the bucket's number on, and the high part from bit `high_at` on.
     fn places(self, low_at: u32, high_at: u32) -> impl Iterator<Item = u32> {

@@ -34,7 +34,8 @@ pub(crate) mod probe;
 use std::ops::Range;
 
 use crate::halves::buckets::{Buckets, Sorter};
-use crate::halves::code::{CodeBits, view};
+use crate::halves::by_size::CodeBits;
+use crate::halves::code::view;
 use crate::halves::join::build::{Block, Tables};
 use crate::halves::join::open::{Runs, next_subset};
 use crate::halves::join::probe::{Chunks, Probe};

@@ -15,7 +15,7 @@ mod rectangles;
 use board::full_mask;
 use board::halves::{Slice, Window};
 
-use crate::halves::by_size;
+use crate::halves::by_size::{self, Kept};
 use crate::halves::code::Code;
 use crate::halves::code::view::{Reader, View};
 use crate::halves::lists::choices::Ranked;
@@ -28,31 +28,6 @@ use crate::halves::units::Unit;
 
 /// The number of half-boards that are collected before they are settled.
 const CHUNK: usize = 4096;
-
-/// Which quarters are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
-    /// All quarters of a board, placed once.
-    All,
-    /// The quarters in the columns of one list, placed anew for each list. That is a third of the
-    /// time at N = 22, and a tenth at N = 24.
-    OfList,
-}
-
-impl Kept {
-    /// The number of sets of columns whose quarters are kept.
-    pub(crate) fn sets(self, n: u32) -> usize {
-        match self {
-            Kept::All => 1,
-            Kept::OfList => by_size::kept_sets(n),
-        }
-    }
-
-    /// Whether quarters are placed only once, with room for them until they are counted.
-    pub(crate) fn places_once(self, n: u32) -> bool {
-        self == Kept::OfList && by_size::places_once(n)
-    }
-}
 
 /// Lists half-boards of one board size.
 pub(crate) struct Lists {

@@ -3,8 +3,8 @@
 use crate::MemoryNeed;
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size;
+use crate::halves::by_size::Kept;
 use crate::halves::join::open::Runs;
-use crate::halves::lists::Kept;
 use crate::halves::quarters::{Place, Seen};
 use crate::halves::shared::filter::Passed;
 use crate::halves::shared::marks::CLOSED_COLUMNS;

@@ -161,8 +161,8 @@ fn counted(n: u32, centre: u32, mut keys: Vec<u64>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::halves::by_size::Kept;
     use crate::halves::code::view::CODE;
-    use crate::halves::lists::Kept;
     use crate::halves::units::portable::Portable;
 
     #[test]

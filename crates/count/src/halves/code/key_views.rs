@@ -6,7 +6,7 @@
 
 use board::halves::Split;
 
-use crate::halves::code::CodeBits;
+use crate::halves::by_size::CodeBits;
 use crate::halves::code::conflicts::Conflicts;
 use crate::halves::code::diagonals::{as_upper, diagonals, in_other_half};
 use crate::halves::code::view::{ByBytes, CODE, View};

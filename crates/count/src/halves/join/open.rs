@@ -175,7 +175,7 @@ pub(crate) fn next_subset(set: u32, all: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::halves::buckets::Sorter;
-    use crate::halves::code::CodeBits;
+    use crate::halves::by_size::CodeBits;
     use crate::halves::join::build::LANES;
     use crate::halves::lists::records::Records;
 

@@ -1,8 +1,9 @@
 //! Every unit of the processor against the definition of each step.
 
 use crate::halves::buckets::{Buckets, Sorter};
+use crate::halves::by_size::CodeBits;
+use crate::halves::code::view;
 use crate::halves::code::view::{Reader, View};
-use crate::halves::code::{CodeBits, view};
 use crate::halves::join::build::{ENTRY_LANES, LANES, Lanes, Tables};
 use crate::halves::join::open::Runs;
 use crate::halves::join::probe::{Chunks, Probe};
