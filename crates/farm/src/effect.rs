@@ -200,9 +200,9 @@ pub enum Refusal {
         /// The bound.
         most: usize,
     },
-    /// The owner has another job of the same key.
+    /// The owner has another job of the same name.
     #[error(
-        "this key is that of job {0}, which counts something else or promises a weaker audit: give another key, \
+        "this name is that of job {0}, which counts something else or promises a weaker audit: give another name, \
          or the options of that job, which `queens jobs {0}` shows"
     )]
     KeyTaken(JobId),

@@ -109,7 +109,7 @@ impl AuditView {
 /// Who submitted a job, and what they call it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
-    /// The owner of the credential; empty for a job from before ledgers said so.
+    /// The owner of the credential; empty if ledgers were merged.
     pub owner: String,
     /// The name that the owner gave it, which no other job of the owner has.
     pub key: Option<String>,

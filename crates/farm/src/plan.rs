@@ -73,7 +73,7 @@ mod tests {
         Plan { problem: Problem::Total { n: 8 }, method, tasks: 21 }
     }
 
-    /// Ledgers of earlier versions are read under it.
+    /// Ledgers that exist are read under it.
     #[test]
     fn a_fingerprint_stays_what_it_was() {
         assert_eq!(

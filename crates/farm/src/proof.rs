@@ -25,23 +25,6 @@ pub enum LoanKind {
     Recount,
 }
 
-impl LoanKind {
-    /// Its name in statements, ledgers and bundles.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            LoanKind::Count => "count",
-            LoanKind::Recount => "recount",
-        }
-    }
-
-    /// The one of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<LoanKind> {
-        [LoanKind::Count, LoanKind::Recount].into_iter().find(|kind| kind.name() == name)
-    }
-}
-
 /// What a worker was lent, and the farm's seal on it. A worker repeats it with every report and holding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoanProof {

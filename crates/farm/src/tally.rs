@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(tally.with(PLAN, 3, u64::MAX), None);
     }
 
-    /// Ledgers and bundles of earlier versions are read under it.
+    /// Ledgers and bundles that exist are read under it.
     #[test]
     fn a_digest_stays_what_it_was() {
         let digest = tally([(3, 10), (4, 8)]).digest;

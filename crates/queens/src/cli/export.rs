@@ -77,7 +77,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     })
 }
 
-/// Checks the total of a job that a ledger calls done. An earlier version may have done so.
+/// Checks the total of a job that a ledger calls done: facts may have been added since.
 fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     let reason = Known::of(&job.plan, job.slice).contradiction(job.total);
     reason.map_or(Ok(()), |reason| {

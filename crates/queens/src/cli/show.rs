@@ -142,8 +142,7 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
 }
 
 /// What a job waits for that nobody counts, if that can be told; `others` are jobs of the same coordinator. A job
-/// of which workers hold ranges does not wait, even if an older coordinator does not tell how many workers are
-/// able.
+/// of which workers hold ranges does not wait, whatever is said of able workers.
 fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
     if job.state == JobState::Paused {
         return Some(format!("`queens resume {}`: it is paused", job.id));
@@ -406,10 +405,7 @@ mod tests {
     #[test]
     fn a_job_that_is_worked_on_waits_for_nobody() {
         let mut job = job();
-        assert!(
-            !details(&job, &[]).contains("waits"),
-            "an older coordinator names no able workers"
-        );
+        assert!(!details(&job, &[]).contains("waits"), "workers hold ranges of it");
 
         job.workers = 0;
         assert!(details(&job, &[]).contains("waits     for a worker"));

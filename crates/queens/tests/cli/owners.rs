@@ -102,7 +102,7 @@ fn a_submission_is_repeated_by_its_key() {
     assert_eq!(submit(&guest, &[]).success(), "2\n");
 
     for other in [&["--method", "ring"][..], &["--certified"], &["--problem", "toroidal"]] {
-        submit(&lab, other).refusal(3, &["that of job 1", "give another key"]);
+        submit(&lab, other).refusal(3, &["that of job 1", "give another name"]);
     }
     let nine = ["submit", "9", "--name", "nightly"];
     guarded.client(&lab, &nine).refusal(3, &["that of job 1"]);

@@ -6,8 +6,8 @@ use wire::v1;
 use wire::v1::work_request::Message;
 
 use crate::access::{connect, hello, report, work};
-use crate::support::Farm;
 use crate::support::process::{queens, run};
+use crate::support::{Farm, Scratch};
 
 /// Clears the screen and sets the title of a window, and forges a line of a log.
 const HARMFUL: [&str; 3] =
@@ -55,7 +55,7 @@ fn a_worker_whose_name_no_coordinator_would_accept_does_not_start() {
 #[test]
 fn a_ledger_with_a_kernel_of_another_program_is_refused_in_one_line() {
     for name in ["avx9", HARMFUL[0], HARMFUL[1]] {
-        let farm = Farm::new("--log error", "");
+        let (farm, scratch) = (Farm::new("--log error", ""), Scratch::new());
         let ledger = farm.ledger().to_str().expect("it is text");
         run(&mut queens(&["count", "10", "--rows", "2", "--ledger", ledger])).success();
         let db = Connection::open(ledger).expect("SQLite opens it");
@@ -65,7 +65,9 @@ fn a_ledger_with_a_kernel_of_another_program_is_refused_in_one_line() {
         let way_out = ["by a kernel named \"", "use the version that made it"];
         run(&mut farm.coordinator()).refusal(12, &way_out);
         run(&mut queens(&["count", "10", "--rows", "2", "--ledger", ledger])).refusal(12, &way_out);
-        run(&mut queens(&["export", "1", "bundle", "--ledger", ledger])).refusal(12, &way_out);
-        run(&mut queens(&["merge", ledger, "--into", "merged"])).refusal(12, &way_out);
+        let mut export = queens(&["export", "1", "--ledger", ledger]);
+        run(export.arg(scratch.path("bundle"))).refusal(12, &way_out);
+        let mut merge = queens(&["merge", ledger, "--into"]);
+        run(merge.arg(scratch.path("merged"))).refusal(12, &way_out);
     }
 }

@@ -34,8 +34,9 @@ pub fn worker_token(keys: &KeyFolder, ledger: &Ledger) -> Result<Token, ServiceE
     own_token(keys, ledger, Role::Worker, ADMIN_OWNER)
 }
 
-/// The secret for whoever watches the farm by `/metrics`, which allows nothing but to see it. What it asks for is
-/// paid from a budget of its own. Where it is kept and what may fail is the same as for [`worker_token`].
+/// The secret for whoever watches the farm by `/metrics`, which allows nothing but to see it. Its
+/// requests are counted apart, because its owner is another one. Where it is kept and what may fail is the
+/// same as for [`worker_token`].
 ///
 /// # Errors
 ///

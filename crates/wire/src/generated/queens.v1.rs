@@ -1067,7 +1067,7 @@ pub struct Job {
     /// Why it is held, if it is.
     #[prost(message, optional, tag = "22")]
     pub held: ::core::option::Option<Held>,
-    /// The owner of the credential that submitted it; empty for a job from before that was written down.
+    /// The owner of the credential that submitted it; empty if ledgers were merged.
     #[prost(string, tag = "23")]
     pub owner: ::prost::alloc::string::String,
     /// The owner's name for it, if it has one.
@@ -1189,9 +1189,8 @@ pub mod jobs_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The owner of a credential pays for what its requests cost, on all connections together: jobs that it is told of,
-    /// changes, plans that take long. Requests of somebody who asks for too much wait. Whatever
-    /// changes a job is for its owner, and for admins.
+    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
+    /// Whatever changes a job is for its owner, and for admins.
     #[derive(Debug, Clone)]
     pub struct JobsServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1613,9 +1612,8 @@ pub mod jobs_service_server {
             request: tonic::Request<super::ExportRequest>,
         ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
     }
-    /// The owner of a credential pays for what its requests cost, on all connections together: jobs that it is told of,
-    /// changes, plans that take long. Requests of somebody who asks for too much wait. Whatever
-    /// changes a job is for its owner, and for admins.
+    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
+    /// Whatever changes a job is for its owner, and for admins.
     #[derive(Debug)]
     pub struct JobsServiceServer<T> {
         inner: Arc<T>,
