@@ -12,11 +12,13 @@ use std::collections::BTreeMap;
 use crate::Range;
 
 /// Disjoint ranges of ordinals with the number of times that they were lost: start -> (end, times).
-/// There is at most one for each lost lease, and only until its tasks are counted.
+/// What is counted is forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts(BTreeMap<u64, (u64, u32)>);
 
 impl Attempts {
+    /// The most ranges that are remembered. Losses beyond them say nothing.
+    const MOST: usize = 1_024;
     /// Ranges that were lost so often are lent alone.
     const SUSPECTED: u32 = 2;
     /// A task that was lost so often, the last time alone, is poison.
@@ -25,6 +27,9 @@ impl Attempts {
     /// A process was lost with `range`. Returns the first part of it that was lost so often by now that
     /// it is poison, if it was lost alone.
     pub(crate) fn record_loss(&mut self, range: Range) -> Option<Range> {
+        if self.0.len() >= Self::MOST {
+            return None;
+        }
         let mut worst = None;
         let mut at = range.start();
         for (part, times) in self.take(range) {

@@ -65,7 +65,7 @@ pub enum Effect {
     },
     /// A worker process was lost while it counted. This is what is known of its machine now.
     Lost(LostWorkers),
-    /// A task is not lent any more, because at least three worker processes were lost with it. The rest
+    /// A task is not lent any more, because it was lost three times with the worker that counted it. The rest
     /// of its job goes on.
     Poisoned {
         /// The job that the task belongs to.

@@ -233,15 +233,21 @@ impl Job {
         Some(range)
     }
 
-    /// Lends those ordinals of `range` that are free to a worker that still holds them: they did not
-    /// kill it.
+    /// A worker is there that holds a range: it did not kill it.
+    pub(crate) fn brought_back(&mut self, range: Range) {
+        self.attempts.forget(range);
+        self.take_free(range).iter().for_each(|part| self.put_back(part));
+        self.check();
+    }
+
+    /// Lends those ordinals of `range` that are in the pool.
     pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
-        let free = self.take_free(range);
-        for part in free.iter() {
-            self.attempts.forget(part);
+        let free = self.pool.within(range).collect::<Vec<_>>();
+        for &part in &free {
+            self.pool.remove(part);
             self.note_lent(part, lease);
         }
-        free.iter().collect()
+        free
     }
 
     fn note_lent(&mut self, range: Range, lease: LeaseId) {
@@ -430,9 +436,8 @@ impl Job {
         self.scheduler = StratumScheduler::new(&self.plan);
         (self.speeds, self.rate) = (BTreeMap::new(), 0);
         (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
-        if self.state == JobState::Cancelled {
-            drop(self.audits.drop(|_| true));
-        }
+        drop(self.audits.drop(|_| true));
+        self.offered.clear();
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {

@@ -7,6 +7,10 @@ use crate::job::Job;
 use crate::session::Session;
 use crate::{Effect, JobId, LeaseId, Range, SessionId};
 
+/// So many processes that one machine loses say something of their tasks. If it loses more, that says something
+/// of the machine. One task of a million is found by halving in fewer.
+const MOST_OF_A_MACHINE: u32 = 32;
+
 impl Farm {
     /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
     /// its worker. Recounts are no case of it: their tasks were counted once.
@@ -16,16 +20,21 @@ impl Farm {
         let leases = session.leases.iter().filter(|_| !session.leaving);
         let jobs: BTreeSet<JobId> =
             leases.clone().filter_map(|&lease| Some(self.leases.get(lease)?.job)).collect();
+        let mut lost_there = 0;
         if !jobs.is_empty() {
             let lost = self.lost.record(session, jobs);
+            lost_there = lost.processes;
             self.effects.push(Effect::Lost(lost));
         }
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         self.left(id);
+        if lost_there > MOST_OF_A_MACHINE {
+            return;
+        }
         for (id, range) in held {
-            let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+            let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
             if let Some(ordinal) = job.record_loss(range, alone) {
                 self.effects.push(Effect::Poisoned { job: id, ordinal });
             }

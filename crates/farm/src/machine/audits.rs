@@ -43,7 +43,7 @@ impl Farm {
         id: JobId,
         (wanted, agreed): (u64, u64),
     ) {
-        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         job.audits_agreed = agreed;
@@ -76,7 +76,7 @@ impl Farm {
     }
 
     pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
-        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.audits.found(rows);
         // A dispute may have begun since they were looked for.
         let disputes = &job.disputes;
@@ -85,7 +85,8 @@ impl Farm {
     }
 
     pub(super) fn confirm_written(&mut self, session: SessionId, report: Report) {
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.audits.confirmed(report.range);
         job.overruns.counted(report.range);
         job.audits_agreed += 1;
@@ -113,7 +114,8 @@ impl Farm {
     }
 
     pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         self.ack(session, &report, Verdict::Superseded);

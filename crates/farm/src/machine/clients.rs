@@ -137,7 +137,7 @@ impl Farm {
     }
 
     pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
-        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         (job.durable_state, job.held) = (state, None);
         if state == JobState::Cancelled {
             job.rest();
@@ -167,7 +167,7 @@ impl Farm {
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.finishing = false;
         if !job.disputes.is_empty() || !job.audits.are_over() || !job.is_covered() {
             return; // reopened while the record was on its way

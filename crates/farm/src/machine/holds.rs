@@ -33,7 +33,7 @@ impl Farm {
     }
 
     pub(super) fn held_written(&mut self, id: JobId, reason: String, worst: Vec<Suspect>) {
-        let job = self.jobs.get_mut(&id).expect("jobs are never removed");
+        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.holding = false;
         if job.state == JobState::Cancelled || !job.is_complete() {
             return; // cancelled or reopened while the record was on its way

@@ -336,7 +336,8 @@ impl Farm {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.lent_at.0);
         let maker = self.sessions[&lease.session].maker();
-        let job = self.jobs.get_mut(&lease.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
         let (party, until) = (maker.party(job.across()), self.now.after(held_ms));
         job.overruns.note(range.expect("a lease is not empty"), party, until);
         self.turns.insert(until);
@@ -352,7 +353,7 @@ impl Farm {
     /// slept is no job of long tasks.
     fn missed(&mut self, session: SessionId, job_id: JobId, lent_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
-        let job = self.jobs.get_mut(&job_id).expect("jobs are never removed");
+        let job = self.jobs.get_mut(&job_id).expect("a job with something pending is not removed");
         if lent_at >= job.heard_at {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;

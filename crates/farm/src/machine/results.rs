@@ -158,7 +158,8 @@ impl Farm {
         audit: bool,
     ) {
         let Report { range, kernel, tally, .. } = report;
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
         self.stats.accepted(range.len(), report.busy_us);
@@ -178,7 +179,8 @@ impl Farm {
         report: Report,
         found: Found,
     ) {
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.audits.compared(report.range);
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
@@ -227,7 +229,8 @@ impl Farm {
         kernel: KernelName,
     ) {
         let vote = Vote { maker: Some(author.maker.clone()), claim: report.tally.claim() };
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         // What was to be confirmed there is now to be decided; who counts it again has a vote.
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
         let (same, other): (Vec<_>, Vec<_>) =
@@ -248,7 +251,8 @@ impl Farm {
 
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         let across = job.across();
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         let has_voted = dispute.has_voted(&author.maker, across);
@@ -277,7 +281,8 @@ impl Farm {
     }
 
     pub(super) fn dispute_written(&mut self, session: SessionId, report: Report) {
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         if let Some(dispute) = job.disputes.get_mut(&report.range) {
             dispute.unwritten -= 1;
         }
@@ -288,7 +293,8 @@ impl Farm {
         if let Some(lease) = self.jobs[&report.job].disputes[&report.range].recount {
             self.revoke(lease);
         }
-        let job = self.jobs.get_mut(&report.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
         job.overruns.counted(report.range);
         let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");

@@ -16,6 +16,12 @@ impl Farm {
             return;
         }
         self.lost.came_back(&session);
+        for holding in &hello.holding {
+            let job = self.jobs.get_mut(&holding.job);
+            if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
+                job.brought_back(holding.range);
+            }
+        }
         if let Some(&earlier) = self.processes.get(session.process()) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
@@ -146,7 +152,8 @@ impl Farm {
             session.outstanding -= lease.open.len();
             self.hungry.insert(lease.session);
         }
-        let job = self.jobs.get_mut(&lease.job).expect("jobs are never removed");
+        let job =
+            self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
         for range in lease.open.iter() {
             if lease.recount {
                 job.end_recount(range, id);

@@ -252,9 +252,9 @@ impl Store for MemoryStore {
         task_counts: &TaskCounts,
     ) -> Result<(), Contradiction> {
         let (range, job) = (joined.row.range, self.get(id)?);
-        let is_left = |start: &u64| !(range.start()..range.end()).contains(start);
-        job.rows.retain(|start, _| is_left(start));
-        job.task_counts.retain(|start, _| is_left(start));
+        let within = range.start()..range.end();
+        job.rows.extract_if(within.clone(), |_, _| true).for_each(drop);
+        job.task_counts.extract_if(within, |_, _| true).for_each(drop);
         self.insert(id, joined, task_counts)
     }
 

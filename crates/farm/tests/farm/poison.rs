@@ -192,6 +192,40 @@ fn a_worker_that_still_holds_a_poisoned_task_keeps_it() {
 }
 
 #[test]
+fn a_process_that_comes_back_too_late_for_its_lease_did_not_die_of_its_task() {
+    // Given: three sessions of one process broke, and each time it came back after its lease had run out.
+    let mut stage = Stage::new();
+    let job = stage.submit(1, 0);
+    for life in 1..=6 {
+        let session = SessionId(100 + life);
+        stage.join_as(session, OWNER, hello("w1", 1));
+        let loan = stage.last_loan(session);
+        stage.act(Event::Left { session });
+        stage.tick(stage.now + 1_000_000);
+        let again = SessionId(200 + life);
+        stage.join_as(again, OWNER, Hello { holding: vec![holding(&loan)], ..hello("w1", 1) });
+        stage.act(Event::Leaving { session: again });
+        stage.act(Event::Left { session: again });
+    }
+
+    assert_eq!(stage.farm.job(job).expect("it exists").poisoned, 0);
+}
+
+#[test]
+fn a_machine_that_loses_process_after_process_poisons_few_tasks() {
+    let mut stage = Stage::new();
+    let job = stage.submit(20, 0);
+    for life in 1..=1_000 {
+        let session = SessionId(life);
+        stage.join_as(session, OWNER, Hello { instance: life, ..hello("w1", 1) });
+        stage.act(Event::Left { session });
+    }
+
+    let poisoned = stage.farm.job(job).expect("it exists").poisoned;
+    assert!(poisoned <= 10, "{poisoned} tasks");
+}
+
+#[test]
 fn a_resumed_job_tries_its_poisoned_tasks_again() {
     let mut fleet = Fleet::new();
     let idle = fleet.count(&[37]);

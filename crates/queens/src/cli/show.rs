@@ -174,7 +174,7 @@ fn poison(job: &JobView) -> Option<String> {
     let s = plural(job.poisoned, "s");
     (job.poisoned > 0 && !job.state.is_over()).then(|| {
         format!(
-            "{} task{s} ({named}{more}) with each of which three workers or more were lost; look into \
+            "{} task{s} ({named}{more}) of which each was lost three times or more with its worker; look into \
              their logs and how they ended (status 137 or oom-kill: the system killed them for lack of \
              memory), give them less --memory, another build or --backend, then `queens resume {}`",
             job.poisoned, job.id

@@ -24,8 +24,6 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
         wait_until("the worker to have the task", || job()["workers"] == 1);
         worker.kill();
         wait_until("the coordinator to notice", || job()["workers"] == 0);
-        // An owner's losses count one at a time.
-        std::thread::sleep(Duration::from_millis(1_100));
     }
 
     // Then it says so, and lends it to nobody.

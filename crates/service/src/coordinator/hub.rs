@@ -349,7 +349,7 @@ impl Hub {
                      and `queens audit` has it counted again if the job is over");
             }
             Effect::Finished { job } => {
-                let view = self.farm.job(job).expect("jobs are never removed");
+                let view = self.farm.job(job).expect("a job with something pending is not removed");
                 // What is counted of a cancelled job is no total.
                 let total =
                     (view.state == JobState::Done).then(|| tracing::field::display(view.total));
@@ -357,7 +357,7 @@ impl Hub {
                 self.tell_end(job);
             }
             Effect::Held { job } => {
-                let view = self.farm.job(job).expect("jobs are never removed");
+                let view = self.farm.job(job).expect("a job with something pending is not removed");
                 if let Some(Held { reason, worst }) = &view.held {
                     tracing::error!(%job, plan = %view.plan, reason,
                         "job held: its total contradicts what is known; audit or cancel it");
@@ -371,7 +371,7 @@ impl Hub {
             Effect::Lost(lost) => log_lost(&lost),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
-                    "three workers or more were lost while they counted this task; it is not lent any more, \
+                    "this task was lost three times or more with the worker that counted it; it is not lent any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
                      build or backend, then resume the job");
             }
@@ -402,7 +402,7 @@ impl Hub {
 
     /// Tells those who wait for a job that waiting longer is no use.
     fn tell_end(&mut self, job: JobId) {
-        let view = self.farm.job(job).expect("jobs are never removed");
+        let view = self.farm.job(job).expect("a job with something pending is not removed");
         for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
             let _ = reply.send(view.clone());
         }

@@ -1048,7 +1048,7 @@ pub struct Job {
     pub shard: u32,
     #[prost(uint32, tag = "16")]
     pub shards: u32,
-    /// Tasks that are not lent any more, because at least three worker processes were lost with each. The
+    /// Tasks that are not lent any more, because each was lost three times with the worker that counted it. The
     /// job does not end before it is resumed and they are counted.
     #[prost(uint64, tag = "17")]
     pub poisoned: u64,

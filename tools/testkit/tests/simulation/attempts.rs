@@ -62,12 +62,24 @@ impl Book {
 
 impl Witness {
     /// A session is over that may have ended with its process.
-    pub fn lost(&mut self, id: SessionId, tally: &mut Tally) {
+    pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
         let held = if seat.leaving { Vec::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].is_suspected(*task));
         let alone = suspected.count() == 1;
         self.left(id);
+        self.lost_now = Some((held, alone));
+    }
+
+    /// What a lost process says of the tasks that it held; of a machine that loses very many, nothing.
+    pub fn note_loss(&mut self, effects: &[Effect], tally: &mut Tally) {
+        let Some((held, alone)) = self.lost_now.take() else { return };
+        let is_machine =
+            |effect: &Effect| matches!(effect, Effect::Lost(lost) if lost.processes > 32);
+        if effects.iter().any(is_machine) {
+            tally.blamed_on_machines += 1;
+            return;
+        }
         for (job, ordinal) in held {
             let book = self.book(job);
             let times = book.attempts.entry(ordinal).or_default();

@@ -101,6 +101,7 @@ tally! {
     killed_by_tasks: "workers killed by the task that they counted",
     halvings: "loans of what had killed two workers",
     poisoned: "tasks found to be poison",
+    blamed_on_machines: "lost workers of machines that had lost very many",
     poison_lifted: "poisoned tasks that a worker still held",
     tried_again: "poisoned tasks tried again",
     stuck_on_poison: "jobs of which only poison was left",

@@ -47,6 +47,8 @@ pub struct Witness {
     told_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
+    /// The tasks of a process that was lost in this step, and whether it held one suspected task alone.
+    pub lost_now: Option<(Vec<(JobId, usize)>, bool)>,
     /// Tasks that became poison in this step.
     pub poisoned_now: Vec<(JobId, u64)>,
     /// The farm has decided what becomes of the report of this step.
@@ -88,7 +90,7 @@ impl Witness {
         self.now = self.now.max(now);
         self.judged = !self.may_end_leases(event);
         match event {
-            Event::Joined { session, owner, hello } => self.joined(*session, owner, hello),
+            Event::Joined { session, owner, hello } => self.joined(*session, owner, hello, tally),
             Event::CreditChanged { session, credit } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
@@ -107,7 +109,7 @@ impl Witness {
                     seat.leaving = true;
                 }
             }
-            Event::Left { session } => self.lost(*session, tally),
+            Event::Left { session } => self.lost(*session),
             Event::Reported { session, report } if self.is_usable(event) => {
                 self.renew(*session, report, tally);
             }
@@ -124,6 +126,7 @@ impl Witness {
 
     /// All that one step wants, before any of it is done.
     pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
+        self.note_loss(effects, tally);
         let is_decision = |effect: &Effect| {
             let Effect::Ledger { command, .. } = effect else { return false };
             matches!(
@@ -330,9 +333,19 @@ impl Witness {
         self.books.get_mut(&job).expect("only jobs that are durable")
     }
 
-    fn joined(&mut self, id: SessionId, owner: &str, hello: &Hello) {
+    fn joined(&mut self, id: SessionId, owner: &str, hello: &Hello, tally: &mut Tally) {
         if !self.has_lent_all(owner, hello) {
             return;
+        }
+        for holding in &hello.holding {
+            let book = self.books.get_mut(&holding.job);
+            let Some(book) = book.filter(|book| book.fingerprint == holding.fingerprint) else {
+                continue;
+            };
+            for ordinal in ordinals(holding.range) {
+                tally.poison_lifted += u64::from(book.poisoned.contains(&ordinal));
+                book.clear(ordinal);
+            }
         }
         let process = (owner.to_string(), hello.instance);
         let same = |seat: &Seat| seat.process() == process;
@@ -377,8 +390,6 @@ impl Witness {
                         .any(|of| of.job == job && ordinals(of.range).contains(&ordinal));
                     assert!(is_held, "{ordinal} of job {job} was not held");
                     assert!(!book.claimed[ordinal], "{ordinal} was counted already");
-                    tally.poison_lifted += u64::from(book.poisoned.contains(&ordinal));
-                    book.clear(ordinal);
                     assert_eq!(
                         book.holder[ordinal].replace(lease),
                         None,
