@@ -16,7 +16,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
 use tokio::sync::watch;
+use tonic::server::NamedService as _;
 use tonic::{Extensions, Status};
+use wire::v1::farm_service_server::FarmServiceServer;
 
 use super::HubHandle;
 use super::identity::{Identity, LOCAL_OWNER};
@@ -239,27 +241,43 @@ impl Gate {
         Gate { credentials, requests: requests() }
     }
 
-    /// Lets a request and its connection in, once its owner does not ask for too much: its handler
-    /// finds its identity in its extensions.
+    /// Lets a client's request and its connection in, once its owner does not ask for too much: its
+    /// handler finds its identity in its extensions.
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
-        let admission = extensions.get::<Admission>().expect("every connection has one");
-        admission.grant();
-        let asker = asker(&identity, admission);
+        let asker = asker(&identity, grant(extensions));
         extensions.insert(identity);
         self.requests.wait(&asker).await;
     }
 }
 
-/// Lets requests of gRPC in that show a credential, or need none.
+/// The connection of a request has shown a credential, or needs none.
+fn grant(extensions: &Extensions) -> &Admission {
+    let admission = extensions.get::<Admission>().expect("every connection has one");
+    admission.grant();
+    admission
+}
+
+/// Lets requests of gRPC in that show a credential, or need none. A worker's session is one request
+/// for as long as it lasts, so that all workers of an owner may come back at once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
     match gate.credentials.identify(given.and_then(|given| bearer(given.as_bytes()))) {
         Ok(identity) => {
-            gate.admit(identity, request.extensions_mut()).await;
+            if is_of_worker(request.uri().path()) {
+                grant(request.extensions());
+                request.extensions_mut().insert(identity);
+            } else {
+                gate.admit(identity, request.extensions_mut()).await;
+            }
             next.run(request).await
         }
         Err(status) => status.into_http(),
     }
+}
+
+fn is_of_worker(path: &str) -> bool {
+    let service = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    service.is_some_and(|(service, _)| service == FarmServiceServer::<()>::NAME)
 }
 
 /// The secret in the value of an `authorization` header.
@@ -285,6 +303,14 @@ mod tests {
             created_at_ms: 0,
             expires_at_ms: None,
             revoked_at_ms: None,
+        }
+    }
+
+    #[test]
+    fn only_sessions_of_workers_are_let_in_at_any_rate() {
+        assert!(is_of_worker("/queens.v1.FarmService/Work"));
+        for path in ["/queens.v1.JobsService/List", "/queens.v1.FarmServices/Work", "/", ""] {
+            assert!(!is_of_worker(path), "{path}");
         }
     }
 
