@@ -137,6 +137,7 @@ CREATE TABLE disputes (
                                      -- more, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
+CREATE INDEX disputes_open ON disputes (job, first, past) WHERE state = 0;
 
 -- Who is believed no more, or again. The latest row about a party holds; none is ever deleted.
 CREATE TABLE trust (

@@ -1,7 +1,7 @@
 //! Reads a whole ledger and says what is damaged in it.
 //!
 //! SQLite checks the structure of the file. Then each row is read with its checksum, and all rows
-//! are summed again. Opening a ledger checks the same, but ends at the first fault.
+//! are summed again. Opening a ledger checks less, and ends at the first fault.
 
 use std::path::Path;
 
