@@ -1,5 +1,5 @@
-//! The tasks of loans, enumerated at the pace at which somebody takes them: by the coordinator's end of a session, or by the
-//! worker's if it numbers tasks itself.
+//! The tasks of loans, enumerated at the pace at which somebody takes them: by the coordinator's end
+//! of a session.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -103,7 +103,7 @@ fn encode_field(
                 return delimited(tag, &proof(source), out);
             }
             let len = match field.name() {
-                "fingerprint" | "committed_root" => 32,
+                "fingerprint" => 32,
                 "digest" if !source.one_in(16) => 16,
                 _ => len,
             };

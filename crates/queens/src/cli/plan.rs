@@ -40,7 +40,8 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS",
+          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     seconds: u64,
     /// Decides which tasks are drawn [default: a random seed]
     #[arg(long, value_name = "S")]
