@@ -1,7 +1,5 @@
 //! A task with which worker after worker is lost.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::support::Farm;
