@@ -12,7 +12,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 pub(in crate::coordinator) struct Rates<K: Clone + Eq + Hash>(Arc<DefaultKeyedRateLimiter<K>>);
 
 impl<K: Clone + Eq + Hash> Rates<K> {
-    /// The number of keys above which those are forgotten that have done nothing lately.
+    /// With so many keys, those are forgotten that have done nothing lately.
     const MOST: usize = 16_384;
 
     /// So many a second of each key, and so many at once. Neither is 0.
@@ -35,7 +35,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
     }
 
     fn forget(&self) {
-        if self.0.len() > Self::MOST {
+        if self.0.len() >= Self::MOST {
             self.0.retain_recent();
         }
     }
