@@ -26,6 +26,12 @@ if command -v nvidia-smi >/dev/null; then
   say "$(nvidia-smi --query-gpu=$fields --format=csv,noheader)"
 fi
 
+# Sets the total of N and the seconds that it took.
+count() {
+  begun=$EPOCHREALTIME
+  total=$("$queens" count "$1" --method halves --backend "$backend" --quiet)
+  took=$(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
+}
 sample() { "$queens" bench --backend "$backend" --n "$1" --sample-ms "$2" --json; }
 
 for n in 16 17 18 19 20; do
@@ -34,9 +40,7 @@ for n in 16 17 18 19 20; do
     say "N = $n: left out, $seconds s"
     continue
   fi
-  begun=$EPOCHREALTIME
-  total=$("$queens" count "$n" --method halves --backend "$backend" --quiet)
-  took=$(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
+  count "$n"
   expected=$("$queens" count "$n" --method halves --backend "${PROCESSOR:-portable}" --quiet)
   if [ "$total" != "$expected" ]; then
     say "N = $n: WRONG, $total and not $expected"
@@ -64,9 +68,7 @@ for n in 22 23 24; do
     say "Q($n): left out, $seconds s"
     continue
   fi
-  begun=$EPOCHREALTIME
-  total=$("$queens" count "$n" --method halves --backend "$backend" --quiet)
-  took=$(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
+  count "$n"
   say "Q($n) = $total in $took s"
 done
 say "end"

@@ -310,7 +310,7 @@ impl Batch {
             splits.push(SplitWords::new(n, job, lists));
             lists += job.listed.iter().map(Listed::lists).sum::<usize>();
         }
-        // Of each group of splits that share a code, some that are spread evenly.
+        // These are spread evenly over each group of splits that share a code.
         let sampled: Vec<u32> = (0..jobs.len())
             .step_by(sharing)
             .flat_map(|start| {

@@ -73,7 +73,7 @@ pub struct UnknownDevice {
 
 /// Devices that this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("this machine has no device {choice}: {}", had(here))]
+#[error("this machine has no device {choice}: {}", had(here, choice.driver))]
 pub struct MissingDevice {
     /// What was asked for.
     pub choice: DeviceChoice,
@@ -81,13 +81,20 @@ pub struct MissingDevice {
     pub here: Vec<Device>,
 }
 
-fn had(here: &[Device]) -> String {
+fn had(here: &[Device], driver: Option<Driver>) -> String {
     if cfg!(target_feature = "crt-static") {
         return "this program is linked statically and cannot load drivers, so take another build"
             .into();
     }
     match here {
-        [] => "it has no driver of CUDA or OpenCL with a device".into(),
+        [] => {
+            let drivers = match driver {
+                None => "CUDA or OpenCL",
+                Some(Driver::Cuda) => "CUDA",
+                Some(Driver::OpenCl) => "OpenCL",
+            };
+            format!("it has no driver of {drivers} with a device")
+        }
         here => {
             let names: Vec<String> = here.iter().map(Device::to_string).collect();
             format!("it has {}", names.join(", "))
@@ -179,8 +186,12 @@ mod tests {
         assert_eq!(among("opencl", &both[1..]), Ok(vec![processor]));
         let missing = "this machine has no device gpu: it has opencl:1 device 1";
         assert_eq!(among("gpu", &both[1..]), Err(missing.into()));
-        let missing =
-            "this machine has no device cuda:3: it has no driver of CUDA or OpenCL with a device";
-        assert_eq!(among("cuda:3", &[]), Err(missing.into()));
+        for (name, drivers) in [("gpu", "CUDA or OpenCL"), ("cuda:3", "CUDA"), ("opencl", "OpenCL")]
+        {
+            let missing = format!(
+                "this machine has no device {name}: it has no driver of {drivers} with a device"
+            );
+            assert_eq!(among(name, &[]), Err(missing));
+        }
     }
 }

@@ -35,8 +35,7 @@ pub use self_test::SelfTestError;
 /// The kernels' text, for OpenCL C 1.2 and for CUDA.
 const TEXT: &str = include_str!("kernels.c");
 
-/// The same, compiled for all devices that CUDA's drivers since version 525 know: `cargo xtask
-/// ptx`.
+/// `cargo xtask ptx` compiles the kernels for all devices that CUDA's drivers since version 525 know.
 const PTX: &str = include_str!("kernels.ptx");
 
 #[cfg(test)]

@@ -142,7 +142,8 @@ pub(super) struct CountingArgs {
     /// processors from N = 20 on]
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
     backend: Option<BackendChoice>,
-    /// The most memory that counting may take of each graphics processor, as in 4GiB [default: nine tenths of it]
+    /// The most memory that counting may take of each graphics processor, as in 4GiB; it takes what the board needs at
+    /// least if that is more [default: nine tenths of it]
     #[arg(long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
     device_memory: Option<ByteSize>,
     /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB; or as in

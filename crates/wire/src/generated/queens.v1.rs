@@ -374,7 +374,7 @@ pub struct Report {
     /// The sum modulo 2^61 - 1, accumulated independently of `count`.
     #[prost(uint64, tag = "7")]
     pub residue: u64,
-    /// Of which task counts what, 16 bytes: the sum modulo 2^128 of, for each task, the first 16 bytes of
+    /// It says which task counts what, in 16 bytes: the sum modulo 2^128 of, for each task, the first 16 bytes of
     /// BLAKE3(fingerprint, ordinal, weight x count). The fingerprint has 32 bytes, the two numbers 8 bytes each;
     /// all numbers, those that are added up and the sum included, have their lowest byte first.
     #[prost(bytes = "vec", tag = "8")]
