@@ -20,7 +20,7 @@ pub struct DeviceSample {
     pub share: f64,
     /// Seconds that it took.
     pub seconds: f64,
-    /// Pairs of half-boards that were looked up, those that fill segments included.
+    /// Pairs of half-boards that were looked up.
     pub lanes: u64,
     /// The seconds of each kernel, in a second run in which the device waits for the host after each of them.
     pub kernels: Vec<(&'static str, f64)>,
@@ -46,15 +46,25 @@ impl DeviceSample {
         let drawn = AtomicU64::new(0);
         let (mut solutions, mut tasks) = (0_u64, 0);
         let mut counters = Vec::new();
+        // A slow device counts fewer tasks at a time than a batch has.
+        let mut len = 1;
         for _ in 0..THREADS {
             let mut counter = open()?;
-            batch(&mut counter, &plan, 0)?;
+            let most = (counter.batch_tasks() as u64).min(plan.len());
+            loop {
+                let begun = Instant::now();
+                batch(&mut counter, &plan, 0, len)?;
+                if len == most || 4 * begun.elapsed() > time {
+                    break;
+                }
+                len = (2 * len).min(most);
+            }
             counters.push(counter);
         }
         let before: u64 = counters.iter().map(Counter::lanes).sum();
         let begun = Instant::now();
         let counted: Result<Vec<(u64, u64)>, Error> = std::thread::scope(|scope| {
-            let count = |counter| scope.spawn(|| batches(counter, &plan, &drawn, begun, time));
+            let count = |counter| scope.spawn(|| batches(counter, &plan, len, &drawn, begun, time));
             let threads: Vec<_> = counters.iter_mut().map(count).collect();
             threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
         });
@@ -67,7 +77,7 @@ impl DeviceSample {
         let counter = &mut counters[0];
         let before = counter.lanes();
         counter.start_times();
-        batches(counter, &plan, &drawn, Instant::now(), time)?;
+        batches(counter, &plan, len, &drawn, Instant::now(), time)?;
         let kernels = counter.times().into_iter().flatten();
         let kernels = kernels.map(|(name, time)| (name, time.as_secs_f64())).collect();
         let share = tasks as f64 / plan.len() as f64;
@@ -76,10 +86,11 @@ impl DeviceSample {
     }
 }
 
-/// The solutions and the tasks of the batches that are drawn until the time is over.
+/// The solutions and the tasks of the batches of `len` tasks that are drawn until the time is over.
 fn batches(
     counter: &mut Counter,
     plan: &Cut,
+    len: u64,
     drawn: &AtomicU64,
     begun: Instant,
     time: Duration,
@@ -87,18 +98,17 @@ fn batches(
     let (mut solutions, mut tasks) = (0_u64, 0);
     // A small board is counted whole several times.
     while tasks == 0 || begun.elapsed() < time {
-        let (some, of_tasks) = batch(counter, plan, drawn.fetch_add(1, Ordering::Relaxed))?;
+        let (some, of_tasks) = batch(counter, plan, drawn.fetch_add(1, Ordering::Relaxed), len)?;
         solutions = solutions.checked_add(some).ok_or(CountError::Overflow)?;
         tasks += of_tasks;
     }
     Ok((solutions, tasks))
 }
 
-/// The solutions and the number of the tasks of one batch.
-fn batch(counter: &mut Counter, plan: &Cut, drawn: u64) -> Result<(u64, u64), Error> {
+/// The solutions and the number of the tasks of one batch of `len` tasks.
+fn batch(counter: &mut Counter, plan: &Cut, drawn: u64, len: u64) -> Result<(u64, u64), Error> {
     // The fractional parts of the multiples of an irrational number are spread evenly.
     const GOLDEN_SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
-    let len = (counter.batch_tasks() as u64).min(plan.len());
     let places = plan.len() / len;
     let place = (u128::from(drawn.wrapping_mul(GOLDEN_SECTION)) * u128::from(places)) >> 64;
     let start = place as u64 * len;

@@ -63,19 +63,16 @@ const SPLIT_WORDS: usize = 2 * 11 + 2;
 /// What kernels count, in the order of `counters`; the lengths of lists follow.
 const QUARTERS: usize = 0;
 const KEYS: usize = 1;
-const SEGMENTS: usize = 3;
+const LOOKED_UP: usize = 3;
 const TOO_LONG: usize = 5;
 const COUNTERS: usize = 6;
-
-/// The number of items that may be read behind a list.
-const BEHIND: usize = 16;
 
 /// Groups of the join for each multiprocessor.
 const GROUPS_OF_UNIT: u32 = 4;
 
 /// What a batch has come to.
 pub(crate) enum Outcome {
-    /// The fits of each job, and how many segments of 16 half-boards were looked up.
+    /// The fits of each job, and how many half-boards were looked up, each in a block of 256 others.
     Counted(Vec<Fits>, u64),
     /// There was too little room. For the only job of a batch, the half that has more half-boards.
     TooLong(usize),
@@ -127,7 +124,6 @@ const LEAST_KEYS: usize = 1 << 20;
 enum Array {
     Splits,
     Choices,
-    Orders,
     Tables,
     Quarters,
     Segments,
@@ -147,10 +143,9 @@ enum Array {
 }
 
 impl Array {
-    const ALL: [Array; 19] = [
+    const ALL: [Array; 18] = [
         Array::Splits,
         Array::Choices,
-        Array::Orders,
         Array::Tables,
         Array::Quarters,
         Array::Segments,
@@ -181,7 +176,6 @@ impl Array {
         match self {
             Array::Splits => splits * 4 * SPLIT_WORDS,
             Array::Choices => choices * 4,
-            Array::Orders => orders().len() * 4,
             Array::Tables => splits * 4 * choices * 8,
             Array::Quarters => quarters * 24,
             Array::Segments => splits * 2 * choices * 12,
@@ -194,35 +188,13 @@ impl Array {
             Array::Views => groups * 2 * size_of::<[[u64; 256]; 8]>(),
             // One more, for all empty lists.
             Array::Starts => (lists + 1) * (by_size.buckets() + 1) * 4,
-            Array::Items => (keys + lists * BEHIND) * 4,
+            Array::Items => keys * 4,
             Array::Builds => builds * 16,
             Array::Opened => (builds << code.low) * ((1 << code.high) + 1) * 4,
             Array::FirstBlock => ((builds << code.low) + 1) * 4,
             Array::Sums => splits * upper * lower * 8,
         }
     }
-}
-
-/// All orders of no row, then those of one row, and so on to five, with three bits for each row,
-/// the first lowest.
-fn orders() -> Vec<u32> {
-    let mut orders = Vec::new();
-    let mut of_rows = vec![Vec::new()];
-    for rows in 0..=5_u32 {
-        let packed = |order: &Vec<u32>| order.iter().rev().fold(0, |bits, row| bits << 3 | row);
-        orders.extend(of_rows.iter().map(packed));
-        // The next row comes into each place.
-        let longer = |order: &Vec<u32>| -> Vec<Vec<u32>> {
-            let at = |place: usize| {
-                let mut longer = order.clone();
-                longer.insert(place, rows);
-                longer
-            };
-            (0..=order.len()).map(at).collect()
-        };
-        of_rows = of_rows.iter().flat_map(longer).collect();
-    }
-    orders
 }
 
 /// The buffers of a queue, and what they have room for.
@@ -276,7 +248,6 @@ impl Batch {
             times: None,
         };
         batch.write(Array::Choices, choices)?;
-        batch.write(Array::Orders, orders())?;
         Ok(batch)
     }
 
@@ -326,14 +297,7 @@ impl Batch {
         self.launch(
             Kernel::PlaceQuarters,
             2 * halves,
-            &[
-                Array::Splits,
-                Array::Choices,
-                Array::Orders,
-                Array::Tables,
-                Array::Quarters,
-                Array::Counters,
-            ],
+            &[Array::Splits, Array::Choices, Array::Tables, Array::Quarters, Array::Counters],
             &[n, choices, room.quarters as u32],
         )?;
         self.launch(
@@ -393,7 +357,7 @@ impl Batch {
             filled += usize::from(len > 0);
             let place = if len > 0 { filled } else { 0 };
             lists.push(ListWords { starts: (place * stride) as u32, items: items as u32 });
-            items += len as usize + BEHIND;
+            items += len as usize;
         }
         let mut views: Vec<KeyViews> = Vec::new();
         let mut builds = Vec::new();
@@ -456,7 +420,7 @@ impl Batch {
             self.clear(Array::Starts, (filled + 1) * stride * 4)?;
             self.fits(jobs.len(), builds.len(), lens.len(), sums)?
         };
-        let Some((found, segments)) = found else {
+        let Some((found, looked_up)) = found else {
             return Ok(Outcome::TooLong(1 - places[0].1));
         };
         let fits = jobs.iter().zip(places).map(|(job, (first, build))| {
@@ -465,10 +429,10 @@ impl Batch {
             let all = (0..upper).flat_map(|i| (0..lower).map(move |j| (i, j)));
             all.map(|(i, j)| found[first + place(i, j)]).collect()
         });
-        Ok(Outcome::Counted(fits.collect(), segments))
+        Ok(Outcome::Counted(fits.collect(), looked_up))
     }
 
-    /// The numbers of pairs that fit, by sums, and the segments of half-boards that were looked up;
+    /// The numbers of pairs that fit, by sums, and how many half-boards were looked up;
     /// `None`, if a low part of a list is too long. Lists and builds were written, and the starts
     /// are zeros.
     fn fits(
@@ -522,7 +486,7 @@ impl Batch {
         let mut counters = [0; COUNTERS];
         self.read(Counters, &mut counters)?;
         let is_too_long = counters[TOO_LONG] != 0;
-        Ok((!is_too_long).then(|| (found, word(&counters[SEGMENTS..]))))
+        Ok((!is_too_long).then(|| (found, word(&counters[LOOKED_UP..]))))
     }
 
     fn write_splits(&mut self, splits: &[SplitWords]) -> Result<(), DeviceError> {

@@ -26,9 +26,8 @@ impl BySize {
     ///
     /// A code has so many bits that an item has 32 at most: of 2(N-1) diagonals on an even board
     /// and 2(N-2) on an odd one; at N = 28 two of them never meet. With more low bits a half-board
-    /// is tabulated more often, and with more bits fewer are looked up. Counted by `queens bench`,
-    /// with the half-boards that fill segments: 90 pairs are looked up for a solution at N = 20, 42
-    /// at 22, 25 at 24. What else is here follows from bounds: no device was measured yet.
+    /// is tabulated more often, and with more bits fewer are looked up. Codes and batches are those
+    /// that were the fastest on one card: see docs/benchmarks.
     pub(crate) fn new(n: u32) -> BySize {
         let (low, high) = match n {
             0..=15 => (0, 4),
@@ -37,9 +36,8 @@ impl BySize {
             19 => (2, 4),
             20 => (2, 7),
             21 => (3, 6),
-            22..=23 => (4, 8),
-            24 => (6, 10),
-            25 => (4, 10),
+            22..=23 => (3, 9),
+            24..=25 => (4, 10),
             26..=27 => (6, 12),
             _ => (8, 12),
         };
@@ -47,7 +45,7 @@ impl BySize {
             0..=17 => (1024, 1024, 8),
             18..=19 => (512, 512, 8),
             20..=21 => (256, 256, 8),
-            22..=23 => (32, 8, 1),
+            22..=23 => (128, 32, 4),
             24..=25 => (4, 2, 1),
             _ => (1, 1, 1),
         };

@@ -28,16 +28,16 @@ pub enum Error {
 /// Where a device does not give as much memory, less than this is not tried.
 const LEAST_MEMORY: u64 = 64 << 20;
 
-/// The pairs of half-boards of a segment: 16 that are looked up, among 256 others.
-const LANES_OF_SEGMENT: u64 = 16 * 256;
+/// The half-boards among which one is looked up at a time.
+const LANES: u64 = 256;
 
 /// Counts splits of one board on a device.
 pub struct Counter {
     n: u32,
     device: String,
     batch: Batch,
-    /// Segments of half-boards that were looked up.
-    segments: u64,
+    /// How many half-boards were looked up.
+    looked_up: u64,
 }
 
 impl std::fmt::Debug for Counter {
@@ -79,7 +79,7 @@ impl Counter {
     ) -> Result<Counter, DeviceError> {
         assert!(Counter::BOARDS.contains(&n), "boards of size {n} are not cut into splits");
         let batch = Batch::new(queue, device, BySize::new(n), memory)?;
-        Ok(Counter { n, device: device.to_string(), batch, segments: 0 })
+        Ok(Counter { n, device: device.to_string(), batch, looked_up: 0 })
     }
 
     /// Calls `each` with the weight times the sum of every task, in order, as `count::Kernel` does.
@@ -110,11 +110,10 @@ impl Counter {
         Ok(())
     }
 
-    /// Pairs of half-boards that were looked up since the counter was made, those that fill
-    /// segments included.
+    /// Pairs of half-boards that were looked up since the counter was made.
     #[must_use]
     pub fn lanes(&self) -> u64 {
-        self.segments * LANES_OF_SEGMENT
+        self.looked_up * LANES
     }
 
     /// The number of tasks that are counted at a time, if there are so many: whole splits.
@@ -150,8 +149,8 @@ impl Counter {
             return Ok(Vec::new());
         }
         let longer = match self.batch.count(jobs)? {
-            Outcome::Counted(fits, segments) => {
-                self.segments += segments;
+            Outcome::Counted(fits, looked_up) => {
+                self.looked_up += looked_up;
                 return Ok(fits);
             }
             Outcome::TooLong(half) => half,

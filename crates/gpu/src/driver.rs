@@ -75,11 +75,9 @@ impl Kernel {
     /// The threads of one of its groups.
     pub(crate) fn threads(self) -> u32 {
         match self {
-            Kernel::PlaceQuarters
-            | Kernel::PairQuarters
-            | Kernel::NumberBuckets
-            | Kernel::FillBuckets => 64,
-            Kernel::SampleKeys
+            Kernel::PlaceQuarters | Kernel::NumberBuckets | Kernel::FillBuckets => 64,
+            Kernel::PairQuarters
+            | Kernel::SampleKeys
             | Kernel::FindStarts
             | Kernel::CountOpen
             | Kernel::SumRows

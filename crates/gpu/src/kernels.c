@@ -25,7 +25,8 @@
 #ifdef __OPENCL_VERSION__
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
 #define JOIN_KERNEL KERNEL(256)
-// PoCL lets threads of several groups take turns in a function that it does not inline.
+// PoCL lets threads of several groups take turns in a function that it does not inline. No barrier
+// may stand in an `if`: version 3.1 miscompiled one whose condition was the same for all threads.
 #define FUNCTION static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define SHARED __local
@@ -55,6 +56,10 @@ typedef uint4 u32x4;
 #define ATOMIC_ADD(to, value) atomicAdd(to, value)
 #define ATOMIC_OR(to, value) atomicOr(to, value)
 #define ROTATE_RIGHT(x, bits) __funnelshift_r(x, x, bits)
+// Neighbouring threads tell each other values without shared memory.
+#define HAS_WARPS
+#define FROM_BEFORE(value, threads) __shfl_up_sync(~0u, value, threads)
+#define BALLOT(bit) __ballot_sync(~0u, bit)
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef uint4 u32x4;
@@ -64,7 +69,9 @@ typedef uint4 u32x4;
 
 #define LANES 256u
 // One low part of a probe list has fewer half-boards than this.
-#define MOST_PROBES (1u << 24)
+#define MOST_PROBES (1u << 23)
+// The blocks that a group takes at a time.
+#define TAKEN 4u
 // The threads of a group that makes lists.
 #define SMALL 64u
 
@@ -72,7 +79,7 @@ typedef uint4 u32x4;
 #define QUARTERS 0 // the quarters of all choices
 #define KEYS 1     // the half-boards of all lists
 #define NEXT 2     // the blocks that groups have taken
-#define SEGMENTS 3 // the groups of 16 half-boards that were looked up, in two words
+#define LOOKED_UP 3 // the half-boards that were looked up in a block, in two words
 #define TOO_LONG 5 // whether a low part has too many half-boards to be counted in 32 bits
 #define LENGTHS 6  // the length of each list
 
@@ -112,6 +119,23 @@ typedef struct {
 // words for each thread.
 FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *total) {
     u32 me = THREAD;
+#ifdef HAS_WARPS
+    u32 up_to = value, before = 0, all = 0;
+    for (u32 step = 1; step < 32u; step <<= 1) {
+        u32 other = FROM_BEFORE(up_to, step);
+        if ((me & 31u) >= step) up_to += other;
+    }
+    if ((me & 31u) == 31u) room[me >> 5] = up_to;
+    BARRIER;
+    for (u32 warp = 0; warp < threads / 32u; warp++) {
+        u32 sum = room[warp];
+        if (warp < me >> 5) before += sum;
+        all += sum;
+    }
+    *total = all;
+    BARRIER;
+    return before + up_to - value;
+#else
     SHARED_POINTER u32 *from = room, *to = room + threads;
     from[me] = value;
     BARRIER;
@@ -126,6 +150,39 @@ FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *t
     *total = from[threads - 1u];
     BARRIER;
     return up_to - value;
+#endif
+}
+
+// Of the first `bits` bits of the values of this thread and its 31 neighbours, the one with the
+// thread's own number among them: bit i is that of the i-th thread. `room` has a word for each
+// thread.
+FUNCTION u32 transposed(SHARED_POINTER u32 *room, u32 value, u32 bits) {
+    u32 mine = THREAD & 31u, plane = 0;
+#ifdef HAS_WARPS
+    for (u32 bit = 0; bit < bits; bit++) {
+        u32 all = BALLOT(value >> bit & 1u);
+        if (bit == mine) plane = all;
+    }
+#else
+    room[THREAD] = value;
+    BARRIER;
+    for (u32 i = 0; i < 32u; i++) plane |= (room[THREAD - mine + i] >> mine & 1u) << i;
+    BARRIER;
+#endif
+    return plane;
+}
+
+// Those of the 32 lanes of a word that `len` lanes use.
+FUNCTION u32 lanes_in_use(u32 len, u32 word) {
+    return len >= 32u * word + 32u ? ~0u : len <= 32u * word ? 0u : (1u << (len - 32u * word)) - 1u;
+}
+
+FUNCTION void both(u32x4 *lanes, u32x4 others) {
+    lanes->x &= others.x, lanes->y &= others.y, lanes->z &= others.z, lanes->w &= others.w;
+}
+
+FUNCTION void without(u32x4 *lanes, u32x4 others) {
+    lanes->x &= ~others.x, lanes->y &= ~others.y, lanes->z &= ~others.z, lanes->w &= ~others.w;
 }
 
 // The bits of `among` that the lowest bits of `chosen` say: bit i of `chosen` stands for the i-th
@@ -153,32 +210,35 @@ FUNCTION void add_to_sum(GLOBAL u32 *sum, u64 value) {
     if (high) ATOMIC_ADD(sum + 1, high);
 }
 
-// A quarter-board under construction, as board::Prefix has it, and its diagonals as its own first
-// row sees them.
+// A quarter-board under construction. For a queen in column c of row r, of `rows` rows, `left` has
+// bit c + rows - r and `right` has bit c + r.
 typedef struct {
-    u32 left, right, back_left, back_right, number, is_attacked;
+    u64 left, right;
+    u32 free;   // the columns without a queen
+    u32 number; // whether the columns of the rows' queens are looked at, the last row lowest
 } Placing;
 
-FUNCTION Placing placed(Placing before, u32 bit, u32 row, u32 full, u32 looked_at) {
-    Placing after;
-    after.is_attacked = before.is_attacked | (bit & (before.left | before.right));
-    after.left = (before.left | bit) << 1 & full;
-    after.right = (before.right | bit) >> 1;
-    after.back_left = before.back_left | bit >> row;
-    after.back_right = before.back_right | (bit << row & full);
-    after.number = before.number << 1 | (bit & looked_at ? 1u : 0u);
-    return after;
+// Places a queen, or takes it away.
+FUNCTION void toggle(Placing *placing, u32 bit, u32 row, u32 rows, u32 looked_at) {
+    placing->left ^= (u64)bit << (rows - row);
+    placing->right ^= (u64)bit << row;
+    placing->free ^= bit;
+    placing->number ^= (bit & looked_at ? 1u : 0u) << (rows - 1u - row);
 }
 
-// Places the queens of quarters. A thread takes the columns of the first two rows, and all orders
-// of the others.
+FUNCTION u32 open_columns(const Placing *placing, u32 row, u32 rows) {
+    return placing->free & ~(u32)(placing->left >> (rows - row) | placing->right >> row);
+}
+
+// Places the queens of quarters. A thread takes the columns of the first two rows, and searches for
+// those of the others.
 //
 // `tables` has the first quarter of each quarter of each choice, and their number. A quarter has
 // three words in `quarters`: the diagonals that the other quarter's must not meet, those of the
 // half-board, and its number.
 KERNEL(64) place_quarters(
-    GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *orders, GLOBAL u32 *tables,
-    GLOBAL u64 *quarters, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
+    GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL u32 *tables, GLOBAL u64 *quarters,
+    GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
     SHARED u32 scan[2 * SMALL];
     SHARED u32 start;
     u32 me = THREAD, full = (1u << n) - 1u;
@@ -189,60 +249,60 @@ KERNEL(64) place_quarters(
     if (choice >= part->choices) return;
     u32 upper_rows = half_rows / 2u, lower_rows = half_rows - upper_rows;
     u32 rows = is_lower_quarter ? lower_rows : upper_rows;
-    u32 chosen = choices[part->first_choice + choice];
+    u32 chosen = choices[part->first_choice + choice], looked_at = split->looked_at, centre = split->centre;
     u32 columns = deposit(is_lower_quarter ? ~chosen & ((1u << half_rows) - 1u) : chosen, part->columns);
 
-    // The columns of the rows after the first two, in five bits each.
-    u32 first = rows > 1u ? me / rows : me, second = rows > 1u ? me % rows : rows;
-    u32 is_used = first < rows && first != second;
-    u64 rest = 0;
-    u32 ranked = 0, left = 0, first_bit = 0, second_bit = 0;
-    for (u32 bits = columns; bits; bits &= bits - 1u, ranked++) {
-        u32 bit = bits & (0u - bits);
-        if (ranked == first) {
-            first_bit = bit;
-        } else if (ranked == second) {
-            second_bit = bit;
-        } else {
-            rest |= (u64)ONES(bit - 1u) << 5u * left;
-            left++;
-        }
+    // The queens of the first two rows, if there are two.
+    Placing begun = {0, 0, columns, 0};
+    u32 given = rows > 1u ? 2u : 1u, is_used = me < (rows > 1u ? rows * rows : 1u);
+    for (u32 row = 0; row < given; row++) {
+        u32 bit = deposit(1u << (row + 1u < given ? me / rows : me % rows), columns);
+        is_used &= (open_columns(&begun, row, rows) & bit) != 0;
+        toggle(&begun, bit, row, rows, looked_at);
     }
-    Placing begun = {0, 0, 0, 0, 0, 0};
-    begun = placed(begun, first_bit, 0, full, split->looked_at);
-    if (rows > 1u) begun = placed(begun, second_bit, 1, full, split->looked_at);
-    // `orders` has all orders of no row, then of one, and so on, three bits for each row.
-    u32 rows_left = rows > 2u ? rows - 2u : 0u, ways = 1, first_order = 0;
-    for (u32 i = 1; i <= rows_left; i++) {
-        first_order += ways;
-        ways *= i;
-    }
-    if (!is_used || begun.is_attacked) ways = 0;
 
     u32 found = 0, place = 0, total = 0;
     for (u32 pass = 0; pass < 2; pass++) {
-        for (u32 way = 0; way < ways; way++) {
-            Placing now = begun;
-            u32 order = orders[first_order + way];
-            for (u32 row = 0; row < rows_left && !now.is_attacked; row++, order >>= 3) {
-                u32 bit = 1u << (u32)(rest >> 5u * (order & 7u) & 31u);
-                now = placed(now, bit, row + 2u, full, split->looked_at);
+        Placing now = begun;
+        // The columns of the queens that were placed, five bits each, and those that are left to
+        // try in this row.
+        u64 placed = 0;
+        u32 row = given, left_to_try = ~0u, is_done = !is_used;
+        while (!is_done) {
+            u32 open = row < rows ? open_columns(&now, row, rows) & left_to_try : 0u;
+            if (open) {
+                u32 bit = open & (0u - open);
+                toggle(&now, bit, row, rows, looked_at);
+                placed = placed << 5 | ONES(bit - 1u);
+                row++;
+                left_to_try = ~0u;
+                continue;
             }
-            u64 below = now.left | (u64)now.right << 32;
-            u64 meet = below, far = now.left << lower_rows & full | (u64)(now.right >> lower_rows) << 32;
-            if (is_lower_quarter) {
-                meet = now.back_left | (u64)now.back_right << 32;
-                far = below;
+            if (row == rows) {
+                // The diagonals as the row after the quarter sees them, and as its first row does.
+                u64 below = (now.left & full) | now.right >> rows << 32;
+                u64 above = now.left >> rows | (now.right & full) << 32;
+                u64 far = is_lower_quarter
+                    ? below
+                    : (now.left << lower_rows & full) | now.right >> rows >> lower_rows << 32;
+                if ((u32)(far | far >> 32) & centre) {
+                    // It attacks the centre's queen.
+                } else if (pass == 0) {
+                    found++;
+                } else {
+                    quarters[3 * (u64)place] = is_lower_quarter ? above : below;
+                    quarters[3 * (u64)place + 1u] = far;
+                    quarters[3 * (u64)place + 2u] = now.number;
+                    place++;
+                }
             }
-            u32 attacks_centre = (u32)(far | far >> 32) & split->centre;
-            if (now.is_attacked || attacks_centre) continue;
-            if (pass == 0) {
-                found++;
-            } else {
-                quarters[3 * (u64)place] = meet;
-                quarters[3 * (u64)place + 1u] = far;
-                quarters[3 * (u64)place + 2u] = now.number;
-                place++;
+            is_done = row == given;
+            if (!is_done) {
+                u32 bit = 1u << (u32)(placed & 31u);
+                placed >>= 5;
+                row--;
+                toggle(&now, bit, row, rows, looked_at);
+                left_to_try = 0u - 2u * bit;
             }
         }
         if (pass == 0) {
@@ -261,12 +321,14 @@ KERNEL(64) place_quarters(
     }
 }
 
-// Pairs the quarters of a choice. `segments` has the first key of each half and choice, how many
-// are no ties, and how many are; the ties follow.
-KERNEL(64) pair_quarters(
+// Pairs the quarters of a choice. 64 threads take lower quarters, and four times as many share the
+// upper ones. `segments` has the first key of each half and choice, how many are no ties, and how
+// many are; the ties follow.
+KERNEL(256) pair_quarters(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *tables, GLOBAL const u64 *quarters,
     GLOBAL u32 *segments, GLOBAL u64 *keys, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
-    SHARED u32 scan[2 * SMALL];
+    SHARED u64 upper_meets[LANES], upper_fars[LANES];
+    SHARED u32 upper_numbers[LANES], scan[2 * LANES];
     SHARED u32 start;
     u32 me = THREAD, choice = GROUP % most_choices, at = GROUP / most_choices;
     GLOBAL const Half *part = splits[at >> 1].halves + (at & 1u);
@@ -290,29 +352,36 @@ KERNEL(64) pair_quarters(
 
     u32 whole = 0, ties = 0, whole_place = 0, tie_place = 0, all_whole = 0, all_ties = 0;
     for (u32 pass = 0; pass < 2; pass++) {
-        for (u32 i = me; i < lower_len; i += SMALL) {
-            u64 lower_meet = lower[3u * i], lower_far = lower[3u * i + 1u];
-            u32 lower_number = (u32)lower[3u * i + 2u];
-            for (u32 j = 0; j < upper_len; j++) {
-                u32 numbers = (u32)upper[3u * j + 2u] << lower_rows;
-                // All threads pass over an upper quarter whose half-boards do not count.
-                if (numbers > lowest + span || (numbers | ((1u << lower_rows) - 1u)) < lowest) continue;
-                u32 number = numbers | lower_number;
-                if (upper[3u * j] & lower_meet || number - lowest > span) continue;
-                u32 is_tie = number == tie_low || number == tie_high;
-                if (pass == 0) {
-                    whole += 1u - is_tie;
-                    ties += is_tie;
-                } else {
-                    keys[is_tie ? tie_place : whole_place] = upper[3u * j + 1u] | lower_far;
-                    whole_place += 1u - is_tie;
-                    tie_place += is_tie;
+        for (u32 first = 0; first < upper_len; first += LANES) {
+            u32 len = upper_len - first < LANES ? upper_len - first : LANES;
+            if (me < len) {
+                upper_meets[me] = upper[3u * (first + me)];
+                upper_fars[me] = upper[3u * (first + me) + 1u];
+                upper_numbers[me] = (u32)upper[3u * (first + me) + 2u] << lower_rows;
+            }
+            BARRIER;
+            for (u32 i = me % SMALL; i < lower_len; i += SMALL) {
+                u64 lower_meet = lower[3u * i], lower_far = lower[3u * i + 1u];
+                u32 lower_number = (u32)lower[3u * i + 2u];
+                for (u32 j = me / SMALL; j < len; j += LANES / SMALL) {
+                    u32 number = upper_numbers[j] | lower_number;
+                    if (upper_meets[j] & lower_meet || number - lowest > span) continue;
+                    u32 is_tie = number == tie_low || number == tie_high;
+                    if (pass == 0) {
+                        whole += 1u - is_tie;
+                        ties += is_tie;
+                    } else {
+                        keys[is_tie ? tie_place : whole_place] = upper_fars[j] | lower_far;
+                        whole_place += 1u - is_tie;
+                        tie_place += is_tie;
+                    }
                 }
             }
+            BARRIER;
         }
         if (pass == 0) {
-            whole_place = sum_before(scan, SMALL, whole, &all_whole);
-            tie_place = sum_before(scan, SMALL, ties, &all_ties);
+            whole_place = sum_before(scan, LANES, whole, &all_whole);
+            tie_place = sum_before(scan, LANES, ties, &all_ties);
             if (me == 0) {
                 u32 len = all_whole + all_ties, from = ATOMIC_ADD(counters + KEYS, len);
                 start = from <= room && len <= room - from ? from : ~0u;
@@ -387,21 +456,25 @@ KERNEL(64) number_buckets(
     }
 }
 
+// Replaces numbers by the sums of those before each, by 256 threads, and returns the sum of all.
+// `room` has two words for each thread.
+FUNCTION u32 running_sums(GLOBAL u32 *numbers, u32 len, SHARED_POINTER u32 *room) {
+    u32 begun = 0, total = 0;
+    for (u32 first = 0; first < len; first += LANES) {
+        u32 i = first + THREAD, before = sum_before(room, LANES, i < len ? numbers[i] : 0u, &total);
+        if (i < len) numbers[i] = begun + before;
+        begun += total;
+    }
+    return begun;
+}
+
 // Turns the lengths of a list's buckets into their starts. There is one more start, the list's
 // length.
 KERNEL(256) find_starts(GLOBAL const List *lists, GLOBAL u32 *starts, u32 bits) {
     SHARED u32 scan[2 * LANES];
     GLOBAL u32 *mine = starts + lists[GROUP].starts;
-    u32 buckets = 1u << bits, each = buckets > LANES ? buckets / LANES : 1u;
-    u32 from = THREAD * each, sum = 0, total = 0;
-    for (u32 i = from; i < from + each && i < buckets; i++) sum += mine[i];
-    u32 next = sum_before(scan, LANES, sum, &total);
-    for (u32 i = from; i < from + each && i < buckets; i++) {
-        u32 len = mine[i];
-        mine[i] = next;
-        next += len;
-    }
-    if (THREAD == 0) mine[buckets] = total;
+    u32 len = running_sums(mine, 1u << bits, scan);
+    if (THREAD == 0) mine[1u << bits] = len;
 }
 
 // Puts items into their buckets.
@@ -449,37 +522,25 @@ KERNEL(256) sum_rows(
     SHARED u32 scan[2 * LANES];
     u32 highs = 1u << high_bits, lows = 1u << low_bits, build = GROUP >> low_bits, low = GROUP & (lows - 1u);
     GLOBAL u32 *row = opened + ((u64)build * lows + (lows - 1u ^ low)) * (highs + 1u);
-    u32 begun = 0, total = 0;
-    for (u32 i = 0; i < highs; i += LANES) {
-        u32 high = i + THREAD;
-        u32 before = sum_before(scan, LANES, high < highs ? row[high] : 0u, &total);
-        if (high < highs) row[high] = begun + before;
-        begun += total;
-    }
+    u32 len = running_sums(row, highs, scan);
     if (THREAD == 0) {
-        row[highs] = begun;
+        row[highs] = len;
         u32 is_looked_up = 0;
         for (u32 i = 0; i < builds[build].len; i++) {
             GLOBAL const u32 *probe = starts + lists[builds[build].probes + i].starts;
-            u32 len = probe[(low + 1u) << high_bits] - probe[low << high_bits];
-            is_looked_up |= len;
-            if (len >= MOST_PROBES) counters[TOO_LONG] = 1;
+            u32 probes = probe[(low + 1u) << high_bits] - probe[low << high_bits];
+            is_looked_up |= probes;
+            if (probes >= MOST_PROBES) counters[TOO_LONG] = 1;
         }
-        first_block[GROUP] = is_looked_up ? begun / LANES + (begun % LANES ? 1u : 0u) : 0u;
+        first_block[GROUP] = is_looked_up ? len / LANES + (len % LANES ? 1u : 0u) : 0u;
     }
 }
 
 // Turns numbers of blocks into the numbers of first blocks. There is one more, of all blocks.
 KERNEL(256) sum_blocks(GLOBAL u32 *first_block, u32 all_rows) {
     SHARED u32 scan[2 * LANES];
-    u32 begun = 0, total = 0;
-    for (u32 i = 0; i < all_rows; i += LANES) {
-        u32 row = i + THREAD;
-        u32 before = sum_before(scan, LANES, row < all_rows ? first_block[row] : 0u, &total);
-        if (row < all_rows) first_block[row] = begun + before;
-        begun += total;
-    }
-    if (THREAD == 0) first_block[all_rows] = begun;
+    u32 blocks = running_sums(first_block, all_rows, scan);
+    if (THREAD == 0) first_block[all_rows] = blocks;
 }
 
 // Which of `len` running sums is the last that does not exceed `place`, and is less than the next:
@@ -493,7 +554,9 @@ FUNCTION u32 find(GLOBAL const u32 *sums, u32 len, u32 place, SHARED_POINTER u32
     BARRIER;
     if (THREAD < step && from < len && sums[from] <= place && place < sums[from + 1u]) *found = from;
     BARRIER;
-    return *found;
+    from = *found;
+    BARRIER;
+    return from;
 }
 
 // Joins build and probe lists, block by block.
@@ -513,15 +576,17 @@ JOIN_KERNEL join_lists(
     GLOBAL const Build *builds, GLOBAL const List *lists, GLOBAL const u32 *starts, GLOBAL const u32 *items,
     GLOBAL const u32 *opened, GLOBAL const u32 *first_block, GLOBAL u32 *sums, GLOBAL u32 *counters, u32 low_bits,
     u32 high_bits, u32 all_builds) {
-    SHARED u32x4 table[2048];            // 32 KiB
-    SHARED u32 planes[32 * 8];           // lanes that have a bit of an item: [bit of a byte][byte][word]
-    SHARED u32 having[16 * 8];           // lanes that have a bit of the high part: [bit][word]
-    SHARED u32x4 room[128];              // items and high parts of the lanes, running sums, counts
-    SHARED u32 run_first[LANES], run_end[LANES], run_segment[LANES + 1];
-    SHARED u32x4 run_open[2 * LANES];    // the lanes that are open to a run
-    SHARED u32 next, found;
+    SHARED u32x4 table[2048];         // 32 KiB
+    SHARED u32 planes[32 * 8];        // lanes that have a bit of an item: [bit of a byte][byte][word]
+    SHARED u32x4 having[16 * 2];      // lanes that have a bit of the high part: [bit][half of the lanes]
+    SHARED u32x4 opening[2 * 16 * 2]; // lanes that are open to four bits of a run's number: [which four][bits][half]
+    SHARED u32 words[2 * LANES];      // for sums
+    SHARED u32 run_from[LANES];       // a run's first item, less the number of those of the runs before
+    SHARED u32 run_before[LANES + 1]; // the number of items of the runs before
+    SHARED u32x4 run_open[2 * LANES]; // the lanes that are open to a run
+    SHARED u32 next, found, last_high;
     SHARED u32 any_bits, lacking_bits; // bits of high parts that some lanes have, and that some lack
-    SHARED_POINTER u32 *words = (SHARED_POINTER u32 *)room, *lane_items = words, *lane_highs = words + LANES;
+    SHARED_POINTER u32 *having_words = (SHARED_POINTER u32 *)having;
     u32 me = THREAD, lows = 1u << low_bits, highs = 1u << high_bits, stride = highs + 1u;
     u32 all_rows = all_builds << low_bits, all_blocks = first_block[all_rows];
     u32 warp = me >> 5, bit = me & 31u, pair = me >> 1, side = me & 1u;
@@ -532,174 +597,182 @@ JOIN_KERNEL join_lists(
     u32 column2 = (turn + 2u & 3u) * 32u + column, column3 = (turn + 3u & 3u) * 32u + column;
     u64 looked_up = 0;
 
-    if (me == 0) next = ATOMIC_ADD(counters + NEXT, 1u);
+    if (me == 0) next = ATOMIC_ADD(counters + NEXT, TAKEN);
     BARRIER;
-    u32 block = next;
-    while (block < all_blocks) {
-        u32 after = 0;
-        if (me == 0) after = ATOMIC_ADD(counters + NEXT, 1u);
-
-        // The lanes of the block begin with the `first` half-board that is open to `low`, in the
-        // high part `high0`.
-        u32 row = find(first_block, all_rows, block, &found);
-        u32 low = row & (lows - 1u);
-        GLOBAL const Build *build = builds + (row >> low_bits);
-        GLOBAL const u32 *build_starts = starts + lists[build->list].starts;
-        GLOBAL const u32 *build_items = items + lists[build->list].items;
-        GLOBAL const u32 *before = opened + ((u64)(row >> low_bits) * lows + (lows - 1u ^ low)) * stride;
-        u32 first = (block - first_block[row]) * LANES;
-        u32 len = before[highs] - first < LANES ? before[highs] - first : LANES;
-        BARRIER;
-        u32 high0 = find(before, highs, first, &found);
-
-        // Each thread finds its lane among the buckets of `high0` and the following high parts.
-        u32 open_bits = lows - 1u & ~low, subset_bits = ONES(open_bits);
-        u32 place = first - before[high0] + me, covered = 0, last = first - before[high0] + len;
-        u32 item = ~0u, high = 0;
-        while (covered < last) {
-            u32 high_here = high0 + (me >> subset_bits), bucket_len = 0, bucket_first = 0, total = 0;
-            if (high_here < highs) {
-                u32 bucket = high_here << low_bits | deposit(me & (1u << subset_bits) - 1u, open_bits);
-                bucket_first = build_starts[bucket];
-                bucket_len = build_starts[bucket + 1u] - bucket_first;
+    u32 taken = next;
+    while (taken < all_blocks) {
+        // Where the first of these blocks begins.
+        u32 row = find(first_block, all_rows, taken, &found);
+        u32 high0 = find(
+            opened + ((u64)(row >> low_bits) * lows + (lows - 1u ^ row & lows - 1u)) * stride, highs,
+            (taken - first_block[row]) * LANES, &found);
+        u32 end_of_blocks = taken + TAKEN < all_blocks ? taken + TAKEN : all_blocks;
+        for (u32 block = taken; block < end_of_blocks; block++) {
+            // The lanes of the block begin with the `first` half-board that is open to `low`, in the
+            // high part `high0` or a later one.
+            while (first_block[row + 1u] <= block) row++;
+            u32 low = row & (lows - 1u);
+            GLOBAL const Build *build = builds + (row >> low_bits);
+            GLOBAL const u32 *build_starts = starts + lists[build->list].starts;
+            GLOBAL const u32 *build_items = items + lists[build->list].items;
+            GLOBAL const u32 *before = opened + ((u64)(row >> low_bits) * lows + (lows - 1u ^ low)) * stride;
+            u32 first = (block - first_block[row]) * LANES;
+            u32 len = before[highs] - first < LANES ? before[highs] - first : LANES;
+            if (first == 0) high0 = 0;
+            if (me == 0) {
+                any_bits = 0;
+                lacking_bits = 0;
             }
-            run_segment[me] = sum_before(words, LANES, bucket_len, &total);
-            run_first[me] = bucket_first;
-            BARRIER;
-            if (me < len && place >= covered && place - covered < total) {
-                u32 at = 0;
-                for (u32 step = LANES / 2u; step; step >>= 1)
-                    if (run_segment[at + step] <= place - covered) at += step;
-                item = build_items[run_first[at] + (place - covered - run_segment[at])];
-                high = high0 + (at >> subset_bits);
-            }
-            BARRIER;
-            covered += total;
-            high0 += LANES >> subset_bits;
-        }
-        lane_items[me] = item;
-        lane_highs[me] = high;
-        if (me == 0) {
-            any_bits = 0;
-            lacking_bits = 0;
-        }
-        BARRIER;
 
-        // Planes: the thread has one bit of the 32 lanes of one word.
-        {
-            u32 plane = 0, has = 0;
-            for (u32 i = 0; i < 8; i++) {
-                u32x4 four = room[warp * 8u + i], four_highs = room[64u + warp * 8u + i];
-                plane |= (four.x >> bit & 1u) << 4u * i | (four.y >> bit & 1u) << (4u * i + 1u);
-                plane |= (four.z >> bit & 1u) << (4u * i + 2u) | (four.w >> bit & 1u) << (4u * i + 3u);
-                has |= (four_highs.x >> bit & 1u) << 4u * i | (four_highs.y >> bit & 1u) << (4u * i + 1u);
-                has |= (four_highs.z >> bit & 1u) << (4u * i + 2u) | (four_highs.w >> bit & 1u) << (4u * i + 3u);
-            }
-            planes[((bit & 7u) * 4u + (bit >> 3)) * 8u + warp] = plane;
-            if (bit < high_bits) {
-                u32 lanes = len >= 32u * warp + 32u ? ~0u : len <= 32u * warp ? 0u : (1u << (len - 32u * warp)) - 1u;
-                having[bit * 8u + warp] = has;
-                if (has) ATOMIC_OR(&any_bits, 1u << bit);
-                if (lanes & ~has) ATOMIC_OR(&lacking_bits, 1u << bit);
-            }
-        }
-        BARRIER;
-        // Tables: the thread has one word of the rows of 32 values.
-        {
-            SHARED_POINTER u32 *entries = (SHARED_POINTER u32 *)table + warp * 1024u + bit;
-            u32 base = ~0u, entry[32];
-            for (u32 i = 0; i < 3; i++)
-                if (warp >> i & 1u) base &= ~planes[(5u + i) * 32u + bit];
-            u32 without0 = ~planes[bit], without1 = ~planes[32u + bit], without2 = ~planes[64u + bit];
-            u32 without3 = ~planes[96u + bit], without4 = ~planes[128u + bit];
-            entry[0] = base;
-#pragma unroll
-            for (u32 i = 1; i < 32; i++)
-                entry[i] = entry[i & i - 1u]
-                    & (i & 1u ? without0 : i & 2u ? without1 : i & 4u ? without2 : i & 8u ? without3 : without4);
-#pragma unroll
-            for (u32 i = 0; i < 32; i++) entries[i * 32u] = entry[i];
-        }
-        BARRIER;
-
-        u32 varying = any_bits & lacking_bits, free_bits = highs - 1u & lacking_bits, runs = 1u << ONES(free_bits);
-        for (u32 probe = 0; probe < build->len; probe++) {
-            GLOBAL const List *list = lists + build->probes + probe;
-            GLOBAL const u32 *probe_starts = starts + list->starts + (low << high_bits);
-            GLOBAL const u32 *probe_items = items + list->items;
-            u32 count = 0;
-            // 256 high parts at a time that have no bit in common with all lanes.
-            for (u32 run0 = 0; run0 < runs; run0 += LANES) {
-                u32 run_len = 0, run_from = 0;
-                u32 open[8];
-                if (run0 + me < runs) {
-                    u32 probe_high = deposit(run0 + me, free_bits), closing = probe_high & varying, is_open = 0;
-                    run_from = probe_starts[probe_high];
-                    run_len = probe_starts[probe_high + 1u] - run_from;
-#pragma unroll
-                    for (u32 i = 0; i < 8; i++) {
-                        open[i] = len >= 32u * i + 32u ? ~0u : len <= 32u * i ? 0u : (1u << (len - 32u * i)) - 1u;
-                        for (u32 bits = closing; bits; bits &= bits - 1u)
-                            open[i] &= ~having[ONES((bits & (0u - bits)) - 1u) * 8u + i];
-                        is_open |= open[i];
-                    }
-                    if (!is_open) run_len = 0;
+            // Each thread finds its lane among the buckets of `high0` and the following high parts.
+            u32 open_bits = lows - 1u & ~low, subset_bits = ONES(open_bits);
+            u32 place = first - before[high0] + me, covered = 0, last = first - before[high0] + len;
+            u32 subset = deposit(me & (1u << subset_bits) - 1u, open_bits);
+            u32 item = ~0u, high = 0;
+            while (covered < last) {
+                u32 high_here = high0 + (me >> subset_bits), bucket_len = 0, bucket_first = 0, total = 0;
+                if (high_here < highs) {
+                    u32 bucket = high_here << low_bits | subset;
+                    bucket_first = build_starts[bucket];
+                    bucket_len = build_starts[bucket + 1u] - bucket_first;
                 }
-                // Runs in segments of 16 half-boards, divided evenly among the warps.
-                u32 segments = 0, mine = run_len / 16u + (run_len % 16u ? 1u : 0u);
-                u32 before_me = sum_before(words, LANES, mine, &segments);
-                run_segment[me] = before_me;
-                if (me == 0) run_segment[LANES] = segments;
-                if (mine) {
-                    u32x4 one, two;
-                    one.x = open[0], one.y = open[1], one.z = open[2], one.w = open[3];
-                    two.x = open[4], two.y = open[5], two.z = open[6], two.w = open[7];
-                    run_first[me] = run_from;
-                    run_end[me] = run_from + run_len;
-                    run_open[2u * me] = one;
-                    run_open[2u * me + 1u] = two;
+                run_before[me] = sum_before(words, LANES, bucket_len, &total);
+                run_from[me] = bucket_first;
+                BARRIER;
+                if (me < len && place >= covered && place - covered < total) {
+                    u32 at = 0;
+                    for (u32 step = LANES / 2u; step; step >>= 1)
+                        if (run_before[at + step] <= place - covered) at += step;
+                    item = build_items[run_from[at] + (place - covered - run_before[at])];
+                    high = high0 + (at >> subset_bits);
                 }
                 BARRIER;
-                if (me == 0) looked_up += segments;
-                u32 segment = (u32)((u64)segments * warp >> 3), end = (u32)((u64)segments * (warp + 1u) >> 3);
-                u32 run = 0;
-                for (u32 step = LANES / 2u; step; step >>= 1)
-                    if (run_segment[run + step] <= segment) run += step;
-                while (segment < end) {
-                    u32 run_last = run_segment[run + 1u], stop = run_last < end ? run_last : end;
-                    if (segment < stop) {
+                covered += total;
+                high0 += LANES >> subset_bits;
+            }
+            if (me == LANES - 1u) last_high = high;
+            // Planes: the thread has one bit of the 32 lanes of one word.
+            planes[((bit & 7u) * 4u + (bit >> 3)) * 8u + warp] = transposed(words, item, 32);
+            u32 has = transposed(words, high, high_bits), lanes_of_warp = lanes_in_use(len, warp);
+            if (bit < high_bits) {
+                having_words[bit * 8u + warp] = has;
+                if (has) ATOMIC_OR(&any_bits, 1u << bit);
+                if (lanes_of_warp & ~has) ATOMIC_OR(&lacking_bits, 1u << bit);
+            }
+            BARRIER;
+            // The runs that can be open to a lane have their numbers' bits among `free_bits`, the
+            // first eight of them in one turn.
+            u32 varying = any_bits & lacking_bits, free_bits = highs - 1u & lacking_bits;
+            u32 my_high = deposit(me, free_bits), later_bits = free_bits & ~deposit(LANES - 1u, free_bits);
+            u32 is_run = me >> ONES(free_bits) == 0;
+            {
+                u32 entry = me >> 3, word = me & 7u;
+                u32 lanes = entry < 16u ? lanes_in_use(len, word) : ~0u;
+                u32 bits = deposit(entry < 16u ? entry : (entry & 15u) << 4, free_bits) & varying;
+                for (; bits; bits &= bits - 1u) lanes &= ~having_words[ONES((bits & (0u - bits)) - 1u) * 8u + word];
+                ((SHARED_POINTER u32 *)opening)[me] = lanes;
+            }
+            // Tables: the thread has one word of the rows of 32 values.
+            {
+                SHARED_POINTER u32 *entries = (SHARED_POINTER u32 *)table + warp * 1024u + bit;
+                u32 base = ~0u, entry[32];
+                for (u32 i = 0; i < 3; i++)
+                    if (warp >> i & 1u) base &= ~planes[(5u + i) * 32u + bit];
+                u32 without0 = ~planes[bit], without1 = ~planes[32u + bit], without2 = ~planes[64u + bit];
+                u32 without3 = ~planes[96u + bit], without4 = ~planes[128u + bit];
+                entry[0] = base;
+#pragma unroll
+                for (u32 i = 1; i < 32; i++)
+                    entry[i] = entry[i & i - 1u]
+                        & (i & 1u ? without0 : i & 2u ? without1 : i & 4u ? without2 : i & 8u ? without3 : without4);
+#pragma unroll
+                for (u32 i = 0; i < 32; i++) entries[i * 32u] = entry[i];
+            }
+            BARRIER;
+
+            for (u32 probe = 0; probe < build->len; probe++) {
+                GLOBAL const List *list = lists + build->probes + probe;
+                GLOBAL const u32 *probe_starts = starts + list->starts + (low << high_bits);
+                GLOBAL const u32 *probe_items = items + list->items;
+                u32 count = 0, later = 0;
+                do {
+                    u32 from = 0, run_len = 0;
+                    u32x4 one, two;
+                    if (is_run) {
+                        from = probe_starts[later | my_high];
+                        run_len = probe_starts[(later | my_high) + 1u] - from;
+                        one = opening[2u * (me & 15u)], two = opening[2u * (me & 15u) + 1u];
+                        both(&one, opening[32u + 2u * (me >> 4)]);
+                        both(&two, opening[33u + 2u * (me >> 4)]);
+                        for (u32 bits = later & varying; bits; bits &= bits - 1u) {
+                            u32 closing = ONES((bits & (0u - bits)) - 1u);
+                            without(&one, having[2u * closing]);
+                            without(&two, having[2u * closing + 1u]);
+                        }
+                        if (!(one.x | one.y | one.z | one.w | two.x | two.y | two.z | two.w)) run_len = 0;
+                    }
+                    // The number of runs, above that of their items.
+                    u32 all = 0, mine = run_len ? MOST_PROBES | run_len : 0u;
+                    u32 before_me = sum_before(words, LANES, mine, &all);
+                    u32 runs = all / MOST_PROBES, run_items = all % MOST_PROBES, run = before_me / MOST_PROBES;
+                    if (run_len) {
+                        run_before[run] = before_me % MOST_PROBES;
+                        run_from[run] = from - before_me % MOST_PROBES;
+                        run_open[2u * run] = one;
+                        run_open[2u * run + 1u] = two;
+                    }
+                    if (me == 0) {
+                        run_before[runs] = run_items;
+                        looked_up += run_items;
+                    }
+                    BARRIER;
+                    // Warps take equal shares of all runs' items, 16 at a time.
+                    u32 shares = run_items / 16u + (run_items % 16u ? 1u : 0u);
+                    u32 at = (shares * warp >> 3) * 16u + (pair & 15u), end = (shares * (warp + 1u) >> 3) * 16u;
+                    if (end > run_items) end = run_items;
+                    if (at < end) {
+                        run = 0;
+                        for (u32 step = LANES / 2u; step; step >>= 1)
+                            if (run + step < runs && run_before[run + step] <= at) run += step;
+                        u32 run_end = run_before[run + 1u];
+                        from = run_from[run];
                         u32x4 open_lanes = run_open[2u * run + side];
-                        u32 at = run_first[run] + (segment - run_segment[run]) * 16u + (pair & 15u);
-                        GLOBAL const u32 *probe_item = probe_items + at;
-                        u32 run_stop = run_end[run];
-                        for (; segment < stop; segment++, at += 16u, probe_item += 16) {
-                            // A list has 16 more items, so that the last segment of a run needs no
-                            // branch.
-                            u32 w = ROTATE_RIGHT(*probe_item, 8u * turn);
+                        for (;;) {
+                            u32 w = ROTATE_RIGHT(probe_items[from + at], 8u * turn);
                             SHARED_POINTER const char *bytes = (SHARED_POINTER const char *)table;
                             u32x4 x0 = *(SHARED_POINTER const u32x4 *)(bytes + (w << 7 & 0x7f80u | column0));
                             u32x4 x1 = *(SHARED_POINTER const u32x4 *)(bytes + (w >> 1 & 0x7f80u | column1));
                             u32x4 x2 = *(SHARED_POINTER const u32x4 *)(bytes + (w >> 9 & 0x7f80u | column2));
                             u32x4 x3 = *(SHARED_POINTER const u32x4 *)(bytes + (w >> 17 & 0x7f80u | column3));
-                            u32 fits = ONES(open_lanes.x & x0.x & x1.x & x2.x & x3.x);
-                            fits += ONES(open_lanes.y & x0.y & x1.y & x2.y & x3.y);
-                            fits += ONES(open_lanes.z & x0.z & x1.z & x2.z & x3.z);
-                            fits += ONES(open_lanes.w & x0.w & x1.w & x2.w & x3.w);
-                            if (at < run_stop) count += fits;
+                            count += ONES(open_lanes.x & x0.x & x1.x & x2.x & x3.x);
+                            count += ONES(open_lanes.y & x0.y & x1.y & x2.y & x3.y);
+                            count += ONES(open_lanes.z & x0.z & x1.z & x2.z & x3.z);
+                            count += ONES(open_lanes.w & x0.w & x1.w & x2.w & x3.w);
+                            at += 16u;
+                            if (at >= end) break;
+                            if (at >= run_end) {
+                                do {
+                                    run++;
+                                    run_end = run_before[run + 1u];
+                                } while (at >= run_end);
+                                from = run_from[run];
+                                open_lanes = run_open[2u * run + side];
+                            }
                         }
                     }
-                    run++;
-                }
-                BARRIER;
+                    BARRIER;
+                    later = later - later_bits & later_bits;
+                } while (later);
+                // A sum of less than 2^32: it is of 256 lanes and less than MOST_PROBES half-boards.
+                u32 fits = 0;
+                sum_before(words, LANES, count, &fits);
+                if (me == 0 && fits) add_to_sum(sums + 2u * (build->sums + probe), fits);
             }
-            // A sum of less than 2^32: it is of 256 lanes and less than MOST_PROBES half-boards.
-            u32 fits = 0;
-            sum_before(words, LANES, count, &fits);
-            if (me == 0 && fits) add_to_sum(sums + 2u * (build->sums + probe), fits);
+            high0 = last_high;
         }
-        if (me == 0) next = after;
+        if (me == 0) next = ATOMIC_ADD(counters + NEXT, TAKEN);
         BARRIER;
-        block = next;
+        taken = next;
     }
-    if (me == 0) add_to_sum(counters + SEGMENTS, looked_up);
+    if (me == 0) add_to_sum(counters + LOOKED_UP, looked_up);
 }
