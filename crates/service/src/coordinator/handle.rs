@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use executor::thread_memory;
 use farm::{
-    AuditPolicy, Event, Hello, JobId, JobView, Known, Origin, Pace, Party, Plan, PlanMap, Progress,
-    Refusal, RequestId, SessionId, Slice, WorkerView,
+    Answer, Event, Hello, JobId, JobView, Pace, Party, PlanMap, Progress, Refusal, Request,
+    SessionId, WorkerView,
 };
 use ledger::CredentialChange;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -34,27 +33,17 @@ impl HubHandle {
         owner: String,
         hello: Hello,
     ) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
-        self.ask(|reply| Input::Join(owner, hello, reply)).await
-    }
-
-    /// Believes a party no more, or again, and says why. Returns when that is durable.
-    pub async fn change_trust(
-        &self,
-        party: Party,
-        trusted: bool,
-        reason: String,
-    ) -> Result<(), HubGone> {
-        self.ask(|reply| Input::Trust { party, trusted, reason, reply }).await
+        self.question(|reply| Input::Join(owner, hello, reply)).await
     }
 
     /// All connected workers, and all parties that are not believed.
     pub async fn workers(&self) -> Result<(Vec<WorkerView>, Vec<Party>), HubGone> {
-        self.ask(Input::Workers).await
+        self.question(Input::Workers).await
     }
 
     /// What the farm is like now, for `/metrics`.
     pub(super) async fn figures(&self) -> Result<Figures, HubGone> {
-        self.ask(Input::Figures).await
+        self.question(Input::Figures).await
     }
 
     /// What is measured while the farm runs.
@@ -90,7 +79,7 @@ impl HubHandle {
 
     /// Writes a change of the credentials. Returns when it is durable.
     pub(super) async fn change_credential(&self, change: CredentialChange) -> Result<(), HubGone> {
-        self.ask(|reply| Input::Credential(change, reply)).await
+        self.question(|reply| Input::Credential(change, reply)).await
     }
 
     /// Something happened in a session.
@@ -98,48 +87,39 @@ impl HubHandle {
         self.inputs.send(Input::Session(event)).await.map_err(|_| HubGone)
     }
 
-    /// Grants the request of a client of the owner `by`, or says why not, once the answer is durable.
-    pub async fn request(
-        &self,
-        by: &str,
-        wish: ClientRequest,
-    ) -> Result<Result<JobView, Refusal>, HubGone> {
-        self.ask(|reply| Input::Request { by: by.into(), wish, reply }).await
-    }
-
-    /// Removes a job that is over, or says why not, once that is durable.
-    pub async fn remove(&self, job: JobId) -> Result<Result<(), Refusal>, HubGone> {
-        self.ask(|reply| Input::Remove(job, reply)).await
+    /// Has the farm do what a client of the owner `by` asks for, or says why not, once the answer is durable.
+    pub async fn ask(&self, by: &str, ask: Request) -> Result<Result<Answer, Refusal>, HubGone> {
+        self.question(|reply| Input::Ask { by: by.into(), ask, reply }).await
     }
 
     /// One job.
     pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
-        self.ask(|reply| Input::View(job, reply)).await
+        self.question(|reply| Input::View(job, reply)).await
     }
 
     /// A job that exists, as it is once it is over or held.
     pub async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
-        self.ask(|reply| Input::End(job, reply)).await
+        self.question(|reply| Input::End(job, reply)).await
     }
 
     /// The first `most` jobs of a list.
     pub(super) async fn jobs(&self, listed: Listed, most: usize) -> Result<Vec<JobView>, HubGone> {
-        self.ask(|reply| Input::Views(listed, most, reply)).await
+        self.question(|reply| Input::Views(listed, most, reply)).await
     }
 
     /// What people see of the farm now.
     pub(super) async fn farm_now(&self) -> Result<farm::Survey, HubGone> {
-        self.ask(Input::FarmNow).await
+        self.question(Input::FarmNow).await
     }
 
     /// One job, and what has become of each part of its plan.
     pub(super) async fn sight(&self, job: JobId) -> Result<Option<(JobView, PlanMap)>, HubGone> {
-        self.ask(|reply| Input::Sight(job, reply)).await
+        self.question(|reply| Input::Sight(job, reply)).await
     }
 
     /// What was done for each job since this was last asked. One asks for all.
     pub(super) async fn take_progress(&self) -> Result<Vec<Progress>, HubGone> {
-        self.ask(Input::Progress).await
+        self.question(Input::Progress).await
     }
 
     /// Ends the hub once what it has taken in is in the ledger.
@@ -147,7 +127,10 @@ impl HubHandle {
         let _ = self.inputs.send(Input::Stop).await;
     }
 
-    async fn ask<T>(&self, input: impl FnOnce(oneshot::Sender<T>) -> Input) -> Result<T, HubGone> {
+    async fn question<T>(
+        &self,
+        input: impl FnOnce(oneshot::Sender<T>) -> Input,
+    ) -> Result<T, HubGone> {
         let (reply, answer) = oneshot::channel();
         self.inputs.send(input(reply)).await.map_err(|_| HubGone)?;
         answer.await.map_err(|_| HubGone)
@@ -158,12 +141,10 @@ impl HubHandle {
 pub(super) enum Input {
     Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
     Session(Event),
-    Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },
-    Remove(JobId, oneshot::Sender<Result<(), Refusal>>),
+    Ask { by: String, ask: Request, reply: oneshot::Sender<Result<Answer, Refusal>> },
     View(JobId, oneshot::Sender<Option<JobView>>),
     Views(Listed, usize, oneshot::Sender<Vec<JobView>>),
     End(JobId, oneshot::Sender<JobView>),
-    Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
     Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
     Figures(oneshot::Sender<Figures>),
     Credential(CredentialChange, oneshot::Sender<()>),
@@ -184,60 +165,4 @@ pub(super) enum Listed {
     Before(JobId),
     /// Those of them that are done or cancelled.
     EndedBefore(JobId),
-}
-
-/// What a client may ask for.
-#[derive(Clone, Debug)]
-pub enum ClientRequest {
-    /// Count this, unless its owner has a job of this key already.
-    Submit {
-        /// Who wants it.
-        origin: Origin,
-        /// What to count.
-        plan: Plan,
-        /// The part that is wanted of it.
-        slice: Slice,
-        /// Jobs of higher priority are served first.
-        priority: i32,
-        /// What is to be counted twice, if anything is.
-        audit: Option<AuditPolicy>,
-    },
-    /// Count accepted ranges again.
-    Audit(JobId, AuditPolicy),
-    /// End a job without a total.
-    Cancel(JobId),
-    /// Let a job rest.
-    Pause(JobId),
-    /// Let a resting job go on.
-    Resume(JobId),
-    /// Serve a job earlier or later than others.
-    SetPriority(JobId, i32),
-}
-
-impl ClientRequest {
-    /// The event that the farm is told of.
-    pub(super) fn event(self, request: RequestId, by: String) -> Event {
-        match self {
-            ClientRequest::Submit { origin, plan, slice, priority, audit } => {
-                let (thread_memory, known) = (thread_memory(&plan), Known::of(&plan, slice));
-                Event::Submitted {
-                    request,
-                    origin,
-                    plan,
-                    slice,
-                    priority,
-                    audit,
-                    thread_memory,
-                    known,
-                }
-            }
-            ClientRequest::Audit(job, policy) => Event::AuditAsked { request, by, job, policy },
-            ClientRequest::Cancel(job) => Event::Cancelled { request, by, job },
-            ClientRequest::Pause(job) => Event::Paused { request, by, job },
-            ClientRequest::Resume(job) => Event::Resumed { request, by, job },
-            ClientRequest::SetPriority(job, priority) => {
-                Event::Prioritised { request, by, job, priority }
-            }
-        }
-    }
 }

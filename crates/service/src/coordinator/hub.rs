@@ -8,18 +8,18 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
+    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
     LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId,
     Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::desk::known;
 use super::handle::{HubHandle, Input, Listed};
 use super::metrics::{Figures, Gone, Meters};
 use super::pump::Order;
 use crate::error::ServiceError;
-use executor::thread_memory;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 
 /// Inputs that may wait; beyond that their senders wait.
@@ -44,11 +44,8 @@ pub struct Hub {
     pace: watch::Sender<Pace>,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
-    waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
-    /// Who waits for a job to be removed.
-    removals: HashMap<RequestId, oneshot::Sender<Result<(), Refusal>>>,
-    /// Who waits for a change of trust.
-    deciding: HashMap<RequestId, oneshot::Sender<()>>,
+    /// Clients whose requests are not answered.
+    waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
     /// Who wants to know of a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
     /// Jobs of which the log says that no worker has the memory for them.
@@ -83,7 +80,7 @@ impl Hub {
         path: Option<PathBuf>,
     ) -> (Hub, HubHandle) {
         let epoch = restored.epoch;
-        let restored = restored.with_thread_memory(thread_memory).with_known(Known::of);
+        let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let ledger_path = path.as_deref().map(Arc::from);
@@ -101,8 +98,6 @@ impl Hub {
             meters: meters.clone(),
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
-            removals: HashMap::new(),
-            deciding: HashMap::new(),
             ends: Vec::new(),
             stranded: BTreeSet::new(),
             next_session: 1,
@@ -197,20 +192,11 @@ impl Hub {
                 }
                 self.step(event).await?;
             }
-            Input::Request { by, wish, reply } => {
-                let request = self.request_id();
+            Input::Ask { by, ask, reply } => {
+                let request = RequestId(self.next_request);
+                self.next_request += 1;
                 self.waiting.insert(request, reply);
-                self.step(wish.event(request, by)).await?;
-            }
-            Input::Remove(job, reply) => {
-                let request = self.request_id();
-                self.removals.insert(request, reply);
-                self.step(Event::RemovalAsked { request, job }).await?;
-            }
-            Input::Trust { party, trusted, reason, reply } => {
-                let request = self.request_id();
-                self.deciding.insert(request, reply);
-                self.step(Event::TrustChanged { request, party, trusted, reason }).await?;
+                self.step(Event::Asked { request, by, ask }).await?;
             }
             Input::Workers(reply) => {
                 let distrusted = self.farm.distrusted().cloned().collect();
@@ -271,12 +257,6 @@ impl Hub {
         }
     }
 
-    fn request_id(&mut self) -> RequestId {
-        let id = RequestId(self.next_request);
-        self.next_request += 1;
-        id
-    }
-
     async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -309,7 +289,7 @@ impl Hub {
         for &job in stranded.difference(&self.stranded) {
             let view = self.farm.job(job).expect("it is stranded");
             let needed = ByteSize(view.thread_memory).display().iec();
-            tracing::warn!(%job, plan = %view.plan, %needed,
+            tracing::warn!(%job, plan = %view.spec.plan, %needed,
                 "no connected worker has the memory for this job; it waits for one that has");
         }
         // One that ended or rests has no able workers either.
@@ -331,15 +311,7 @@ impl Hub {
             }
             Effect::Reply { request, answer } => {
                 if let Some(reply) = self.waiting.remove(&request) {
-                    let view = |job| self.farm.job(job).expect("answers name jobs that exist");
-                    let _ = reply.send(answer.map(view));
-                } else if let Some(reply) = self.removals.remove(&request) {
-                    let _ = reply.send(answer.map(drop));
-                }
-            }
-            Effect::TrustNoted { request } => {
-                if let Some(reply) = self.deciding.remove(&request) {
-                    let _ = reply.send(());
+                    let _ = reply.send(answer);
                 }
             }
             Effect::Contradicted { report, author } => {
@@ -353,13 +325,13 @@ impl Hub {
                 // What is counted of a cancelled job is no total.
                 let total =
                     (view.state == JobState::Done).then(|| tracing::field::display(view.total));
-                tracing::info!(%job, plan = %view.plan, state = %view.state, total, "job ended");
+                tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }
             Effect::Held { job } => {
                 let view = self.farm.job(job).expect("a job with something pending is not removed");
                 if let Some(Held { reason, worst }) = &view.held {
-                    tracing::error!(%job, plan = %view.plan, reason,
+                    tracing::error!(%job, plan = %view.spec.plan, reason,
                         "job held: its total contradicts what is known; audit or cancel it");
                     for Suspect { range, count, worker, maker } in worst {
                         tracing::warn!(%job, %range, count, worker, %maker,
