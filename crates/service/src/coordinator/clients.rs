@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farm::{JobId, JobView, WorkerView};
+use farm::{JobId, JobView, Party, WorkerView};
 use ledger::{Credential, Role};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -14,7 +14,6 @@ use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::identity;
 use super::desk::Desk;
-use super::handle::Listed;
 use super::sending::while_admitted;
 use super::server::Answers;
 use super::{Credentials, HubHandle, Right, SessionFault, times};
@@ -72,19 +71,24 @@ impl ClientService for Clients {
             0 => MOST_LISTED,
             wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
         };
+        if live_only && newest_first {
+            return Err(Status::invalid_argument(
+                "a list of the newest jobs is one of all, and not of those that have not ended",
+            ));
+        }
+        let before = JobId(if after == 0 { u64::MAX } else { after });
+        let after = JobId(after);
         // One more than is told of shows whether there are more.
-        let listed = match (live_only, newest_first) {
-            (false, false) => Listed::After(JobId(after)),
-            (true, false) => Listed::LiveAfter(JobId(after)),
-            (false, true) if after == 0 => Listed::Before(JobId(u64::MAX)),
-            (false, true) => Listed::Before(JobId(after)),
-            (true, true) => {
-                return Err(Status::invalid_argument(
-                    "a list of the newest jobs is one of all, and not of those that have not ended",
-                ));
+        let seen = self.hub.look(move |farm| {
+            if newest_first {
+                farm.jobs_before(before, most + 1)
+            } else if live_only {
+                farm.live_jobs(after, most + 1)
+            } else {
+                farm.jobs(after, most + 1)
             }
-        };
-        let mut jobs = self.hub.jobs(listed, most + 1).await?;
+        });
+        let mut jobs = seen.await?;
         let more = jobs.len() > most;
         jobs.truncate(most);
         times::add(&self.hub, &mut jobs).await;
@@ -193,7 +197,11 @@ impl ClientService for Clients {
         request: Request<v1::ListWorkersRequest>,
     ) -> Result<Response<v1::ListWorkersResponse>, Status> {
         identity(&request).require(Right::See)?;
-        let (workers, distrusted) = self.hub.workers().await?;
+        let seen = self.hub.look(|farm| {
+            let distrusted: Vec<Party> = farm.distrusted().cloned().collect();
+            (farm.worker_views().collect::<Vec<_>>(), distrusted)
+        });
+        let (workers, distrusted) = seen.await?;
         let worker = |view: WorkerView| v1::Worker {
             owner: view.author.maker.owner,
             machine: view.author.maker.machine,

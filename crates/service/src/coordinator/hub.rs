@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::desk::known;
-use super::handle::{HubHandle, Input, Listed};
-use super::metrics::{Figures, Gone, Meters};
+use super::handle::{HubHandle, Input};
+use super::metrics::{Gone, Meters};
 use super::pump::Order;
 use crate::error::ServiceError;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
@@ -83,9 +83,15 @@ impl Hub {
         let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
-        let ledger_path = path.as_deref().map(Arc::from);
         let pace = watch::Sender::new(Pace::default());
-        let paces = pace.subscribe();
+        let handle = HubHandle {
+            inputs: handle,
+            ledger: ledger.requests.downgrade(),
+            meters: meters.clone(),
+            ledger_path: path.as_deref().map(Arc::from),
+            paces: pace.subscribe(),
+            open: watch::Sender::new(false),
+        };
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
@@ -95,7 +101,7 @@ impl Hub {
             epoch,
             is_older_told: false,
             pace,
-            meters: meters.clone(),
+            meters,
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
             ends: Vec::new(),
@@ -103,16 +109,7 @@ impl Hub {
             next_session: 1,
             next_request: 1,
         };
-        (
-            hub,
-            HubHandle {
-                inputs: handle,
-                meters,
-                ledger_path,
-                paces,
-                open: watch::Sender::new(false),
-            },
-        )
+        (hub, handle)
     }
 
     /// Runs until it is told to stop, or until the ledger fails.
@@ -175,7 +172,7 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
-            Input::Join(owner, hello, reply) => {
+            Input::Join { owner, hello, reply } => {
                 self.warn_of_older_copy(&hello);
                 let session = SessionId(self.next_session);
                 self.next_session += 1;
@@ -198,39 +195,7 @@ impl Hub {
                 self.waiting.insert(request, reply);
                 self.step(Event::Asked { request, by, ask }).await?;
             }
-            Input::Workers(reply) => {
-                let distrusted = self.farm.distrusted().cloned().collect();
-                let _ = reply.send((self.farm.worker_views().collect(), distrusted));
-            }
-            Input::Figures(reply) => {
-                let requests = &self.ledger.requests;
-                let waiting = requests.max_capacity() - requests.capacity();
-                let _ = reply.send(Figures::of(&self.farm, self.inputs.len(), waiting));
-            }
-            Input::Credential(change, reply) => {
-                // A closed queue means that the ledger failed; its last event says why.
-                let _ = self.ledger.requests.send(LedgerRequest::Credential(change, reply)).await;
-            }
-            Input::View(job, reply) => {
-                let _ = reply.send(self.farm.job(job));
-            }
-            Input::Views(listed, most, reply) => {
-                let _ = reply.send(match listed {
-                    Listed::After(job) => self.farm.jobs(job, most),
-                    Listed::LiveAfter(job) => self.farm.live_jobs(job, most),
-                    Listed::Before(job) => self.farm.jobs_before(job, most),
-                    Listed::EndedBefore(job) => self.farm.ended_before(job, most),
-                });
-            }
-            Input::FarmNow(reply) => {
-                let _ = reply.send(self.farm.survey());
-            }
-            Input::Sight(job, reply) => {
-                let _ = reply.send(self.farm.job(job).zip(self.farm.map(job)));
-            }
-            Input::Progress(reply) => {
-                let _ = reply.send(self.farm.take_progress());
-            }
+            Input::Look(see) => see(&mut self.farm),
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_at_rest() => {
                     let _ = reply.send(view);
