@@ -96,7 +96,7 @@ pub fn text<E>(
 }
 
 fn header(job: &RestoredJob, exported_at: i64) -> Header {
-    let plan = &job.plan;
+    let plan = &job.spec.plan;
     Header {
         queens_bundle: VERSION,
         program: format!("queens {}", env!("CARGO_PKG_VERSION")),
@@ -107,8 +107,8 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         parameter: plan.method.parameter().map(|(_, value)| value),
         tasks: plan.tasks,
         fingerprint: Hex(plan.fingerprint().0),
-        shard: job.slice.index(),
-        shards: job.slice.of(),
+        shard: job.spec.slice.index(),
+        shards: job.spec.slice.of(),
         state: job.state.name().into(),
         covered: 0,
         counted: Decimal(job.total),

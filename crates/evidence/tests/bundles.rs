@@ -14,9 +14,9 @@ use evidence::{
 };
 use executor::NamedKernel;
 use farm::{
-    Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobState, KernelName, Known,
-    LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice, Spent,
-    Tally, TaskCounts, TrustChange,
+    Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState, KernelName,
+    Known, LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice,
+    Spent, Tally, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -115,11 +115,12 @@ impl Forger {
         });
         let job = RestoredJob {
             id: JobId(1),
-            origin: Origin::default(),
-            plan: self.plan,
-            slice: Slice::ALL,
-            priority: 0,
-            thread_memory: 0,
+            spec: JobSpec {
+                origin: Origin::default(),
+                plan: self.plan,
+                slice: Slice::ALL,
+                priority: 0,
+            },
             known: Known::nothing(),
             state: JobState::Done,
             held: None,

@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, IntervalSet, JobId, JobState, KernelName, Maker, Origin, Party,
-    Plan, Range, Report, Slice, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, IntervalSet, JobChange, JobId, JobSpec, KernelName, Maker, Party,
+    Range, Report, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -14,32 +14,17 @@ pub enum LedgerCommand {
     CreateJob {
         /// Its number.
         job: JobId,
-        /// Who submitted it. No other job has the same owner and the same key.
-        origin: Origin,
-        /// What it counts.
-        plan: Plan,
-        /// The part that is wanted of it.
-        slice: Slice,
-        /// Its priority.
-        priority: i32,
+        /// What was submitted. No other job has the same owner and the same key.
+        spec: JobSpec,
         /// What is to be counted twice, if anything is.
         audit: Option<AuditPolicy>,
     },
-    /// A job rests, goes on, or ended without a total.
-    SetState {
+    /// A job rests, goes on, ended without a total, or is served earlier or later than others.
+    Change {
         /// The job.
         job: JobId,
-        /// Its new state; never [`JobState::Done`] or [`JobState::Held`].
-        state: JobState,
-        /// The owner who asked for it.
-        by: String,
-    },
-    /// A job is served earlier or later than others.
-    SetPriority {
-        /// The job, which is not over.
-        job: JobId,
-        /// Its new priority.
-        priority: i32,
+        /// What changes; never to [`JobState::Done`](crate::JobState::Done) or [`JobState::Held`](crate::JobState::Held).
+        change: JobChange,
         /// The owner who asked for it.
         by: String,
     },
@@ -116,18 +101,13 @@ pub enum LedgerCommand {
         /// Those who claimed otherwise.
         wrong: Vec<Party>,
     },
-    /// Somebody decided that a party is believed no more. What becomes of its counts is the same as after a
-    /// [`LedgerCommand::Settle`].
-    Distrust {
-        /// Who.
-        party: Party,
-        /// Why, for people.
-        reason: String,
-    },
-    /// Somebody decided that a party is believed again. What was taken back stays so.
+    /// Somebody decided whether a party is believed. What becomes of the counts of one that is not any more is the
+    /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.
     Trust {
         /// Who.
         party: Party,
+        /// Whether it is believed from now on.
+        trusted: bool,
         /// Why, for people.
         reason: String,
     },
@@ -180,7 +160,7 @@ pub enum LedgerAnswer {
         /// The ranges that look worst, the worst first.
         worst: Vec<Suspect>,
     },
-    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Distrust`] is durable.
+    /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable.
     Settled {
         /// What it took back of which jobs; that of the report is among them in any case.
         withdrawn: Vec<Withdrawn>,
@@ -197,8 +177,6 @@ pub enum LedgerAnswer {
 /// How far the removal of a job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// There is no such job that is over.
-    Missing,
     /// Some of its rows are left.
     Begun,
     /// Nothing of it is left.

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand, LoanProof,
-    LostWorkers, Plan, Range, Report, RequestId, SessionId, Ticket,
+    Ack, Answer, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand,
+    LoanProof, LostWorkers, Plan, Range, Report, RequestId, SessionId, Ticket,
 };
 
 /// Something to do, in this order.
@@ -47,13 +47,8 @@ pub enum Effect {
     Reply {
         /// The question.
         request: RequestId,
-        /// The job, or why not. The farm does not have the job any more if it was to be removed.
-        answer: Result<JobId, Refusal>,
-    },
-    /// Tell a client that a change of trust is durable.
-    TrustNoted {
-        /// The question.
-        request: RequestId,
+        /// What was asked for, or why not.
+        answer: Result<Answer, Refusal>,
     },
     /// A late count contradicts an accepted one. It decides nothing. If the job runs, the range is counted
     /// again; if the job is over, somebody may order an audit.

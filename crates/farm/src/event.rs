@@ -1,8 +1,8 @@
 //! What can happen to the farm.
 
 use crate::{
-    AuditPolicy, Claim, Fingerprint, JobId, KernelName, Known, LeaseId, LedgerAnswer, LoanProof,
-    Maker, Origin, Party, Plan, Range, RequestId, SessionId, Slice, Tally, TaskCounts, Ticket,
+    Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, LoanProof, Maker, Range, Request,
+    RequestId, SessionId, Tally, TaskCounts, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -56,91 +56,14 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
-    /// A client wants a plan counted. If its owner has a job of the same key already, the answer is that job.
-    Submitted {
-        /// Where the answer goes.
-        request: RequestId,
-        /// Who wants it.
-        origin: Origin,
-        /// What to count.
-        plan: Plan,
-        /// The part that is wanted of it.
-        slice: Slice,
-        /// Jobs of higher priority are served first.
-        priority: i32,
-        /// What is to be counted twice, if anything is.
-        audit: Option<AuditPolicy>,
-        /// Bytes without which no thread can count its tasks.
-        thread_memory: u64,
-        /// What is known of its counts before they are counted.
-        known: Known,
-    },
-    /// A client wants accepted ranges counted again, those to come included.
-    AuditAsked {
+    /// A client asks for something.
+    Asked {
         /// Where the answer goes.
         request: RequestId,
         /// The owner who asks for it.
         by: String,
-        /// The job.
-        job: JobId,
-        /// Which ranges.
-        policy: AuditPolicy,
-    },
-    /// A client wants a job ended without a total.
-    Cancelled {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// The job.
-        job: JobId,
-    },
-    /// A client wants a job to rest.
-    Paused {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// The job.
-        job: JobId,
-    },
-    /// A client wants a resting job to go on, or a job's poisoned tasks to be tried again.
-    Resumed {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// The job.
-        job: JobId,
-    },
-    /// A client wants a job to be served earlier or later than others.
-    Prioritised {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The owner who asks for it.
-        by: String,
-        /// The job.
-        job: JobId,
-        /// Jobs of higher priority are served first.
-        priority: i32,
-    },
-    /// A job that is over is to be removed.
-    RemovalAsked {
-        /// Where the answer goes.
-        request: RequestId,
-        /// The job.
-        job: JobId,
-    },
-    /// Somebody who may decides whether a party is believed. Its sessions end if it is not.
-    TrustChanged {
-        /// Where the answer goes.
-        request: RequestId,
-        /// Who.
-        party: Party,
-        /// Whether it is believed from now on.
-        trusted: bool,
-        /// Why, for people.
-        reason: String,
+        /// What for.
+        ask: Request,
     },
     /// The ledger has done what it was asked for.
     Ledger {

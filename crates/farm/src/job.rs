@@ -23,27 +23,22 @@ use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
-    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobState, Known, LeaseId, Millis, Origin,
-    Plan, Range, SessionId, Slice,
+    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
+    Range, SessionId,
 };
 
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) origin: Origin,
-    pub(crate) plan: Plan,
+    pub(crate) spec: JobSpec,
     pub(crate) fingerprint: Fingerprint,
     /// Those of its slice.
     pub(crate) tasks: u64,
-    pub(crate) slice: Slice,
-    pub(crate) priority: i32,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
     /// Everybody may know the policy's seed: the job was over since it was ordered.
     pub(crate) seed_told: bool,
     pub(crate) audits: Audits,
     pub(crate) audits_agreed: u64,
-    /// Bytes without which no thread can count its tasks.
-    pub(crate) thread_memory: u64,
     pub(crate) known: Known,
     pub(crate) state: JobState,
     /// The state that is durable in the ledger; clients are told this one.
@@ -87,27 +82,17 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(
-        origin: Origin,
-        plan: Plan,
-        slice: Slice,
-        priority: i32,
-        thread_memory: u64,
-        known: Known,
-    ) -> Job {
-        let pool = slice.ordinals(plan.tasks);
+    pub(crate) fn new(spec: JobSpec, policy: Option<AuditPolicy>, known: Known) -> Job {
+        let plan = spec.plan;
+        let pool = spec.slice.ordinals(plan.tasks);
         Job {
-            origin,
-            plan,
+            spec,
             fingerprint: plan.fingerprint(),
             tasks: pool.len(),
-            slice,
-            priority,
-            policy: None,
+            policy,
             seed_told: false,
             audits: Audits::new(0),
             audits_agreed: 0,
-            thread_memory,
             known,
             state: JobState::Running,
             durable_state: JobState::Running,
@@ -179,7 +164,8 @@ impl Job {
             (None, Some(_)) => false,
             (Some(policy), Some(wanted)) => policy.gives(wanted),
         };
-        (self.plan, self.slice) == (wanted.plan, wanted.slice) && is_checked
+        let JobSpec { plan, slice, .. } = self.spec;
+        (plan, slice) == (wanted.spec.plan, wanted.spec.slice) && is_checked
     }
 
     /// Whether it can be completed by waiting for the ledger alone.
@@ -204,9 +190,11 @@ impl Job {
 
     /// Whether a range lies in its slice of the plan.
     pub(crate) fn holds(&self, range: Range) -> bool {
-        match self.slice.is_all() {
-            true => range.end() <= self.plan.tasks,
-            false => self.slice.ordinals(self.plan.tasks).contains(range),
+        let JobSpec { plan, slice, .. } = self.spec;
+        if slice.is_all() {
+            range.end() <= plan.tasks
+        } else {
+            slice.ordinals(plan.tasks).contains(range)
         }
     }
 
@@ -433,7 +421,7 @@ impl Job {
     /// are some hundreds at most.
     pub(crate) fn rest(&mut self) {
         self.costs.forget_sessions();
-        self.scheduler = StratumScheduler::new(&self.plan);
+        self.scheduler = StratumScheduler::new(&self.spec.plan);
         (self.speeds, self.rate) = (BTreeMap::new(), 0);
         (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
         drop(self.audits.drop(|_| true));
@@ -452,7 +440,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, Problem};
+    use crate::{Method, Origin, Plan, Problem, Slice};
 
     #[test]
     fn a_job_that_is_over_keeps_nothing_of_who_counted_it() {
@@ -461,8 +449,8 @@ mod tests {
             method: Method::Rows { rows: 3 },
             tasks: 64_000,
         };
-        let origin = Origin::of("lab");
-        let mut job = Job::new(origin, plan, Slice::ALL, 0, 0, Known::nothing());
+        let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
+        let mut job = Job::new(spec, None, Known::nothing());
         for session in (0..100).cycle().map(SessionId) {
             let Some(range) = job.lend(session, 10, LeaseId(session.0)) else { break };
             job.claim(range);

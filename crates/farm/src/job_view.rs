@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, LostWorkers, Plan, Slice, Suspect};
+use crate::{Across, AuditPolicy, Commitment, JobId, JobSpec, LostWorkers, Suspect};
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,15 +60,6 @@ impl fmt::Display for JobState {
     }
 }
 
-/// A change of a job that its log tells of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobChange {
-    /// It stands elsewhere now.
-    State(JobState),
-    /// It is served earlier or later than others.
-    Priority(i32),
-}
-
 /// Why a job is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -106,23 +97,6 @@ impl AuditView {
     }
 }
 
-/// Who submitted a job, and what they call it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Origin {
-    /// The owner of the credential; empty if ledgers were merged.
-    pub owner: String,
-    /// The name that the owner gave it, which no other job of the owner has.
-    pub key: Option<String>,
-}
-
-impl Origin {
-    /// A job of this owner, without a name.
-    #[must_use]
-    pub fn of(owner: &str) -> Origin {
-        Origin { owner: owner.into(), key: None }
-    }
-}
-
 /// When something happened to a job, as its ledger has written it down: Unix milliseconds. The farm knows no clock, and
 /// leaves them out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,14 +112,8 @@ pub struct Times {
 pub struct JobView {
     /// Its number.
     pub id: JobId,
-    /// Who submitted it.
-    pub origin: Origin,
-    /// What it counts.
-    pub plan: Plan,
-    /// The part that is wanted of it.
-    pub slice: Slice,
-    /// Jobs of higher priority are served first.
-    pub priority: i32,
+    /// As it was submitted, but for its priority, which may have changed since.
+    pub spec: JobSpec,
     /// Where it stands.
     pub state: JobState,
     /// Tasks whose counts are durable.
@@ -205,12 +173,12 @@ impl JobView {
 
     /// Its place among running jobs: the lowest is served first.
     pub fn turn(&self) -> (Reverse<i32>, JobId) {
-        turn(self.priority, self.id)
+        turn(self.spec.priority, self.id)
     }
 
     /// Number of tasks of its part of the plan.
     pub fn tasks(&self) -> u64 {
-        self.slice.ordinals(self.plan.tasks).len()
+        self.spec.slice.ordinals(self.spec.plan.tasks).len()
     }
 
     /// The share of its tasks whose counts are durable, 0 to 100.

@@ -17,6 +17,8 @@ use crate::{Plan, Range, Slice};
 /// What is known of the counts of a plan, or of a slice of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
+    /// Bytes without which no thread can count its tasks.
+    pub thread_memory: u64,
     /// The most that one task contributes to the sum.
     pub most_per_task: u128,
     /// What the sum over the whole plan must satisfy; nothing for a slice.
@@ -52,13 +54,14 @@ impl Known {
     /// Nothing is known: every count may be true.
     #[must_use]
     pub fn nothing() -> Known {
-        Known { most_per_task: u128::MAX, facts: Vec::new() }
+        Known { thread_memory: 0, most_per_task: u128::MAX, facts: Vec::new() }
     }
 
-    /// What is known of a slice of a plan. It takes no time worth mentioning.
+    /// What is known of a slice of a plan, but for the memory that it takes. It takes no time worth mentioning.
     #[must_use]
     pub fn of(plan: &Plan, slice: Slice) -> Known {
         Known {
+            thread_memory: 0,
             most_per_task: most_per_task(plan.problem, plan.method).unwrap_or(u128::MAX),
             facts: if slice.is_all() { Fact::about(plan.problem) } else { Vec::new() },
         }

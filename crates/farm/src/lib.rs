@@ -10,7 +10,7 @@
 //! ```text
 //!            events                                 effects
 //!   Joined, Reported, Left  ──►  ┌────────┐  ──►  Lend, Revoke, Ack      (to workers)
-//!   Submitted, AuditAsked   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
+//!   Asked                   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
 //!   LedgerAnswer, Tick      ──►  └────────┘  ──►  LedgerCommand          (to the ledger)
 //!
 //!   Lent, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
@@ -49,6 +49,7 @@ mod pace;
 mod plan;
 mod proof;
 mod range;
+mod request;
 mod rows;
 pub mod rules;
 mod scheduler;
@@ -70,7 +71,7 @@ pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Report, Vote};
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
 pub use interval_set::IntervalSet;
-pub use job_view::{AuditView, Held, JobChange, JobState, JobView, Origin, Times};
+pub use job_view::{AuditView, Held, JobState, JobView, Times};
 pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;
@@ -81,6 +82,7 @@ pub use pace::Pace;
 pub use plan::{Fingerprint, Plan};
 pub use proof::{LoanKey, LoanKind, LoanProof, LoanTerms};
 pub use range::Range;
+pub use request::{Answer, Change, JobChange, JobSpec, Origin, Request};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Tiled,
     TooLarge, TrustChange,

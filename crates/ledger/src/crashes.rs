@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    Across, AuditPolicy, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known,
-    LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis, Origin, Plan, Problem,
-    Range, Report, RequestId, Restored, SessionId, Slice, Tally, TaskCounts,
+    Across, AuditPolicy, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis,
+    Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
+    TaskCounts,
 };
 use rusqlite::Connection;
 
@@ -31,7 +32,7 @@ type IsMeant = fn(&[LedgerCommand]) -> bool;
 /// The kinds of batches at which the child dies. It dies at the first batch of a kind.
 const KINDS: [(&str, IsMeant); 9] = [
     ("job", |batch| has(batch, |command| matches!(command, LedgerCommand::CreateJob { .. }))),
-    ("state", |batch| has(batch, |command| matches!(command, LedgerCommand::SetState { .. }))),
+    ("state", |batch| has(batch, |command| matches!(command, LedgerCommand::Change { .. }))),
     ("range", |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
     ("ranges", |batch| batch.len() > 1),
     ("dispute", |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
@@ -206,26 +207,16 @@ fn play(
     let farm = Farm::restore(config, key(), Millis(0), restored);
     let mut history = History { farm, ledger, batches: 0, before, after };
     history.go_on(vec![Event::Tick]);
-    let request = RequestId(1);
     let cut = Cut::new(PROBLEM, METHOD).expect("such a plan exists");
     let plan = Plan { problem: PROBLEM, method: METHOD, tasks: cut.len() };
     if history.farm.job(JOB).is_none() {
-        let (slice, priority) = (Slice::ALL, 0);
-        let (audit, thread_memory, known) = (None, 0, Known::nothing());
-        let submitted = Event::Submitted {
-            request,
-            origin: Origin::default(),
-            plan,
-            slice,
-            priority,
-            audit,
-            thread_memory,
-            known,
-        };
-        history.go_on(vec![submitted]);
+        let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
+        let known = Known::nothing();
+        history.go_on(vec![asked(Request::Submit { spec, audit: None, known })]);
     }
-    history.go_on(vec![Event::Paused { request, by: "lab".into(), job: JOB }]);
-    history.go_on(vec![Event::Resumed { request, by: "lab".into(), job: JOB }]);
+    for change in [Change::Pause, Change::Resume] {
+        history.go_on(vec![asked(Request::Change(JOB, change))]);
+    }
     for (session, worker) in [(1, "wrong"), (2, "right"), (3, "third")] {
         let hello = Hello {
             worker: worker.into(),
@@ -286,7 +277,7 @@ fn play(
         by_search: false,
         across: Across::Machines,
     };
-    history.go_on(vec![Event::AuditAsked { request, by: "lab".into(), job: JOB, policy }]);
+    history.go_on(vec![asked(Request::Change(JOB, Change::Audit(policy)))]);
     history.go_on(
         starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect(),
     );
@@ -297,6 +288,10 @@ fn play(
 }
 
 const OWNER: &str = "owner";
+
+fn asked(ask: Request) -> Event {
+    Event::Asked { request: RequestId(1), by: "lab".into(), ask }
+}
 
 fn key() -> LoanKey {
     LoanKey::new([4; 32])

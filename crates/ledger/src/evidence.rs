@@ -151,7 +151,7 @@ impl Evidence {
     /// A job's plan, if what its tasks count is told.
     fn telling(&self, job: JobId) -> Option<&Plan> {
         let job = self.jobs.iter().find(|restored| restored.id == job)?;
-        job.plan.tells_tasks().then_some(&job.plan)
+        job.spec.plan.tells_tasks().then_some(&job.spec.plan)
     }
 
     /// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is untold:

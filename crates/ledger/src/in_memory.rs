@@ -33,7 +33,7 @@ pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) 
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, JobState, LedgerCommand, Ticket};
+    use farm::{JobChange, JobId, JobState, LedgerCommand, Ticket};
 
     use super::*;
 
@@ -41,7 +41,7 @@ mod tests {
         let (job, state) = (JobId(job), JobState::Running);
         LedgerRequest::Farm(
             Ticket(job.0),
-            LedgerCommand::SetState { job, state, by: String::new() },
+            LedgerCommand::Change { job, change: JobChange::State(state), by: String::new() },
         )
     }
 

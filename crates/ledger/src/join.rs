@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Distrusted, Held, IntervalSet, JobId, JobState, Known, LedgerAnswer, LedgerCommand, Origin,
-    Plan, RestoredJob, Slice, TrustChange,
+    Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, Known, LedgerAnswer, LedgerCommand,
+    Origin, Plan, RestoredJob, Slice, TrustChange,
 };
 
 use crate::store::SqlStore;
@@ -95,12 +95,12 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
     let Some((first, _, job)) = parts.first() else {
         return Err(JoinError::Nothing);
     };
-    let plan = job.plan;
+    let plan = job.spec.plan;
     for (path, _, job) in &parts {
-        if job.plan != plan {
+        if job.spec.plan != plan {
             return Err(JoinError::AnotherPlan {
                 path: (*path).clone(),
-                holds: job.plan.to_string(),
+                holds: job.spec.plan.to_string(),
                 wanted: format!("{plan} like {}", first.display()),
             });
         }
@@ -152,7 +152,7 @@ fn in_order<'a, 'p>(parts: &'a [Part<'p>]) -> Result<Vec<&'a Part<'p>>, JoinErro
     let rank = |part: &'a Part<'p>| {
         let (path, evidence, job) = part;
         let outline = evidence.outline(job.id).map_err(|fault| fault.at(Some(path)))?;
-        let is_complete = job.accepted.len() == job.slice.ordinals(job.plan.tasks).len();
+        let is_complete = job.accepted.len() == job.spec.slice.ordinals(job.spec.plan.tasks).len();
         Ok::<_, JoinError>((Reverse(is_complete), Reverse(job.accepted.len()), outline, part))
     };
     let mut ranked = parts.iter().map(rank).collect::<Result<Vec<_>, _>>()?;
@@ -164,7 +164,11 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     let write = |command| ledger.apply(&[command]).map_err(|fault| fault.at(ledger.path()));
     let (job, slice) = (JOB, Slice::ALL);
     let origin = Origin::default();
-    write(LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None })?;
+    write(LedgerCommand::CreateJob {
+        job,
+        spec: JobSpec { origin, plan, slice, priority: 0 },
+        audit: None,
+    })?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let verdicts = verdicts(parts)?;
     note(ledger, &verdicts, parts).map_err(at_ledger)?;
@@ -201,7 +205,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     };
     Ok(Joined {
         plan,
-        slices: parts.iter().map(|(.., job)| job.slice).collect(),
+        slices: parts.iter().map(|(.., job)| job.spec.slice).collect(),
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
         total,

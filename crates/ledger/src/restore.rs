@@ -1,7 +1,7 @@
 //! Reading a job back: its row is checked before anything rests on it.
 
 use farm::rules::StoredJob;
-use farm::{JobId, JobState, Method, Origin, Plan, Problem, Slice};
+use farm::{JobId, JobSpec, JobState, Method, Origin, Plan, Problem, Slice};
 
 use super::LedgerFault;
 use super::entry::unsigned;
@@ -31,10 +31,12 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
     let total: Option<String> = row.get(9)?;
     Ok(StoredJob {
         id,
-        origin: Origin { owner: row.get(14)?, key: row.get(15)? },
-        plan,
-        slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
-        priority: row.get(7)?,
+        spec: JobSpec {
+            origin: Origin { owner: row.get(14)?, key: row.get(15)? },
+            plan,
+            slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
+            priority: row.get(7)?,
+        },
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
         seed_told: row.get(13)?,

@@ -130,7 +130,7 @@ impl ScrubReport {
                 return Err(content(format!("job {id}: {range} {text}")));
             }
             let counts = task_counts::read(columns, WIDTH + 2, id, range)?;
-            task_counts::of_row(counts, id, &job.plan, &row).map(drop)
+            task_counts::of_row(counts, id, &job.spec.plan, &row).map(drop)
         })?;
         let query = format!(
             "SELECT {COLUMNS}, EXISTS (SELECT 1 FROM ranges r WHERE r.job = t.job AND r.first = t.first \
@@ -156,7 +156,7 @@ impl ScrubReport {
 
 /// Compares a job's ranges with what the job says.
 fn add_up(job: &StoredJob, covered: &IntervalSet, sum: u128) -> Result<(), LedgerFault> {
-    let (id, wanted) = (job.id, job.slice.ordinals(job.plan.tasks));
+    let (id, wanted) = (job.id, job.spec.slice.ordinals(job.spec.plan.tasks));
     if !covered.iter().all(|range| wanted.contains(range)) {
         return Err(content(format!("job {id} has counts of tasks that its plan does not have")));
     }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobChange, JobId, JobState,
-    Maker, OpenDispute, Origin, Party, Plan, Range, Row, Slice, TaskCounts, TrustChange,
+    Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobChange, JobId, JobSpec,
+    JobState, Maker, OpenDispute, Party, Range, Row, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -175,14 +175,8 @@ impl Store for SqlStore<'_> {
         self.first(&format!("SELECT {JOB} FROM jobs WHERE id = ?"), [signed(id.0)], read_job)
     }
 
-    fn add_job(
-        &mut self,
-        job: JobId,
-        origin: &Origin,
-        plan: &Plan,
-        slice: Slice,
-        priority: i32,
-    ) -> Result<(), LedgerFault> {
+    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<(), LedgerFault> {
+        let JobSpec { origin, plan, slice, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
              shards, priority, state, seed_told, submitted_at, owner, key) \

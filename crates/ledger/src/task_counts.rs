@@ -61,8 +61,8 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        Across, AuditPolicy, Author, EvidenceRecord, JobId, KernelName, LeaseId, LedgerCommand,
-        LoanKind, LoanProof, Maker, Method, Origin, Problem, Report, Slice, Tally,
+        Across, AuditPolicy, Author, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId,
+        LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Problem, Report, Slice, Tally,
     };
     use tempfile::TempDir;
 
@@ -108,8 +108,11 @@ mod tests {
     fn ledger_of(path: &Path, commands: impl IntoIterator<Item = LedgerCommand>) -> Ledger {
         let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
         let (origin, plan, slice) = (Origin::default(), plan(), Slice::ALL);
-        let new =
-            LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+        let new = LedgerCommand::CreateJob {
+            job: JOB,
+            spec: JobSpec { origin, plan, slice, priority: 0 },
+            audit: None,
+        };
         for command in std::iter::once(new).chain(commands) {
             ledger.apply(&[command]).expect("it fits the rows");
         }
@@ -245,7 +248,7 @@ mod tests {
         let path = folder.path().join("ledger.db");
         let ledger = told_twice(&path, TaskCounts::default());
         let party = by("a").maker.party(Across::Machines);
-        let distrust = LedgerCommand::Distrust { party, reason: "it lies".into() };
+        let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
         ledger.apply(&[distrust]).expect("there is a reason");
         drop(ledger);
         assert_eq!(told(&path).expect("it is sound"), [vec![]], "the row stays");

@@ -11,11 +11,11 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, AuditPolicy, Author, Config, Distrusted, Effect, Event, Farm, Fingerprint, Found,
-    Hello, JobChange, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer, LedgerCommand,
-    Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin, Party, Plan,
-    Problem, Range, Removal, Report, RequestId, Restored, RestoredJob, SessionId, Slice, Tally,
-    TaskCounts, Ticket, Tiled, rules,
+    Across, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm, Fingerprint,
+    Found, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId, LedgerAnswer,
+    LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin,
+    Party, Plan, Problem, Range, Removal, Report, Request, RequestId, Restored, RestoredJob,
+    SessionId, Slice, Tally, TaskCounts, Ticket, Tiled, rules,
 };
 use tempfile::TempDir;
 
@@ -65,11 +65,15 @@ pub(crate) fn read(ledger: &Ledger) -> [RestoredJob; 1] {
 fn new_job() -> LedgerCommand {
     let (plan, slice) = (plan(), Slice::ALL);
     let origin = Origin { owner: OWNER.into(), key: Some("first".into()) };
-    LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 3, audit: None }
+    LedgerCommand::CreateJob {
+        job: JOB,
+        spec: JobSpec { origin, plan, slice, priority: 3 },
+        audit: None,
+    }
 }
 
 pub(crate) fn state(state: JobState) -> LedgerCommand {
-    LedgerCommand::SetState { job: JOB, state, by: OWNER.into() }
+    LedgerCommand::Change { job: JOB, change: JobChange::State(state), by: OWNER.into() }
 }
 
 pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, Distrusted, EvidenceRecord, JobId, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
+    Author, Distrusted, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId, LedgerCommand,
+    LoanKind, LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
     TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
@@ -54,8 +54,11 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
         audit: false,
     };
     let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
-    let create =
-        LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+    let create = LedgerCommand::CreateJob {
+        job: JOB,
+        spec: JobSpec { origin, plan, slice, priority: 0 },
+        audit: None,
+    };
     let lie = LedgerCommand::Accept { report: lie(range(0)), author: author(LIAR), audit: false };
     ledger.apply(&[create, lie]).expect("it is new");
     let (mut is_there, mut is_known) = (true, false);
@@ -74,9 +77,11 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
                 },
             ],
             Happening::Distrusts(who) => {
-                vec![LedgerCommand::Distrust { party: party(who), reason }]
+                vec![LedgerCommand::Trust { party: party(who), trusted: false, reason }]
             }
-            Happening::Trusts(who) => vec![LedgerCommand::Trust { party: party(who), reason }],
+            Happening::Trusts(who) => {
+                vec![LedgerCommand::Trust { party: party(who), trusted: true, reason }]
+            }
         };
         // A range that is not free is refused.
         if ledger.apply(&commands).is_ok()
@@ -168,8 +173,11 @@ impl Counted {
         let author = Author { maker, worker: "worker".into(), build: "1.2.3".into() };
         let (plan, slice) = (plan(), Slice::ALL);
         let origin = Origin::default();
-        let create =
-            LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+        let create = LedgerCommand::CreateJob {
+            job: JOB,
+            spec: JobSpec { origin, plan, slice, priority: 0 },
+            audit: None,
+        };
         let accept = |range| {
             let (report, author) = (report(range), author.clone());
             LedgerCommand::Accept { report, author, audit: false }
@@ -223,13 +231,17 @@ fn a_row_that_was_taken_back_stays_so_where_a_copy_has_it_shorter_or_longer() {
     let accept = |report| LedgerCommand::Accept { report, author: author.clone(), audit: false };
     let (first, second) = (lie(range(0, 5)), report(range(5, 10)));
     let short = [
-        LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None },
+        LedgerCommand::CreateJob {
+            job: JOB,
+            spec: JobSpec { origin, plan, slice, priority: 0 },
+            audit: None,
+        },
         accept(first),
     ];
     let reason = String::new;
     let taken_back = [
-        LedgerCommand::Distrust { party: party(LIAR), reason: reason() },
-        LedgerCommand::Trust { party: party(LIAR), reason: reason() },
+        LedgerCommand::Trust { party: party(LIAR), trusted: false, reason: reason() },
+        LedgerCommand::Trust { party: party(LIAR), trusted: true, reason: reason() },
     ];
     let long = [accept(second)];
     let folder = tempfile::tempdir().expect("a temporary directory");

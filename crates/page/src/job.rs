@@ -22,8 +22,8 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     let JobSight { view, map: plan, record, history } = sight;
     let estimates = record.as_ref().map_or(&[][..], |record| &record.estimates);
     let top = html! {
-        h1 { "Job " (view.id) @if let Some(key) = &view.origin.key { " " span.key { (key) } } }
-        p.summary { (view.plan.to_string()) " · " (state(view)) " · " (done(view)) }
+        h1 { "Job " (view.id) @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } } }
+        p.summary { (view.spec.plan.to_string()) " · " (state(view)) " · " (done(view)) }
         @if let Some(held) = &view.held {
             p.refusal role="alert" { "It is held: " (held.reason) ". An audit counts what looks worst again." }
         }
@@ -42,7 +42,7 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     };
     let plan = html! {
         h2 { "Plan" }
-        p.hint { (grouped(view.plan.tasks)) " tasks in the order of their ordinals, row by row. A cell says \
+        p.hint { (grouped(view.spec.plan.tasks)) " tasks in the order of their ordinals, row by row. A cell says \
                   which they are, and who holds or has counted them." }
         @if record.as_ref().is_some_and(|record| !record.is_whole) {
             p.hint { "The ledger has so many rows of this job that only the first of them were read to say who counted \
@@ -84,7 +84,7 @@ fn facts(job: &JobView, estimates: &[Estimate], snapshot: &Snapshot) -> Markup {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
             }
             (fact("Owner", owner(job)))
-            (fact("Priority", &job.priority.to_string()))
+            (fact("Priority", &job.spec.priority.to_string()))
             (fact("Audits", &audit_fact(job)))
             (fact("Disputed ranges", &job.disputes.to_string()))
             (fact("Poisoned tasks", &poison_fact(job)))
@@ -108,9 +108,9 @@ fn estimated(estimate: &Estimate) -> String {
 /// What the symmetries of the board say of the total, and of the sum so far.
 fn symmetry(job: &JobView) -> Option<String> {
     let is_symmetry = |fact: &Fact| !matches!(fact, Fact::Published { .. });
-    let fact = Fact::about(job.plan.problem).into_iter().find(is_symmetry)?;
+    let fact = Fact::about(job.spec.plan.problem).into_iter().find(is_symmetry)?;
     let said = match (job.state, &fact) {
-        _ if !job.slice.is_all() => return None,
+        _ if !job.spec.slice.is_all() => return None,
         (JobState::Done | JobState::Held, fact) if fact.allows(job.total) => {
             "; the total fits".into()
         }
@@ -182,7 +182,7 @@ fn buttons(job: &JobView) -> Markup {
                     form method="post" action=(format!("/jobs/{}/priority", job.id)) {
                         label {
                             "Jobs of higher priority are served first "
-                            input type="number" name="priority" required value=(job.priority);
+                            input type="number" name="priority" required value=(job.spec.priority);
                         }
                         button { "Change" }
                     }

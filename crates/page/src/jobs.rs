@@ -96,11 +96,11 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
         tr {
             th scope="row" {
                 a href=(format!("/jobs/{}", job.id)) { (job.id) }
-                @if let Some(key) = &job.origin.key { " " span.key { (key) } }
+                @if let Some(key) = &job.spec.origin.key { " " span.key { (key) } }
             }
-            td data-label="Counts" { (job.plan.to_string()) }
+            td data-label="Counts" { (job.spec.plan.to_string()) }
             td data-label="Owner" { (owner(job)) }
-            td.n data-label="Priority" { (job.priority) }
+            td.n data-label="Priority" { (job.spec.priority) }
             td data-label="State" { (state(job)) }
             td data-label="Done" { (done(job)) }
             td.n data-label="Tasks/s" { @match rate { Some(&rate) => { (short(rate)) }, None => { "–" } } }
@@ -117,7 +117,7 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
 
 /// Who submitted a job. Nobody has submitted the job of ledgers that were merged.
 pub(crate) fn owner(job: &JobView) -> &str {
-    if job.origin.owner.is_empty() { "unknown" } else { &job.origin.owner }
+    if job.spec.origin.owner.is_empty() { "unknown" } else { &job.spec.origin.owner }
 }
 
 /// How much of a job is counted, as a bar and as a number.

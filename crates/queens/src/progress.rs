@@ -68,7 +68,7 @@ impl Progress {
         let now = Instant::now();
         self.rate.saw(now, job);
         let parts = self.parts(job);
-        let name = format!("N={}", job.plan.problem.n());
+        let name = format!("N={}", job.spec.plan.problem.n());
         match &mut self.view {
             View::Nothing => {}
             View::Lines(lines) => {

@@ -9,8 +9,8 @@
 //! Only the hub touches the farm; everything else sends it inputs and gets answers. A count without a
 //! server uses the same hub, with one session in the same process.
 
-mod admin;
 mod bundles;
+mod clients;
 mod copies;
 mod credentials;
 mod desk;
@@ -32,7 +32,8 @@ mod session;
 mod times;
 
 pub use credentials::{Access, Credentials};
-pub use handle::{ClientRequest, HubHandle};
+pub(crate) use desk::known;
+pub use handle::HubHandle;
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use limits::{Connection, Limits, Listener};

@@ -12,7 +12,6 @@ mod dial;
 mod endpoint;
 mod error;
 mod join_string;
-mod lent;
 pub mod local;
 mod monitor_folder;
 mod mounted_secret;

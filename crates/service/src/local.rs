@@ -11,8 +11,8 @@ use board::MethodChoice;
 use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
-    Config, Held, JobId, JobState, JobView, LoanKey, Origin, Plan, Problem, Refusal, RestoredJob,
-    Slice,
+    Change, Config, Held, JobId, JobSpec, JobState, JobView, LoanKey, Origin, Plan, Problem,
+    Refusal, Request, RestoredJob, Slice,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -21,7 +21,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
-use crate::coordinator::{ClientRequest, Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host};
+use crate::coordinator::{Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of};
 use crate::worker::{
     Connect, LeaveRules, Link, LinkEnd, WorkConfig, host_name, start_executor, work,
 };
@@ -161,7 +161,7 @@ impl LocalCount {
         let threads = prepared.count.threads;
         let view = prepared.run(interval, see, stops).await?;
         if let Some(held) = view.held.clone() {
-            return Err(LocalError::Held { plan: view.plan.to_string(), held, ledger });
+            return Err(LocalError::Held { plan: view.spec.plan.to_string(), held, ledger });
         }
         Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64(), threads })
     }
@@ -192,9 +192,9 @@ impl LocalCount {
     /// The job that the ledger holds, if it is the one asked for.
     fn known_job(&self, jobs: &[RestoredJob]) -> Result<Option<(JobId, Plan)>, LocalError> {
         let wanted = |job: &RestoredJob| {
-            job.plan.problem == self.problem
-                && self.method.is_none_or(|choice| choice.allows(job.plan.method))
-                && job.slice == self.slice
+            job.spec.plan.problem == self.problem
+                && self.method.is_none_or(|choice| choice.allows(job.spec.plan.method))
+                && job.spec.slice == self.slice
                 && job.state != JobState::Cancelled
         };
         let holds = match jobs {
@@ -204,8 +204,8 @@ impl LocalCount {
                 let path = self.ledger.clone().unwrap_or_default();
                 return Err(LocalError::Unsettled { path, open: job.audits_wanted });
             }
-            [job] if wanted(job) => return Ok(Some((job.id, job.plan))),
-            [job] => format!("{} ({})", part(job.plan, job.slice), job.state),
+            [job] if wanted(job) => return Ok(Some((job.id, job.spec.plan))),
+            [job] => format!("{} ({})", part(job.spec.plan, job.spec.slice), job.state),
             jobs => format!("{} jobs", jobs.len()),
         };
         Err(LocalError::AnotherPlan {
@@ -334,20 +334,23 @@ async fn begin(
     plan: Plan,
     slice: Slice,
 ) -> Result<JobId, LocalError> {
-    let wish = match known {
+    let ask = match known {
         Some(job) => {
             let view = hub.job(job).await.map_err(ServiceError::from)?;
             match view {
-                Some(view) if view.state == JobState::Paused => ClientRequest::Resume(job),
+                Some(view) if view.state == JobState::Paused => {
+                    Request::Change(job, Change::Resume)
+                }
                 _ => return Ok(job),
             }
         }
         None => {
-            let origin = Origin::of(LOCAL_OWNER);
-            ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None }
+            let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
+            Request::Submit { spec, audit: None, known: known_of(&plan, slice) }
         }
     };
-    Ok(hub.request(LOCAL_OWNER, wish).await.map_err(ServiceError::from)??.id)
+    let answer = hub.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;
+    Ok(answer.job().expect("the answer is a job").id)
 }
 
 fn flatten(

@@ -2,10 +2,11 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Commitment, Digest, Fingerprint, Held, Hello, Holding,
-    JobId, JobState, JobView, KernelName, LeaseId, Loan, LoanProof, LostWorkers, Maker, Method,
-    Origin, Pace, Party, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TaskCounts,
-    TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, Answer, AuditPolicy, AuditView, Change, Commitment, Digest, Fingerprint, Held,
+    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanProof,
+    LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Recount, Report,
+    Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -185,18 +186,76 @@ impl TryFrom<v1::Recount> for Recount {
     }
 }
 
+/// What the coordinator draws for an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Secrets {
+    /// The seed, unless the client names one; below 2^63.
+    pub seed: u64,
+    /// The salt of the commitment to the seed.
+    pub salt: u128,
+}
+
 impl v1::AuditPolicy {
-    /// The farm's policy, with `seed` if the request names none, and with `salt`.
+    /// The farm's policy.
     ///
     /// # Errors
     ///
     /// A share of more than all, or a seed that no ledger can hold.
-    pub fn with_secrets(self, seed: u64, salt: u128) -> Result<AuditPolicy, WireError> {
+    pub fn with(self, Secrets { seed, salt }: Secrets) -> Result<AuditPolicy, WireError> {
         let across = across(self.across());
         let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
         let seed = id("seed", named.unwrap_or(seed))?;
         let share_ppm = share(share_ppm)?;
         Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
+    }
+}
+
+impl v1::Change {
+    /// What the farm is asked for. The secrets are for an audit.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError`], if it is no change, or an audit with what an audit cannot have.
+    pub fn with(self, secrets: Secrets) -> Result<Request, WireError> {
+        use v1::change::Change as Wanted;
+        let change = match self.change.ok_or(WireError::Missing("change"))? {
+            Wanted::Cancel(v1::Cancel {}) => Change::Cancel,
+            Wanted::Pause(v1::Pause {}) => Change::Pause,
+            Wanted::Resume(v1::Resume {}) => Change::Resume,
+            Wanted::Priority(priority) => Change::Priority(priority),
+            Wanted::Audit(policy) => Change::Audit(policy.with(secrets)?),
+        };
+        Ok(Request::Change(JobId(self.job), change))
+    }
+}
+
+/// The longest reason for a change of trust, bytes.
+const MAX_REASON: usize = 1_024;
+
+impl TryFrom<v1::Trust> for Request {
+    type Error = WireError;
+
+    fn try_from(v1::Trust { party, trusted, reason }: v1::Trust) -> Result<Self, WireError> {
+        if reason.len() > MAX_REASON || reason.chars().any(char::is_control) {
+            return Err(WireError::Reason { most: MAX_REASON });
+        }
+        let party = Party::try_from(party.ok_or(WireError::Missing("party"))?)?;
+        Ok(Request::Trust { party, trusted, reason })
+    }
+}
+
+impl TryFrom<v1::AskResponse> for Answer {
+    type Error = WireError;
+
+    fn try_from(response: v1::AskResponse) -> Result<Self, WireError> {
+        use v1::ask_response::Answer as Given;
+        Ok(match response.answer.ok_or(WireError::Missing("answer"))? {
+            Given::Job(job) => Answer::Job(Box::new(job.try_into()?)),
+            Given::Distrusted(v1::Parties { parties }) => {
+                let parties = parties.into_iter().map(TryInto::try_into);
+                Answer::Distrusted(parties.collect::<Result<_, _>>()?)
+            }
+        })
     }
 }
 
@@ -319,9 +378,9 @@ impl TryFrom<v1::Problem> for Problem {
     }
 }
 
-impl From<v1::submit_request::Method> for MethodChoice {
-    fn from(method: v1::submit_request::Method) -> Self {
-        use v1::submit_request::Method;
+impl From<v1::submit::Method> for MethodChoice {
+    fn from(method: v1::submit::Method) -> Self {
+        use v1::submit::Method;
         match method {
             Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
             Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
@@ -366,9 +425,13 @@ impl TryFrom<v1::Job> for JobView {
         }
         Ok(JobView {
             id: JobId(job.id),
-            origin: Origin { owner: job.owner, key: key(job.key)? },
-            plan: job.plan.ok_or(WireError::Missing("plan"))?.try_into()?,
-            priority: job.priority,
+            spec: JobSpec {
+                origin: Origin { owner: job.owner, key: key(job.key)? },
+                plan: job.plan.ok_or(WireError::Missing("plan"))?.try_into()?,
+                slice: Slice::new(job.shard, job.shards)
+                    .map_err(|error| WireError::out_of_bounds("shard", error))?,
+                priority: job.priority,
+            },
             state,
             tasks_done: job.tasks_done,
             total: total.map_err(|_| WireError::out_of_bounds("total", &job.total))?,
@@ -381,8 +444,6 @@ impl TryFrom<v1::Job> for JobView {
             threads: job.threads,
             disputes: usize::try_from(job.disputes)
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
-            slice: Slice::new(job.shard, job.shards)
-                .map_err(|error| WireError::out_of_bounds("shard", error))?,
             audit: job.audit.map(TryInto::try_into).transpose()?,
             held: job.held.map(TryInto::try_into).transpose()?,
             audits_wanted: job.audits_wanted,
@@ -418,10 +479,10 @@ fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, WireError> {
 }
 
 fn share(share_ppm: u32) -> Result<u32, WireError> {
-    match share_ppm <= AuditPolicy::ALL {
-        true => Ok(share_ppm),
-        false => Err(WireError::out_of_bounds("share_ppm", share_ppm)),
+    if share_ppm > AuditPolicy::ALL {
+        return Err(WireError::out_of_bounds("share_ppm", share_ppm));
     }
+    Ok(share_ppm)
 }
 
 fn digest(bytes: &[u8]) -> Result<Digest, WireError> {

@@ -2,7 +2,7 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
+    Ack, Across, Answer, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
     LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
     WorkerOrder,
 };
@@ -48,9 +48,9 @@ impl From<Problem> for v1::Problem {
     }
 }
 
-impl From<MethodChoice> for v1::submit_request::Method {
+impl From<MethodChoice> for v1::submit::Method {
     fn from(choice: MethodChoice) -> Self {
-        use v1::submit_request::Method;
+        use v1::submit::Method;
         match choice {
             MethodChoice::Rows { rows } => Method::Rows(v1::RowsRequest { rows }),
             MethodChoice::Ring { width } => Method::Ring(v1::RingRequest { width }),
@@ -257,12 +257,26 @@ impl From<LostWorkers> for v1::LostWorkers {
     }
 }
 
+impl From<Answer> for v1::AskResponse {
+    fn from(answer: Answer) -> Self {
+        use v1::ask_response::Answer as Given;
+        let answer = match answer {
+            Answer::Job(job) => Given::Job((*job).into()),
+            Answer::Distrusted(parties) => {
+                let parties = parties.into_iter().map(Into::into).collect();
+                Given::Distrusted(v1::Parties { parties })
+            }
+        };
+        v1::AskResponse { answer: Some(answer) }
+    }
+}
+
 impl From<JobView> for v1::Job {
     fn from(job: JobView) -> Self {
         v1::Job {
             id: job.id.0,
-            plan: Some((&job.plan).into()),
-            priority: job.priority,
+            plan: Some((&job.spec.plan).into()),
+            priority: job.spec.priority,
             state: v1::JobState::from(job.state).into(),
             tasks_done: job.tasks_done,
             total: job.total.to_string(),
@@ -276,13 +290,13 @@ impl From<JobView> for v1::Job {
             held: job.held.map(Into::into),
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
-            shard: job.slice.index(),
-            shards: job.slice.of(),
+            shard: job.spec.slice.index(),
+            shards: job.spec.slice.of(),
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
             lost: job.lost.into_iter().map(Into::into).collect(),
-            owner: job.origin.owner,
-            key: job.origin.key,
+            owner: job.spec.origin.owner,
+            key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
             ended_at_ms: job.times.ended_at_ms,
         }

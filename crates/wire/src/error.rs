@@ -25,6 +25,12 @@ pub enum WireError {
         /// The field.
         field: &'static str,
     },
+    /// A reason that is no single line, or too long.
+    #[error("a reason is one line of at most {most} bytes")]
+    Reason {
+        /// The longest reason, bytes.
+        most: usize,
+    },
     /// A kernel that this program does not have.
     #[error(
         "the message names the kernel {name}, which this program does not have; run versions of this \
@@ -62,5 +68,17 @@ impl WireError {
 
     pub(crate) fn out_of_bounds(field: &'static str, value: impl ToString) -> WireError {
         WireError::OutOfBounds { field, value: value.to_string() }
+    }
+}
+
+impl From<WireError> for tonic::Status {
+    fn from(error: WireError) -> tonic::Status {
+        let text = error.to_string();
+        match error {
+            WireError::Protocol(_) | WireError::Fingerprint { .. } | WireError::Kernel { .. } => {
+                tonic::Status::failed_precondition(text)
+            }
+            _ => tonic::Status::invalid_argument(text),
+        }
     }
 }

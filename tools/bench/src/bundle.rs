@@ -12,8 +12,9 @@ use board::{Cut, Method, Problem};
 use clap::Args;
 use evidence::{Sample, Seed};
 use farm::{
-    Author, Check, CountedRange, Digest, EvidenceRecord, IntervalSet, JobId, JobState, KernelName,
-    Known, LeaseId, Maker, Origin, Plan, Range, RestoredJob, Row, Slice, Spent, Tally, TaskCounts,
+    Author, Check, CountedRange, Digest, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, Maker, Origin, Plan, Range, RestoredJob, Row, Slice, Spent, Tally,
+    TaskCounts,
 };
 
 use crate::print;
@@ -84,11 +85,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
 fn job(plan: Plan, total: u128) -> RestoredJob {
     RestoredJob {
         id: JobId(1),
-        origin: Origin::default(),
-        plan,
-        slice: Slice::ALL,
-        priority: 0,
-        thread_memory: 0,
+        spec: JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 },
         known: Known::nothing(),
         state: JobState::Running,
         held: None,

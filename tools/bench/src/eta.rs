@@ -7,12 +7,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use farm::{JobView, Problem, Slice};
 use service::local::LocalCount;
 use wire::v1;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::args::CountingArgs;
 use crate::fleet::Worker;
@@ -148,19 +148,18 @@ const STAYS: [(f64, f64); 3] = [(0.0, 100.0), (25.0, 60.0), (50.0, 100.0)];
 
 async fn fleet(n: u32, args: &EtaArgs) -> Result<Vec<Said>> {
     let coordinator = Coordinator::start(&args.folder, false).await?;
-    let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
+    let mut jobs = ClientServiceClient::new(coordinator.endpoint.connect().await?);
     let method = board::MethodChoice::suggested(Problem::Total { n });
-    let request = v1::SubmitRequest {
+    let submit = v1::Submit {
         problem: Some(Problem::Total { n }.into()),
         method: Some(method.into()),
         ..Default::default()
     };
-    let job = jobs.submit(request).await?.into_inner().job.context("no job came back")?;
+    let job = coordinator.submit(submit).await?.id;
     let mut workers: Vec<Option<Worker>> = STAYS.iter().map(|_| None).collect();
     let (begun, mut said) = (Instant::now(), Vec::new());
     loop {
-        let answer = jobs.get(v1::GetRequest { job: job.id }).await?.into_inner().job;
-        let view = JobView::try_from(answer.context("the job is gone")?)?;
+        let view = JobView::try_from(jobs.get(v1::JobRequest { job: job.0 }).await?.into_inner())?;
         said.push(Said::of(&view, begun));
         for (place, (worker, (from, until))) in workers.iter_mut().zip(STAYS).enumerate() {
             let is_wanted = from <= view.percent() && view.percent() < until;

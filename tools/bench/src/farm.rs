@@ -10,7 +10,6 @@ use farm::Problem;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
 use wire::v1;
-use wire::v1::jobs_service_client::JobsServiceClient;
 
 use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
@@ -247,16 +246,13 @@ pub(crate) async fn submit(
     (n, rows): (u32, u32),
     audit: Option<v1::AuditPolicy>,
 ) -> Result<u64> {
-    let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
-    let request = v1::SubmitRequest {
+    let submit = v1::Submit {
         problem: Some(Problem::Total { n }.into()),
-        method: Some(v1::submit_request::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
+        method: Some(v1::submit::Method::Rows(v1::RowsRequest { rows: Some(rows) })),
         audit,
         ..Default::default()
     };
-    let answer = jobs.submit(request).await?;
-    let plan = answer.into_inner().job.and_then(|job| job.plan);
-    Ok(plan.ok_or_else(|| anyhow::anyhow!("the coordinator made no plan"))?.tasks)
+    Ok(coordinator.submit(submit).await?.spec.plan.tasks)
 }
 
 fn mib(memory: Option<f64>) -> String {

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
-use executor::thread_memory;
 use farm::{
-    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, JobId, KernelName,
-    Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method, Millis,
-    Origin, Part, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
+    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, JobId, JobSpec,
+    KernelName, Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method,
+    Millis, Origin, Part, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict,
+    WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger, file_bytes, scrub};
 
@@ -187,7 +187,7 @@ const POLICY: AuditPolicy =
 fn create(job: u64, plan: Plan, policy: AuditPolicy) -> LedgerCommand {
     let (job, slice, priority, audit) = (JobId(job), Slice::ALL, 0, Some(policy));
     let origin = Origin { owner: "laboratory".into(), key: None };
-    LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit }
+    LedgerCommand::CreateJob { job, spec: JobSpec { origin, plan, slice, priority }, audit }
 }
 
 /// What a task counts: of the size of those of N = 26.
@@ -224,8 +224,7 @@ fn tell(what: &str, rows: u64, path: &Path, turns: u32) -> Result<()> {
         let begun = Instant::now();
         let mut ledger = CheckedLedger::open(path)?.begin()?;
         let opened = begun.elapsed();
-        let restored =
-            ledger.take_restored().with_thread_memory(thread_memory).with_known(Known::of);
+        let restored = ledger.take_restored().with_known(Known::of);
         let mut farm = Farm::restore(Config::default(), LoanKey::new([0; 32]), Millis(0), restored);
         drop(farm.step(Millis(0), Event::Tick));
         let restored = begun.elapsed() - opened;

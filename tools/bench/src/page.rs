@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{Origin, Problem, Slice};
+use farm::{JobSpec, Known, Origin, Problem, Request, Slice};
 use service::Token;
-use service::coordinator::{ClientRequest, HubHandle, Plans};
+use service::coordinator::{HubHandle, Plans};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -102,10 +102,10 @@ async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
     let (n, rows) = PLAN;
     let choice = MethodChoice::Rows { rows: Some(rows) };
     let plan = Plans::default().make(Problem::Total { n }, choice)?;
-    let (origin, slice) = (Origin::default(), Slice::ALL);
-    let wish = ClientRequest::Submit { origin, plan, slice, priority: 0, audit: None };
+    let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
+    let ask = Request::Submit { spec, audit: None, known: Known::of(&plan, Slice::ALL) };
     for _ in 0..jobs {
-        hub.request("bench", wish.clone()).await??;
+        hub.ask("bench", ask.clone()).await??;
     }
     Ok(())
 }

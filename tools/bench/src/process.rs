@@ -5,9 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use farm::{Answer, JobView};
 use service::{Endpoint, Proofs};
 use wire::v1;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 
 /// A coordinator with a temporary ledger. Dropping the value ends the process and removes the ledger.
 pub(crate) struct Coordinator {
@@ -19,6 +20,14 @@ pub(crate) struct Coordinator {
 }
 
 impl Coordinator {
+    /// Submits a job, and returns it.
+    pub(crate) async fn submit(&self, submit: v1::Submit) -> Result<JobView> {
+        let mut service = ClientServiceClient::new(self.endpoint.connect().await?);
+        let request = Some(v1::ask_request::Request::Submit(submit));
+        let answer = service.ask(v1::AskRequest { request }).await?.into_inner();
+        Answer::try_from(answer)?.job().context("no job came back")
+    }
+
     /// Starts a coordinator whose ledger lies in a new folder within `parent`, over TLS or in plain text.
     pub(crate) async fn start(parent: &Path, tls: bool) -> Result<Coordinator> {
         let folder = parent.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
@@ -57,7 +66,7 @@ impl Coordinator {
 
     /// Asks it something that it answers once it has read its ledger.
     async fn lists_jobs(&self) -> Result<()> {
-        let mut jobs = JobsServiceClient::new(self.endpoint.connect().await?);
+        let mut jobs = ClientServiceClient::new(self.endpoint.connect().await?);
         jobs.list(v1::ListRequest { page_size: 1, ..Default::default() }).await?;
         Ok(())
     }

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use board::MethodChoice;
 use clap::Args;
 use farm::{IntervalSet, JobState, JobView, Part, Problem};
 use wire::v1;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::args::CountingArgs;
 use crate::fleet::Worker;
@@ -101,17 +101,15 @@ pub(crate) async fn run(args: RestartsArgs) -> Result<()> {
 
 async fn submit(coordinator: &Coordinator, n: u32) -> Result<u64> {
     let problem = Problem::Total { n };
-    let request = v1::SubmitRequest {
+    let submit = v1::Submit {
         problem: Some(problem.into()),
         method: Some(MethodChoice::suggested(problem).into()),
         ..Default::default()
     };
-    let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
-    Ok(jobs.submit(request).await?.into_inner().job.context("no job came back")?.id)
+    Ok(coordinator.submit(submit).await?.id.0)
 }
 
 async fn look(coordinator: &Coordinator, job: u64) -> Result<JobView> {
-    let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
-    let answer = jobs.get(v1::GetRequest { job }).await?.into_inner().job;
-    Ok(JobView::try_from(answer.context("the job is gone")?)?)
+    let mut jobs = ClientServiceClient::new(coordinator.endpoint.connect().await?);
+    Ok(JobView::try_from(jobs.get(v1::JobRequest { job }).await?.into_inner())?)
 }

@@ -18,8 +18,7 @@ use service::Endpoint;
 use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
 use tokio::sync::watch;
 use wire::v1;
-use wire::v1::admin_service_client::AdminServiceClient;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 
 use super::bare::median;
 use super::process::{Coordinator, this_program};
@@ -159,18 +158,18 @@ impl Tasked {
     async fn measure(&self, coordinator: &Coordinator, n: u32) -> Result<f64> {
         /// How often the job is asked for: often enough for tenths of a second, and not so often that it costs.
         const LOOK: Duration = Duration::from_millis(10);
-        let mut jobs = JobsServiceClient::new(coordinator.endpoint.connect().await?);
+        let mut jobs = ClientServiceClient::new(coordinator.endpoint.connect().await?);
         let rows = v1::RowsRequest { rows: Some(self.rows) };
-        let request = v1::SubmitRequest {
+        let submit = v1::Submit {
             problem: Some(Problem::Total { n }.into()),
-            method: Some(v1::submit_request::Method::Rows(rows)),
+            method: Some(v1::submit::Method::Rows(rows)),
             ..Default::default()
         };
         let begun = Instant::now();
-        let job = jobs.submit(request).await?.into_inner().job.context("it was submitted")?.id;
+        let farm::JobId(job) = coordinator.submit(submit).await?.id;
         loop {
-            let job = jobs.get(v1::GetRequest { job }).await?.into_inner().job;
-            let view: farm::JobView = job.context("it exists")?.try_into()?;
+            let view: farm::JobView =
+                jobs.get(v1::JobRequest { job }).await?.into_inner().try_into()?;
             if view.state == JobState::Done {
                 ensure!(
                     view.total == self.total,
@@ -210,7 +209,7 @@ impl Workers {
                 .0
                 .push(command.stdin(Stdio::null()).spawn().context("a worker cannot be started")?);
         }
-        let mut admin = AdminServiceClient::new(coordinator.endpoint.connect().await?);
+        let mut admin = ClientServiceClient::new(coordinator.endpoint.connect().await?);
         for _ in 0..TRIES {
             match admin.list_workers(v1::ListWorkersRequest {}).await {
                 Ok(answer) if answer.get_ref().workers.len() == workers.0.len() => {

@@ -3,9 +3,10 @@
 use std::fmt::Debug;
 
 use board::{Cut, MethodChoice, Problem};
-use farm::{JobView, Party, WorkerMessage, WorkerOrder};
+use farm::{Answer, JobId, JobView, Request, WorkerMessage, WorkerOrder};
 use prost::Message;
-use wire::{WireError, v1};
+use wire::v1::ask_request::Request as Asked;
+use wire::{Secrets, WireError, v1};
 
 /// The result of reading some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,27 +42,11 @@ pub const READERS: &[Reader] = &[
     reader!(WorkRequest, WorkerMessage::try_from),
     reader!(WorkResponse, order),
     reader!(Job, job),
-    reader!(SubmitRequest, submission),
-    reader!(SubmitResponse),
+    reader!(AskRequest, ask),
+    reader!(AskResponse, answer),
     reader!(ListRequest),
     reader!(ListResponse),
-    reader!(GetRequest),
-    reader!(GetResponse),
-    reader!(WatchRequest),
-    reader!(WatchResponse),
-    reader!(AuditRequest),
-    reader!(AuditResponse),
-    reader!(CancelRequest),
-    reader!(CancelResponse),
-    reader!(PauseRequest),
-    reader!(PauseResponse),
-    reader!(ResumeRequest),
-    reader!(ResumeResponse),
-    reader!(SetPriorityRequest),
-    reader!(SetPriorityResponse),
-    reader!(RemoveRequest),
-    reader!(RemoveResponse),
-    reader!(ExportRequest),
+    reader!(JobRequest),
     reader!(ExportResponse),
     reader!(CreateTokenRequest),
     reader!(BackupRequest),
@@ -70,11 +55,9 @@ pub const READERS: &[Reader] = &[
     reader!(ListTokensRequest),
     reader!(ListTokensResponse),
     reader!(RevokeTokenRequest),
-    reader!(RevokeTokenResponse),
+    reader!(Token),
     reader!(ListWorkersRequest),
     reader!(ListWorkersResponse),
-    reader!(ChangeTrustRequest, trust),
-    reader!(ChangeTrustResponse),
 ];
 
 fn read<M, T>(bytes: &[u8], convert: fn(M) -> Result<T, WireError>) -> Read
@@ -108,14 +91,24 @@ fn job(job: v1::Job) -> Result<JobView, WireError> {
     Ok(job)
 }
 
-fn trust(request: v1::ChangeTrustRequest) -> Result<Party, WireError> {
-    let party = Party::try_from(request.party.ok_or(WireError::Missing("party"))?)?;
-    assert_eq!(Party::try_from(v1::Party::from(party.clone())), Ok(party.clone()));
-    Ok(party)
+fn answer(response: v1::AskResponse) -> Result<Answer, WireError> {
+    let answer = Answer::try_from(response)?;
+    assert_eq!(Answer::try_from(v1::AskResponse::from(answer.clone())), Ok(answer.clone()));
+    Ok(answer)
+}
+
+/// What is asked for; of a submission nothing, because it has no plan yet.
+fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
+    Ok(match request.request.ok_or(WireError::Missing("request"))? {
+        Asked::Submit(submit) => submission(submit).map(|()| None)?,
+        Asked::Change(change) => Some(change.with(Secrets { seed: 1, salt: 2 })?),
+        Asked::Remove(job) => Some(Request::Remove(JobId(job))),
+        Asked::Trust(trust) => Some(trust.try_into()?),
+    })
 }
 
 /// As far as a plan, where that takes no time.
-fn submission(request: v1::SubmitRequest) -> Result<(Problem, MethodChoice), WireError> {
+fn submission(request: v1::Submit) -> Result<(), WireError> {
     const SMALL: u32 = 7;
     let problem = Problem::try_from(request.problem.ok_or(WireError::Missing("problem"))?)?;
     let choice = MethodChoice::from(request.method.ok_or(WireError::Missing("method"))?);
@@ -127,5 +120,5 @@ fn submission(request: v1::SubmitRequest) -> Result<(Problem, MethodChoice), Wir
     }
     let is_known = Problem::from_text(&problem.text(), problem.n()) == Some(problem);
     assert_eq!(is_known, problem.n() <= problem.max_n());
-    Ok((problem, choice))
+    Ok(())
 }

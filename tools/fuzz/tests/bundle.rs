@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use evidence::{Sample, Seed, check, export};
 use farm::{
-    Author, JobId, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
+    Author, JobId, JobSpec, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method,
+    Origin, Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
 };
 use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
@@ -25,7 +25,11 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let (plan, slice) = (Plan { problem, method, tasks }, Slice::ALL);
     let write = |command| drop(ledger.apply(&[command]).expect("it is written"));
     let origin = Origin::default();
-    write(LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None });
+    write(LedgerCommand::CreateJob {
+        job: JOB,
+        spec: JobSpec { origin, plan, slice, priority: 0 },
+        audit: None,
+    });
     for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
         let fingerprint = plan.fingerprint();
         let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();

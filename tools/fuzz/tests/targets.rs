@@ -59,12 +59,12 @@ fn corpus() {
         weight: vec![2, 2],
         ..Default::default()
     };
-    let submission = v1::SubmitRequest {
+    let submission = v1::Submit {
         problem: Some(plan.problem.into()),
         method: Some(board::MethodChoice::Halves.into()),
         ..Default::default()
     };
-    let too_large = v1::SubmitRequest {
+    let too_large = v1::Submit {
         problem: Some(Problem::Total { n: u32::MAX }.into()),
         method: Some(board::MethodChoice::Rows { rows: None }.into()),
         ..Default::default()
@@ -76,6 +76,10 @@ fn corpus() {
         total: "92".into(),
         ..Default::default()
     };
+    let ask = |submit| {
+        let request = Some(v1::ask_request::Request::Submit(submit));
+        v1::AskRequest { request, ..Default::default() }
+    };
     let request = |message| v1::WorkRequest { message: Some(message), ..Default::default() };
     let response = |message| v1::WorkResponse { message: Some(message), ..Default::default() };
     for (name, kind, bytes) in [
@@ -83,8 +87,8 @@ fn corpus() {
         ("report", "WorkRequest", request(work_request::Message::Report(report)).encode_to_vec()),
         ("loan", "WorkResponse", response(work_response::Message::Loan(loan)).encode_to_vec()),
         ("tasks", "WorkResponse", response(work_response::Message::Tasks(tasks)).encode_to_vec()),
-        ("submission", "SubmitRequest", submission.encode_to_vec()),
-        ("too_large", "SubmitRequest", too_large.encode_to_vec()),
+        ("submission", "AskRequest", ask(submission).encode_to_vec()),
+        ("too_large", "AskRequest", ask(too_large).encode_to_vec()),
         ("job", "Job", job.encode_to_vec()),
     ] {
         let kind = fuzz::READERS.iter().position(|reader| reader.name == kind);

@@ -5,9 +5,10 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Found, IntervalSet, JobId, JobState, KernelName, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range,
-    Removal, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
+    Across, AuditPolicy, Author, Found, IntervalSet, JobChange, JobId, JobSpec, JobState,
+    KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
+    Plan, Problem, Range, Removal, Report, Restored, RestoredJob, Slice, Tally, TaskCounts,
+    Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -65,16 +66,21 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
-    let paused = LedgerCommand::SetState { job: JOB, state: JobState::Paused, by: "lab".into() };
+    let paused = LedgerCommand::Change {
+        job: JOB,
+        change: JobChange::State(JobState::Paused),
+        by: "lab".into(),
+    };
     write(store, &[job(JOB), accept(JOB, "a", 0, 10, 7), accept(JOB, "b", 20, 30, 5), paused]);
     let restored = restored(store, JOB);
-    assert_eq!((restored.plan, restored.priority), (plan(), 3));
+    assert_eq!((restored.spec.plan, restored.spec.priority), (plan(), 3));
     assert_eq!((restored.state, restored.total), (JobState::Paused, 12));
     assert_eq!(restored.accepted, set(&[(0, 10), (20, 30)]));
 
-    let later = LedgerCommand::SetPriority { job: JOB, priority: i32::MIN, by: "lab".into() };
+    let later =
+        LedgerCommand::Change { job: JOB, change: JobChange::Priority(i32::MIN), by: "lab".into() };
     write(store, &[later]);
-    assert_eq!(self::restored(store, JOB).priority, i32::MIN);
+    assert_eq!(self::restored(store, JOB).spec.priority, i32::MIN);
 
     let done = LedgerCommand::Finish { job: JOB, tasks: 100, total: 12 };
     store.apply(&[done]).expect_err("ordinals are missing");
@@ -291,8 +297,12 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
 
+fn removal(job: JobId, most: usize) -> LedgerCommand {
+    LedgerCommand::Remove { job, most }
+}
+
 fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {
-    match store.apply(&[LedgerCommand::Remove { job, most }]).as_deref() {
+    match store.apply(&[removal(job, most)]).as_deref() {
         Ok([LedgerAnswer::Removed(removal)]) => *removal,
         other => panic!("{other:?}"),
     }
@@ -304,16 +314,16 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
     write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }]);
-    assert_eq!(remove(store, JOB, 10), Removal::Missing, "it runs");
-    assert_eq!(remove(store, JobId(9), 10), Removal::Missing);
+    store.apply(&[removal(JOB, 10)]).expect_err("it runs");
+    store.apply(&[removal(JobId(9), 10)]).expect_err("there is no such job");
 
     // Its row, its second count, its policy and the three changes of its state are two too many at first.
     assert_eq!(remove(store, OTHER, 1), Removal::Begun);
     let left = restored(store, OTHER);
-    assert_eq!((left.state, left.total, left.origin.key), (JobState::Cancelled, 0, None));
+    assert_eq!((left.state, left.total, left.spec.origin.key), (JobState::Cancelled, 0, None));
     assert_eq!(remove(store, OTHER, 4), Removal::Begun);
     assert_eq!(remove(store, OTHER, 2), Removal::Gone);
-    assert_eq!(remove(store, OTHER, 3), Removal::Missing);
+    store.apply(&[removal(OTHER, 3)]).expect_err("nothing of it is left");
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));
 
@@ -343,7 +353,11 @@ fn plan() -> Plan {
 fn job(job: JobId) -> LedgerCommand {
     let origin = Origin { owner: "lab".into(), key: Some(format!("job {job}")) };
     let (plan, slice) = (plan(), Slice::ALL);
-    LedgerCommand::CreateJob { job, origin, plan, slice, priority: 3, audit: None }
+    LedgerCommand::CreateJob {
+        job,
+        spec: JobSpec { origin, plan, slice, priority: 3 },
+        audit: None,
+    }
 }
 
 fn accept(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {

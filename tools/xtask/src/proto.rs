@@ -9,7 +9,7 @@ use prost::Message;
 
 use crate::fault;
 
-const FILES: [&str; 3] = ["queens/v1/farm.proto", "queens/v1/jobs.proto", "queens/v1/admin.proto"];
+const FILES: [&str; 2] = ["queens/v1/farm.proto", "queens/v1/client.proto"];
 const FOLDER: &str = "crates/wire/src/generated";
 const TYPES: &str = "queens.v1.rs";
 const DESCRIPTORS: &str = "descriptors.bin";

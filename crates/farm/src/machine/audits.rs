@@ -9,46 +9,34 @@ use crate::{
 
 impl Farm {
     /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there.
-    pub(super) fn audit_asked(
+    pub(super) fn audit(
         &mut self,
         request: RequestId,
         by: String,
         id: JobId,
         mut policy: AuditPolicy,
-    ) {
-        let refusal = match self.jobs.get_mut(&id) {
-            None => Some(Refusal::NoSuchJob(id)),
-            Some(job) if job.state == JobState::Cancelled => {
-                Some(Refusal::Over(id, JobState::Cancelled))
-            }
-            Some(job) => {
-                // What was promised of strangers is not taken back.
-                policy.across = policy.across.max(job.across());
-                (job.policy, job.seed_told) = (Some(policy), false);
-                job.audits.asked += 1;
-                None
-            }
-        };
-        if let Some(refusal) = refusal {
-            return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
+    ) -> Result<(), Refusal> {
+        let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
+        if job.state == JobState::Cancelled {
+            return Err(Refusal::Over(id, JobState::Cancelled));
         }
+        // What was promised of strangers is not taken back.
+        policy.across = policy.across.max(job.across());
+        (job.policy, job.seed_told) = (Some(policy), false);
+        job.audits.asked += 1;
         let command = LedgerCommand::RequestAudit { job: id, policy, by };
         self.command(command, Pending::Audit { request, job: id });
+        Ok(())
     }
 
     /// So many ranges are wanted now, and so many agreed.
-    pub(super) fn audit_noted(
-        &mut self,
-        request: RequestId,
-        id: JobId,
-        (wanted, agreed): (u64, u64),
-    ) {
+    pub(super) fn audit_noted(&mut self, request: RequestId, id: JobId, wanted: u64, agreed: u64) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         job.audits_agreed = agreed;
         self.reopen(id);
-        self.effects.push(Effect::Reply { request, answer: Ok(id) });
+        self.answer(request, id);
         self.find_audits(id);
         self.finish_if_covered(id);
     }

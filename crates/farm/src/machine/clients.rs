@@ -1,47 +1,76 @@
-//! Jobs: their beginning, their rests and their end. What holds a total up is in `holds`.
+//! What clients ask for: jobs, their beginning, their rests and their end. What holds a total up is in `holds`.
 
 use super::{Config, Farm, Pending};
 use crate::job::Job;
 use crate::job_view::turn;
-use crate::{Effect, JobId, JobState, LedgerCommand, Origin, Refusal, RequestId};
+use crate::{
+    Answer, Change, Effect, JobChange, JobId, JobState, LedgerCommand, Origin, Refusal, Request,
+    RequestId,
+};
 
 impl Farm {
-    /// The job exists once the ledger has it: until then nothing of it is lent. A submission that repeats the key of
-    /// a job of its owner is answered with that job.
-    pub(super) fn submitted(&mut self, request: RequestId, job: Job) {
-        if let Some(&id) = self.keys.get(&job.origin) {
-            return self.submitted_again(request, id, &job);
+    /// A client asks for something. What is refused is answered at once, and everything else when it is durable.
+    pub(super) fn asked(&mut self, request: RequestId, by: String, ask: Request) {
+        let granted = match ask {
+            Request::Submit { spec, audit, known } => {
+                self.submitted(request, Job::new(spec, audit, known))
+            }
+            Request::Change(job, change) => self.change(request, by, job, change),
+            Request::Remove(job) => self.remove(request, job),
+            Request::Trust { party, trusted, reason } => {
+                self.change_trust(request, party, trusted, reason);
+                Ok(())
+            }
+        };
+        if let Err(refusal) = granted {
+            self.effects.push(Effect::Reply { request, answer: Err(refusal) });
         }
-        if let Some(refusal) = self.too_many(&job.origin.owner) {
-            return self.effects.push(Effect::Reply { request, answer: Err(refusal) });
-        }
-        let id = JobId(self.next_job);
-        self.next_job += 1;
-        self.note_key(&job.origin, id);
-        let Job { plan, slice, priority, policy: audit, .. } = job;
-        let origin = job.origin.clone();
-        let command = LedgerCommand::CreateJob { job: id, origin, plan, slice, priority, audit };
-        self.command(command, Pending::Job { requests: vec![request], id, job: Box::new(job) });
     }
 
-    fn submitted_again(&mut self, request: RequestId, id: JobId, wanted: &Job) {
+    /// Answers a request with a job, as it is now.
+    pub(super) fn answer(&mut self, request: RequestId, id: JobId) {
+        let job = self.job(id).expect("a job with something pending is not removed");
+        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(Box::new(job))) });
+    }
+
+    /// The job exists once the ledger has it: until then nothing of it is lent. A submission that repeats the key of
+    /// a job of its owner is answered with that job.
+    fn submitted(&mut self, request: RequestId, job: Job) -> Result<(), Refusal> {
+        let spec = job.spec.clone();
+        if let Some(&id) = self.keys.get(&spec.origin) {
+            return self.submitted_again(request, id, &job);
+        }
+        self.count_jobs(&spec.origin.owner)?;
+        let id = JobId(self.next_job);
+        self.next_job += 1;
+        self.note_key(&spec.origin, id);
+        let command = LedgerCommand::CreateJob { job: id, spec, audit: job.policy };
+        self.command(command, Pending::Job { requests: vec![request], id, job: Box::new(job) });
+        Ok(())
+    }
+
+    fn submitted_again(
+        &mut self,
+        request: RequestId,
+        id: JobId,
+        wanted: &Job,
+    ) -> Result<(), Refusal> {
         let coming = self.pending.values_mut().find_map(|pending| match pending {
             Pending::Job { requests, id: of, job } if *of == id => Some((requests, job)),
             _ => None,
         });
-        let is_it = match (self.jobs.get(&id), &coming) {
-            (Some(job), _) => job.answers(wanted),
-            (None, Some((_, job))) => job.answers(wanted),
+        let (is_it, coming) = match (self.jobs.get(&id), coming) {
+            (Some(job), _) => (job.answers(wanted), None),
+            (None, Some((requests, job))) => (job.answers(wanted), Some(requests)),
             (None, None) => unreachable!("a job with a key exists, or is on its way"),
         };
         match coming {
+            _ if !is_it => return Err(Refusal::KeyTaken(id)),
             // Whoever repeats a submission is answered no sooner than the first.
-            Some((requests, _)) if is_it => requests.push(request),
-            _ => {
-                let answer = if is_it { Ok(id) } else { Err(Refusal::KeyTaken(id)) };
-                self.effects.push(Effect::Reply { request, answer });
-            }
+            Some(requests) => requests.push(request),
+            None => self.answer(request, id),
         }
+        Ok(())
     }
 
     /// Keeps in mind that this is the job of its key, if it has one.
@@ -51,8 +80,8 @@ impl Farm {
         }
     }
 
-    /// Why an owner may have no further job. Jobs on their way into the ledger count.
-    fn too_many(&self, owner: &str) -> Option<Refusal> {
+    /// Refuses a further job of an owner, if there are too many. Jobs on their way into the ledger count.
+    fn count_jobs(&self, owner: &str) -> Result<(), Refusal> {
         let coming = self.pending.values().filter_map(|pending| match pending {
             Pending::Job { job, .. } => Some(&**job),
             _ => None,
@@ -61,88 +90,98 @@ impl Farm {
         let (mut all, mut own) = (0, 0);
         for job in coming.chain(live) {
             all += 1;
-            own += usize::from(job.origin.owner == owner);
+            own += usize::from(job.spec.origin.owner == owner);
         }
         let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
         if own >= max_jobs_per_owner {
-            return Some(Refusal::TooManyOfOwner { most: max_jobs_per_owner });
+            return Err(Refusal::TooManyOfOwner { most: max_jobs_per_owner });
         }
-        (all >= max_jobs).then_some(Refusal::TooManyJobs { most: max_jobs })
+        if all >= max_jobs {
+            return Err(Refusal::TooManyJobs { most: max_jobs });
+        }
+        Ok(())
     }
 
     pub(super) fn job_written(&mut self, requests: Vec<RequestId>, id: JobId, job: Job) {
         self.jobs.insert(id, job);
         self.requeue(id);
-        let replies = requests.into_iter().map(|request| Effect::Reply { request, answer: Ok(id) });
-        self.effects.extend(replies);
+        requests.into_iter().for_each(|request| self.answer(request, id));
         self.finish_if_covered(id);
     }
 
-    /// A client wants `job` in another state. Lending stops at once, the answer waits for the
-    /// ledger. Returns whether it is granted.
-    pub(super) fn change(
+    fn change(
         &mut self,
         request: RequestId,
         by: String,
         id: JobId,
-        wanted: JobState,
-    ) -> bool {
-        let refusal = match self.jobs.get_mut(&id) {
-            None => Some(Refusal::NoSuchJob(id)),
-            Some(job) if job.is_over() && job.state != JobState::Cancelled => {
-                Some(Refusal::Over(id, JobState::Done))
+        change: Change,
+    ) -> Result<(), Refusal> {
+        let change = match change {
+            Change::Audit(policy) => return self.audit(request, by, id, policy),
+            Change::Cancel => self.stand(id, JobState::Cancelled)?,
+            Change::Pause => self.stand(id, JobState::Paused)?,
+            Change::Resume => {
+                let change = self.stand(id, JobState::Running)?;
+                self.forget_attempts(id);
+                change
             }
-            Some(job) if job.is_being_held() && wanted != JobState::Cancelled => {
-                Some(Refusal::Held(id))
-            }
-            Some(job) if job.state == JobState::Cancelled && wanted != JobState::Cancelled => {
-                Some(Refusal::Over(id, JobState::Cancelled))
-            }
-            Some(job) => {
-                job.state = wanted;
-                None
-            }
+            Change::Priority(priority) => self.prioritise(id, priority)?,
         };
-        if let Some(refusal) = refusal {
-            self.effects.push(Effect::Reply { request, answer: Err(refusal) });
-            return false;
+        let command = LedgerCommand::Change { job: id, change, by };
+        self.command(command, Pending::Change { request, job: id, change });
+        Ok(())
+    }
+
+    /// Brings a job into another state. Lending stops at once.
+    fn stand(&mut self, id: JobId, wanted: JobState) -> Result<JobChange, Refusal> {
+        let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
+        if job.is_over() && job.state != JobState::Cancelled {
+            return Err(Refusal::Over(id, JobState::Done));
         }
+        if wanted != JobState::Cancelled {
+            if job.is_being_held() {
+                return Err(Refusal::Held(id));
+            }
+            if job.state == JobState::Cancelled {
+                return Err(Refusal::Over(id, JobState::Cancelled));
+            }
+        }
+        job.state = wanted;
         self.requeue(id);
         if wanted != JobState::Running {
             for lease in self.leases.of_job(id) {
                 self.revoke(lease);
             }
         }
-        let command = LedgerCommand::SetState { job: id, state: wanted, by };
-        self.command(command, Pending::State { request, job: id, state: wanted });
-        true
+        Ok(JobChange::State(wanted))
     }
 
-    /// A client wants a job to be served earlier or later. What is lent next follows it at once, and what is lent
-    /// already stays so; the answer waits for the ledger.
-    pub(super) fn prioritised(&mut self, request: RequestId, by: String, id: JobId, priority: i32) {
-        let refusal = match self.jobs.get(&id) {
-            None => Refusal::NoSuchJob(id),
-            Some(job) if job.state == JobState::Cancelled => Refusal::Over(id, JobState::Cancelled),
-            Some(job) if job.is_over() => Refusal::Over(id, JobState::Done),
-            Some(job) => {
-                self.queue.remove(&turn(job.priority, id));
-                self.jobs.get_mut(&id).expect("it was found").priority = priority;
-                self.requeue(id);
-                let command = LedgerCommand::SetPriority { job: id, priority, by };
-                return self.command(command, Pending::Priority { request, job: id });
-            }
-        };
-        self.effects.push(Effect::Reply { request, answer: Err(refusal) });
+    /// What is lent next follows a new priority at once, and what is lent already stays so.
+    fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
+        let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
+        if job.state == JobState::Cancelled {
+            return Err(Refusal::Over(id, JobState::Cancelled));
+        }
+        if job.is_over() {
+            return Err(Refusal::Over(id, JobState::Done));
+        }
+        self.queue.remove(&turn(job.spec.priority, id));
+        job.spec.priority = priority;
+        self.requeue(id);
+        Ok(JobChange::Priority(priority))
     }
 
-    pub(super) fn state_written(&mut self, request: RequestId, id: JobId, state: JobState) {
+    pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        let state = match change {
+            JobChange::State(state) => state,
+            JobChange::Priority(_) => return self.answer(request, id),
+        };
         (job.durable_state, job.held) = (state, None);
         if state == JobState::Cancelled {
             job.rest();
         }
-        self.effects.push(Effect::Reply { request, answer: Ok(id) });
+        self.answer(request, id);
         if state == JobState::Cancelled {
             self.effects.push(Effect::Finished { job: id });
         }

@@ -124,7 +124,7 @@ impl Farm {
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
             if job.free_tasks() > 0 && self.lend_from.is_none() {
                 offers.pools.push(id);
-                offers.least_memory = offers.least_memory.min(job.thread_memory);
+                offers.least_memory = offers.least_memory.min(job.known.thread_memory);
             }
         }
         offers
@@ -151,7 +151,7 @@ impl Farm {
 
     /// Whether a session may be lent something of a job that was never counted.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
-        let able = session.may_count(id, self.jobs[&id].thread_memory);
+        let able = session.may_count(id, self.jobs[&id].known.thread_memory);
         able && self.lend_from.is_none() && self.has_task_for(id, session)
     }
 
@@ -163,7 +163,7 @@ impl Farm {
         among: impl RangeBounds<Range> + Clone,
     ) -> Option<(Range, Recount)> {
         let job = &self.jobs[&id];
-        if !session.may_count(id, job.thread_memory) {
+        if !session.may_count(id, job.known.thread_memory) {
             return None;
         }
         let by_search = job.policy.is_some_and(|policy| policy.by_search);
@@ -232,13 +232,13 @@ impl Farm {
     /// at least 1.
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let threads = u64::from(session.threads_for(job.thread_memory));
+        let threads = u64::from(session.threads_for(job.known.thread_memory));
         let Some(rate) = job.rate_of(id) else {
             return threads * self.config.probe_tasks.max(1);
         };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let is_company = |(&other, session): (&SessionId, &Session)| {
-            other != id && session.may_count(job_id, job.thread_memory)
+            other != id && session.may_count(job_id, job.known.thread_memory)
         };
         let pool = u128::from(pool);
         let share = match self.sessions.iter().any(is_company) {
@@ -259,7 +259,7 @@ impl Farm {
         let shortest =
             rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
-        let threads = u64::from(session.threads_for(job.thread_memory));
+        let threads = u64::from(session.threads_for(job.known.thread_memory));
         job.piece().max(shortest).max(threads)
     }
 
@@ -274,7 +274,7 @@ impl Farm {
     ) {
         self.lend(session, lease, job, range, recount.is_some(), term);
         self.stats.leases += 1;
-        let (plan, fingerprint) = (self.jobs[&job].plan, self.jobs[&job].fingerprint);
+        let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
         let owner = &self.sessions[&session].maker().owner;
         let terms = LoanTerms { job, plan: fingerprint, lease, owner };

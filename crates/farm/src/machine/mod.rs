@@ -34,9 +34,9 @@ use crate::lease::{LeaseTerm, Leases};
 use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
-    AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, Report, RequestId,
-    SessionId, Stats, Ticket, Times, WorkerView,
+    AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobChange, JobId, JobState, JobView,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, Report,
+    RequestId, SessionId, Stats, Ticket, Times, WorkerView,
 };
 
 /// The farm's few tunable times and sizes.
@@ -125,18 +125,16 @@ pub struct Farm {
 #[derive(Debug)]
 enum Pending {
     Job { requests: Vec<RequestId>, id: JobId, job: Box<Job> },
-    State { request: RequestId, job: JobId, state: JobState },
+    Change { request: RequestId, job: JobId, change: JobChange },
     Done { job: JobId },
     Range { session: SessionId, report: Report, maker: Maker, audit: bool },
     Hold { job: JobId, reason: String },
-    Priority { request: RequestId, job: JobId },
     Audit { request: RequestId, job: JobId },
     FindAudits { job: JobId },
     Compare { session: SessionId, author: Author, report: Report },
     Doubt { session: SessionId, report: Report },
-    Remove { request: RequestId, job: JobId },
-    Trust { request: RequestId },
-    Distrust { request: RequestId },
+    Remove { request: RequestId, job: JobId, was: Box<JobView> },
+    Trust { request: RequestId, party: Party, trusted: bool },
     Confirm { session: SessionId, report: Report },
     Dispute { session: SessionId, report: Report },
     Settle { session: SessionId, report: Report },
@@ -165,41 +163,7 @@ impl Farm {
             Event::Declined { session, lease } => self.declined(session, lease),
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
-            Event::Submitted {
-                request,
-                origin,
-                plan,
-                slice,
-                priority,
-                audit,
-                thread_memory,
-                known,
-            } => {
-                let mut job = Job::new(origin, plan, slice, priority, thread_memory, known);
-                job.policy = audit;
-                self.submitted(request, job);
-            }
-            Event::AuditAsked { request, by, job, policy } => {
-                self.audit_asked(request, by, job, policy);
-            }
-            Event::Cancelled { request, by, job } => {
-                self.change(request, by, job, JobState::Cancelled);
-            }
-            Event::Paused { request, by, job } => {
-                self.change(request, by, job, JobState::Paused);
-            }
-            Event::Resumed { request, by, job } => {
-                if self.change(request, by, job, JobState::Running) {
-                    self.forget_attempts(job);
-                }
-            }
-            Event::Prioritised { request, by, job, priority } => {
-                self.prioritised(request, by, job, priority);
-            }
-            Event::RemovalAsked { request, job } => self.removal_asked(request, job),
-            Event::TrustChanged { request, party, trusted, reason } => {
-                self.trust_changed(request, party, trusted, reason);
-            }
+            Event::Asked { request, by, ask } => self.asked(request, by, ask),
             Event::Ledger { ticket, answer } => self.answered(ticket, answer),
             Event::Tick => {}
         }
@@ -269,30 +233,30 @@ impl Farm {
     /// worker is connected.
     pub fn stranded(&self) -> impl Iterator<Item = JobId> + '_ {
         let is_stranded = |id: &JobId| {
-            let able = |session: &Session| session.may_count(*id, self.jobs[id].thread_memory);
+            let able =
+                |session: &Session| session.may_count(*id, self.jobs[id].known.thread_memory);
             !self.sessions.is_empty() && !self.sessions.values().any(able)
         };
         self.queue.iter().map(|&(_, id)| id).filter(is_stranded)
     }
 
     fn view(&self, id: JobId, job: &Job, staff: &mut Staff) -> JobView {
-        let threads = |session| self.sessions[&session].threads_for(job.thread_memory);
+        let thread_memory = job.known.thread_memory;
+        let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
         JobView {
             id,
-            origin: job.origin.clone(),
-            plan: job.plan,
-            slice: job.slice,
-            priority: job.priority,
+            spec: job.spec.clone(),
             state: job.durable_state,
             tasks_done: job.tasks_done,
             total: job.total,
-            thread_memory: job.thread_memory,
+            thread_memory,
             workers: workers.len(),
-            able_workers: match job.state {
-                JobState::Running => staff.able(&self.sessions, id, job.thread_memory),
-                _ => 0,
+            able_workers: if job.state == JobState::Running {
+                staff.able(&self.sessions, id, thread_memory)
+            } else {
+                0
             },
             busy_us_left: job.busy_us_left(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
@@ -303,9 +267,10 @@ impl Farm {
             audits_agreed: job.audits_agreed,
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
-            lost: match job.durable_state.is_over() {
-                true => Vec::new(),
-                false => self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect(),
+            lost: if job.durable_state.is_over() {
+                Vec::new()
+            } else {
+                self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect()
             },
             times: Times::default(),
         }
@@ -340,26 +305,18 @@ impl Farm {
             (Some(Pending::Job { requests, id, job }), Answer::Written) => {
                 self.job_written(requests, id, *job);
             }
-            (Some(Pending::State { request, job, state }), Answer::Written) => {
-                self.state_written(request, job, state);
-            }
-            (Some(Pending::Priority { request, job }), Answer::Written) => {
-                self.effects.push(Effect::Reply { request, answer: Ok(job) });
+            (Some(Pending::Change { request, job, change }), Answer::Written) => {
+                self.change_written(request, job, change);
             }
             (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
             (Some(Pending::Range { session, report, maker, audit }), Answer::Written) => {
                 self.range_written(session, report, maker, audit);
             }
-            (Some(Pending::Trust { request }), Answer::Written) => {
-                self.effects.push(Effect::TrustNoted { request });
+            (Some(Pending::Remove { request, was, .. }), Answer::Removed(removal)) => {
+                self.removed(request, was, removal);
             }
-            (Some(Pending::Remove { request, job }), Answer::Removed(removal)) => {
-                self.removed(request, job, removal);
-            }
-            (Some(Pending::Distrust { request }), Answer::Settled { withdrawn }) => {
-                self.settling -= 1;
-                self.taken_back(&withdrawn);
-                self.effects.push(Effect::TrustNoted { request });
+            (Some(Pending::Trust { request, party, trusted }), Answer::Settled { withdrawn }) => {
+                self.trust_written(request, &party, trusted, &withdrawn);
             }
             (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted, .. }) => {
                 self.doubt_noted(session, report, wanted);
@@ -374,7 +331,7 @@ impl Farm {
                 self.dispute_written(session, report);
             }
             (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted, agreed }) => {
-                self.audit_noted(request, job, (wanted, agreed));
+                self.audit_noted(request, job, wanted, agreed);
             }
             (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
                 self.audits_found(job, rows);
@@ -395,7 +352,7 @@ impl Farm {
     fn requeue(&mut self, id: JobId) {
         self.staffing_changed = true;
         let job = &self.jobs[&id];
-        let key = turn(job.priority, id);
+        let key = turn(job.spec.priority, id);
         if job.state == JobState::Running {
             self.queue.insert(key);
             self.hungry.append(&mut self.refused);

@@ -1,37 +1,36 @@
 //! Jobs that are over and leave the farm and its ledger.
 
 use super::{Farm, Pending};
-use crate::{Effect, JobId, LedgerCommand, Refusal, Removal, RequestId};
+use crate::{Answer, Effect, JobId, JobView, LedgerCommand, Refusal, Removal, RequestId};
 
 /// Rows that the ledger removes at a time, which is some milliseconds' work.
 const ROWS_AT_A_TIME: usize = 2_000;
 
 impl Farm {
-    /// A job whose removal was broken off, or is under way, is the ledger's alone.
-    pub(super) fn removal_asked(&mut self, request: RequestId, id: JobId) {
-        let refusal = match self.jobs.contains_key(&id) {
-            _ if self.proofs.contains(&id) => Some(Refusal::Proof(id)),
-            true => self.let_go(id).err(),
-            false => None,
-        };
-        match refusal {
-            Some(refusal) => self.effects.push(Effect::Reply { request, answer: Err(refusal) }),
-            None => self.remove_some(request, id),
+    /// From now on the job is the ledger's alone, which removes it some rows at a time.
+    pub(super) fn remove(&mut self, request: RequestId, id: JobId) -> Result<(), Refusal> {
+        let was = self.job(id).ok_or(Refusal::NoSuchJob(id))?;
+        if self.proofs.contains(&id) {
+            return Err(Refusal::Proof(id));
         }
+        self.let_go(id)?;
+        self.remove_some(request, Box::new(was));
+        Ok(())
     }
 
-    fn remove_some(&mut self, request: RequestId, id: JobId) {
-        let command = LedgerCommand::Remove { job: id, most: ROWS_AT_A_TIME };
-        self.command(command, Pending::Remove { request, job: id });
+    fn remove_some(&mut self, request: RequestId, was: Box<JobView>) {
+        let job = was.id;
+        let command = LedgerCommand::Remove { job, most: ROWS_AT_A_TIME };
+        self.command(command, Pending::Remove { request, job, was });
     }
 
-    pub(super) fn removed(&mut self, request: RequestId, id: JobId, removal: Removal) {
-        let answer = match removal {
-            Removal::Begun => return self.remove_some(request, id),
-            Removal::Gone => Ok(id),
-            Removal::Missing => Err(Refusal::NoSuchJob(id)),
-        };
-        self.effects.push(Effect::Reply { request, answer });
+    pub(super) fn removed(&mut self, request: RequestId, was: Box<JobView>, removal: Removal) {
+        match removal {
+            Removal::Begun => self.remove_some(request, was),
+            Removal::Gone => {
+                self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(was)) });
+            }
+        }
     }
 
     /// Forgets a job that is over and of which nothing is on its way into the ledger.
@@ -47,7 +46,7 @@ impl Farm {
             self.revoke(lease);
         }
         let job = self.jobs.remove(&id).expect("it was found");
-        self.keys.remove(&job.origin);
+        self.keys.remove(&job.spec.origin);
         self.progressed.remove(&id);
         Ok(())
     }
@@ -64,10 +63,9 @@ impl Pending {
     fn is_of(&self, id: JobId) -> bool {
         match self {
             Pending::Job { id: job, .. }
-            | Pending::State { job, .. }
             | Pending::Done { job }
             | Pending::Hold { job, .. }
-            | Pending::Priority { job, .. }
+            | Pending::Change { job, .. }
             | Pending::Audit { job, .. }
             | Pending::FindAudits { job }
             | Pending::Remove { job, .. } => *job == id,
@@ -77,7 +75,7 @@ impl Pending {
             | Pending::Confirm { report, .. }
             | Pending::Dispute { report, .. }
             | Pending::Settle { report, .. } => report.job == id,
-            Pending::Trust { .. } | Pending::Distrust { .. } => false,
+            Pending::Trust { .. } => false,
         }
     }
 }

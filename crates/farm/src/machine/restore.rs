@@ -7,8 +7,8 @@ use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::lost::Lost;
 use crate::{
-    AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobState, KernelName, Known, LoanKey,
-    Millis, Origin, Pace, Plan, Range, Slice, Spent, Stats, Vote,
+    AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, KernelName, Known,
+    LoanKey, Millis, Pace, Plan, Range, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,20 +28,11 @@ pub struct Restored {
 }
 
 impl Restored {
-    /// With what a thread needs to count each job, in bytes.
-    #[must_use]
-    pub fn with_thread_memory(mut self, needed: impl Fn(&Plan) -> u64) -> Restored {
-        for job in &mut self.jobs {
-            job.thread_memory = needed(&job.plan);
-        }
-        self
-    }
-
     /// With what is known of the counts of each job.
     #[must_use]
     pub fn with_known(mut self, known: impl Fn(&Plan, Slice) -> Known) -> Restored {
         for job in &mut self.jobs {
-            job.known = known(&job.plan, job.slice);
+            job.known = known(&job.spec.plan, job.spec.slice);
         }
         self
     }
@@ -52,17 +43,8 @@ impl Restored {
 pub struct RestoredJob {
     /// Its number.
     pub id: JobId,
-    /// Who submitted it.
-    pub origin: Origin,
-    /// What it counts.
-    pub plan: Plan,
-    /// The part that is wanted of it.
-    pub slice: Slice,
-    /// Its priority.
-    pub priority: i32,
-    /// Bytes without which no thread can count its tasks. A ledger does not know them and says 0:
-    /// see [`Restored::with_thread_memory`].
-    pub thread_memory: u64,
+    /// What was submitted, with its latest priority.
+    pub spec: JobSpec,
     /// What is known of its counts. A ledger knows nothing: see [`Restored::with_known`].
     pub known: Known,
     /// Where it stood.
@@ -147,7 +129,7 @@ impl Farm {
     /// Takes in a job that the ledger remembers.
     pub(super) fn take_in(&mut self, job: RestoredJob) {
         let id = job.id;
-        self.note_key(&job.origin, id);
+        self.note_key(&job.spec.origin, id);
         self.jobs.insert(id, restore_job(job));
         self.requeue(id);
         self.look_again(id);
@@ -158,8 +140,7 @@ impl Farm {
 }
 
 fn restore_job(restored: RestoredJob) -> Job {
-    let RestoredJob { origin, plan, slice, priority, thread_memory, .. } = restored;
-    let mut job = Job::new(origin, plan, slice, priority, thread_memory, restored.known);
+    let mut job = Job::new(restored.spec, restored.audit, restored.known);
     for range in restored.accepted.iter() {
         assert!(job.holds(range), "{range} is outside of the plan");
         job.claim(range);
@@ -168,7 +149,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.total = restored.total;
     job.costs = Costs::new(restored.spent);
     job.state = restored.state;
-    (job.policy, job.seed_told) = (restored.audit, restored.seed_told);
+    job.seed_told = restored.seed_told;
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;
     for RestoredDispute { range, votes, kernel } in restored.disputes {

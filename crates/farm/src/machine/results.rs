@@ -49,7 +49,7 @@ impl Farm {
         if job.fingerprint != report.fingerprint {
             return self.ack(session, &report, Verdict::Foreign);
         }
-        if !job.plan.tells_tasks() {
+        if !job.spec.plan.tells_tasks() {
             report.task_counts = TaskCounts::default();
         }
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
@@ -81,7 +81,7 @@ impl Farm {
         (session.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
             session.counted = session.counted.saturating_add(report.range.len());
-            let threads = session.threads_for(job.thread_memory).max(1);
+            let threads = session.threads_for(job.known.thread_memory).max(1);
             job.measured(session_id, threads, report.range.len(), report.busy_us);
             let fresh = self.term(report.job, 1);
             self.leases.renew(report.lease, fresh);
@@ -106,7 +106,7 @@ impl Farm {
             self.vote(session, author, report);
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
-            let threads = self.sessions[&session].threads_for(job.thread_memory).max(1);
+            let threads = self.sessions[&session].threads_for(job.known.thread_memory).max(1);
             job.costs.add(session, threads, report.range, report.busy_us);
             let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {

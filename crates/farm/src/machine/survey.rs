@@ -64,7 +64,8 @@ impl Farm {
     /// ordinals that have the same fate.
     pub fn map(&self, id: JobId) -> Option<PlanMap> {
         let job = self.jobs.get(&id)?;
-        let mut map = PlanMap::new(job.plan.tasks, &job.slice.ordinals(job.plan.tasks));
+        let mut map =
+            PlanMap::new(job.spec.plan.tasks, &job.spec.slice.ordinals(job.spec.plan.tasks));
         for range in job.claimed().iter() {
             map.paint(range, |cell, tasks| cell.accepted += tasks);
         }

@@ -1,12 +1,12 @@
 //! Who is believed, and what becomes of the counts of those who are not any more.
 
 use super::{Farm, Pending};
-use crate::{Dismissal, LedgerCommand, Party, RequestId, SessionId, Withdrawn};
+use crate::{Answer, Dismissal, Effect, LedgerCommand, Party, RequestId, SessionId, Withdrawn};
 
 impl Farm {
     /// Somebody decided about a party. Sessions of one that is not believed end at once; the rest waits for the
     /// ledger.
-    pub(super) fn trust_changed(
+    pub(super) fn change_trust(
         &mut self,
         request: RequestId,
         party: Party,
@@ -15,13 +15,26 @@ impl Farm {
     ) {
         if trusted {
             self.distrusted.0.remove(&party);
-            let command = LedgerCommand::Trust { party, reason };
-            return self.command(command, Pending::Trust { request });
+        } else {
+            self.distrust(std::iter::once(party.clone()));
         }
-        self.distrust(std::iter::once(party.clone()));
         self.settling += 1;
-        let command = LedgerCommand::Distrust { party, reason };
-        self.command(command, Pending::Distrust { request });
+        let command = LedgerCommand::Trust { party: party.clone(), trusted, reason };
+        self.command(command, Pending::Trust { request, party, trusted });
+    }
+
+    pub(super) fn trust_written(
+        &mut self,
+        request: RequestId,
+        party: &Party,
+        trusted: bool,
+        withdrawn: &[Withdrawn],
+    ) {
+        self.settling -= 1;
+        self.taken_back(withdrawn);
+        let still = self.distrusted().filter(|other| trusted && other.overlaps(party));
+        let answer = Ok(Answer::Distrusted(still.cloned().collect()));
+        self.effects.push(Effect::Reply { request, answer });
     }
 
     /// Nothing that these parties say is believed any more.

@@ -61,7 +61,7 @@ fn join(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
 
 /// Whether neither the policy of a job nor an open dispute is about this range.
 fn is_left_alone<S: Store>(store: &mut S, id: JobId, range: Range) -> Result<bool, S::Fault> {
-    let plan = stored_job(store, id)?.plan.fingerprint();
+    let plan = stored_job(store, id)?.spec.plan.fingerprint();
     let is_chosen = store.policy(id)?.is_some_and(|policy| policy.chooses(plan, range));
     let mut disputes = store.open_disputes(id)?.into_iter();
     Ok(!is_chosen && !disputes.any(|dispute| dispute.range.intersect(range).is_some()))

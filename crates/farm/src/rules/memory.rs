@@ -8,8 +8,7 @@ use crate::rows::{
     Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
 };
 use crate::{
-    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
-    TaskCounts,
+    AuditPolicy, Distrusted, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts,
 };
 
 /// Keeps everything in memory, and knows no times. A count without a file uses it, as tests and simulations do.
@@ -85,23 +84,12 @@ impl Store for MemoryStore {
         Ok(self.jobs.get(&id).map(|job| job.job.clone()))
     }
 
-    fn add_job(
-        &mut self,
-        id: JobId,
-        origin: &Origin,
-        plan: &Plan,
-        slice: Slice,
-        priority: i32,
-    ) -> Result<(), Contradiction> {
-        let state = JobState::Running;
+    fn add_job(&mut self, id: JobId, spec: &JobSpec) -> Result<(), Contradiction> {
         let job = MemoryJob {
             job: StoredJob {
                 id,
-                origin: origin.clone(),
-                plan: *plan,
-                slice,
-                priority,
-                state,
+                spec: spec.clone(),
+                state: JobState::Running,
                 reason: None,
                 total: None,
                 seed_told: false,
@@ -132,7 +120,7 @@ impl Store for MemoryStore {
     }
 
     fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), Contradiction> {
-        self.get(job)?.job.priority = priority;
+        self.get(job)?.job.spec.priority = priority;
         Ok(())
     }
 
@@ -156,7 +144,7 @@ impl Store for MemoryStore {
             }
             left -= 1;
         }
-        job.job.origin.key = None;
+        job.job.spec.origin.key = None;
         Ok(false)
     }
 

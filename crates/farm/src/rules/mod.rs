@@ -54,16 +54,18 @@ const NOBODY: &str = "";
 /// A [`Contradiction`] if the command and the rows do not fit together, or what the store says.
 pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<LedgerAnswer, S::Fault> {
     match command {
-        LedgerCommand::CreateJob { job, origin, plan, slice, priority, audit } => {
-            store.add_job(*job, origin, plan, *slice, *priority)?;
+        LedgerCommand::CreateJob { job, spec, audit } => {
+            store.add_job(*job, spec)?;
             if let Some(policy) = audit {
-                store.add_policy(*job, *policy, &origin.owner)?;
+                store.add_policy(*job, *policy, &spec.origin.owner)?;
             }
         }
-        LedgerCommand::SetState { job, state, by } => set_state(store, *job, *state, None, by)?,
-        LedgerCommand::SetPriority { job, priority, by } => {
-            if stored_job(store, *job)?.priority != *priority {
-                store.note(*job, JobChange::Priority(*priority), by)?;
+        LedgerCommand::Change { job, change: JobChange::State(state), by } => {
+            set_state(store, *job, *state, None, by)?;
+        }
+        LedgerCommand::Change { job, change: change @ JobChange::Priority(priority), by } => {
+            if stored_job(store, *job)?.spec.priority != *priority {
+                store.note(*job, *change, by)?;
             }
             store.set_priority(*job, *priority)?;
         }
@@ -75,10 +77,13 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             doubt(store, *job, *range)?;
             return audit_noted(store, *job);
         }
-        LedgerCommand::Distrust { party, reason } => {
+        LedgerCommand::Trust { party, trusted: false, reason } => {
             return settle::distrust(store, party, reason);
         }
-        LedgerCommand::Trust { party, reason } => store.trust(party, reason)?,
+        LedgerCommand::Trust { party, trusted: true, reason } => {
+            store.trust(party, reason)?;
+            return Ok(LedgerAnswer::Settled { withdrawn: Vec::new() });
+        }
         LedgerCommand::Finish { job, tasks, total } => {
             check_complete(store, *job, *tasks, *total)?;
             set_state(store, *job, JobState::Done, Some(*total), NOBODY)?;
@@ -204,8 +209,8 @@ fn request_audit<S: Store>(
     policy: AuditPolicy,
     by: &str,
 ) -> Result<(), S::Fault> {
-    let StoredJob { plan, state, .. } = stored_job(store, job)?;
-    let plan = plan.fingerprint();
+    let StoredJob { spec, state, .. } = stored_job(store, job)?;
+    let plan = spec.plan.fingerprint();
     let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
     let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
     store.add_policy(job, policy, by)?;

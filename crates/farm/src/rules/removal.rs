@@ -11,9 +11,8 @@ use crate::{JobId, JobState, Removal};
 /// Removes some of a job that is over. What is left of it is cancelled, because it has no total any
 /// more.
 pub(super) fn remove<S: Store>(store: &mut S, id: JobId, most: usize) -> Result<Removal, S::Fault> {
-    let Some(job) = store.job(id)?.filter(|job| job.state.is_over()) else {
-        return Ok(Removal::Missing);
-    };
+    let job = store.job(id)?.filter(|job| job.state.is_over());
+    let job = job.ok_or(Contradiction::NoSuchJob(id))?;
     if store.proofs()?.contains(&id) {
         return Err(Contradiction::Proof(id).into());
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
-/// set, the memory that a thread needs is left at 0, and nothing is known of the counts.
+/// set, and nothing is known of the counts.
 ///
 /// # Errors
 ///
@@ -30,9 +30,10 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, origin, plan, slice, priority, state, reason, total, seed_told, .. } = job;
-    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(plan.tasks));
-    let wanted = slice.ordinals(plan.tasks);
+    let StoredJob { id, spec, state, reason, total, seed_told } = job;
+    let tasks = spec.plan.tasks;
+    let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
+    let wanted = spec.slice.ordinals(tasks);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
     // One pass over the rows: a job may have millions.
@@ -73,11 +74,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     }
     Ok(RestoredJob {
         id,
-        origin,
-        plan,
-        slice,
-        priority,
-        thread_memory: 0,
+        spec,
         known: Known::nothing(),
         state,
         held,

@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, Distrusted, JobChange, JobId, JobState, Maker, Origin, Party, Plan, Range, Slice,
-    TaskCounts,
+    AuditPolicy, Distrusted, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -24,14 +23,7 @@ pub trait Store {
     /// The greatest number that a job has or had; 0 if there was none.
     fn last_job(&mut self) -> Result<u64, Self::Fault>;
     /// Adds a job that runs. No other one has its number, or its owner and its key.
-    fn add_job(
-        &mut self,
-        job: JobId,
-        origin: &Origin,
-        plan: &Plan,
-        slice: Slice,
-        priority: i32,
-    ) -> Result<(), Self::Fault>;
+    fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<(), Self::Fault>;
     /// Changes where a job stands. Only a job that is done has a total. It is held for no reason any more,
     /// and once it is over, the seed of its audit is told.
     fn set_state(
@@ -146,14 +138,8 @@ pub enum Select {
 pub struct StoredJob {
     /// Its number.
     pub id: JobId,
-    /// Who submitted it.
-    pub origin: Origin,
-    /// What it counts.
-    pub plan: Plan,
-    /// The part that is wanted of it.
-    pub slice: Slice,
-    /// Its priority.
-    pub priority: i32,
+    /// What was submitted, with its latest priority.
+    pub spec: JobSpec,
     /// Where it stands.
     pub state: JobState,
     /// Why it is held, if it is.

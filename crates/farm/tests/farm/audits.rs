@@ -1,13 +1,13 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    Across, AuditPolicy, Effect, Event, Hello, JobId, JobState, LedgerCommand, Refusal, Report,
-    RequestId, SessionId, Verdict,
+    Across, AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LedgerCommand, Refusal,
+    Report, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, asked_again, audits, hello, kernel, plan, proven, range, recount, report,
-    tally, work,
+    AUDIT_ALL, Stage, answered, asked_again, audits, change, hello, kernel, plan, proven, range,
+    recount, report, tally, work,
 };
 
 /// A job of 4 tasks, all of it under audit, that w1 has counted.
@@ -21,12 +21,8 @@ fn counted() -> (Stage, JobId) {
 
 fn ask(stage: &mut Stage, job: JobId, policy: AuditPolicy) -> Result<JobId, Refusal> {
     let request = RequestId(70);
-    stage.act(Event::AuditAsked { request, by: "lab".into(), job, policy });
-    let answers = stage.sent.iter().rev().find_map(|effect| match effect {
-        Effect::Reply { request: RequestId(70), answer } => Some(*answer),
-        _ => None,
-    });
-    answers.expect("it is answered")
+    stage.act(change(request, job, Change::Audit(policy)));
+    stage.sent.iter().rev().find_map(answered).expect("it is answered")
 }
 
 fn confirmations(stage: &Stage) -> usize {
@@ -302,12 +298,7 @@ fn a_job_does_not_end_while_an_audit_is_on_its_way_into_the_ledger() {
     let one = stage.join("w1", 0);
     stage.slow_disk = true;
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.act(Event::AuditAsked {
-        request: RequestId(70),
-        by: "lab".into(),
-        job,
-        policy: AUDIT_ALL,
-    });
+    stage.act(change(RequestId(70), job, Change::Audit(AUDIT_ALL)));
 
     stage.slow_disk = false;
     stage.flush();
@@ -322,7 +313,7 @@ fn a_job_that_is_cancelled_is_not_audited() {
     let two = stage.join("w2", 10);
     let loan = stage.last_loan(two);
 
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Cancel));
 
     assert!(stage.revoked(loan.lease));
     assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Obsolete));
@@ -335,11 +326,11 @@ fn a_job_that_is_cancelled_is_not_audited() {
 fn a_paused_job_is_audited_when_it_goes_on() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
-    stage.act(Event::Paused { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Pause));
     assert!(stage.revoked(stage.last_loan(two).lease));
     assert_eq!(stage.loans(two).len(), 1);
 
-    stage.act(Event::Resumed { request: RequestId(2), by: "lab".into(), job });
+    stage.act(change(RequestId(2), job, Change::Resume));
     work(&mut stage, two);
 
     assert_eq!(stage.state(job), (JobState::Done, 4));

@@ -1,8 +1,8 @@
 //! What clients are told, and when.
 
-use farm::{Effect, Event, JobId, JobState, Refusal, RequestId};
+use farm::{Change, Effect, Event, JobId, JobState, Refusal, RequestId};
 
-use crate::stage::{CONFIG, Stage, plan, submission, submission_by};
+use crate::stage::{CONFIG, Stage, answered, change, plan, submission, submission_by};
 
 #[test]
 fn a_change_is_seen_once_it_is_durable() {
@@ -14,7 +14,7 @@ fn a_change_is_seen_once_it_is_durable() {
     stage.slow_disk = true;
 
     // When it is cancelled
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Cancel));
 
     // Then lending stops at once, and clients hear of it after the disk.
     assert!(stage.revoked(lease));
@@ -68,10 +68,8 @@ fn there_is_a_bound_on_jobs_that_have_not_ended() {
     }
     let refusals = |stage: &Stage| {
         let most = CONFIG.max_jobs;
-        let answer = Err(Refusal::TooManyJobs { most });
-        let is_refusal =
-            |effect: &&Effect| matches!(effect, Effect::Reply { answer: a, .. } if *a == answer);
-        stage.sent.iter().filter(is_refusal).count()
+        let refusal = Err(Refusal::TooManyJobs { most });
+        stage.sent.iter().filter_map(answered).filter(|answer| *answer == refusal).count()
     };
 
     // One that is on its way into the ledger counts.
@@ -84,8 +82,8 @@ fn there_is_a_bound_on_jobs_that_have_not_ended() {
     assert_eq!(stage.farm.jobs(JobId(0), usize::MAX).len(), CONFIG.max_jobs);
 
     // One that is over does not, and one that rests does.
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job: JobId(1) });
-    stage.act(Event::Paused { request: RequestId(1), by: "lab".into(), job: JobId(2) });
+    stage.act(change(RequestId(1), JobId(1), Change::Cancel));
+    stage.act(change(RequestId(1), JobId(2), Change::Pause));
     stage.submit(8, 0);
     stage.act(submission(plan(8), 0, 0, None));
     assert_eq!(refusals(&stage), 2);

@@ -1,13 +1,13 @@
 //! Two counts of one range differ.
 
 use farm::{
-    Effect, Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId, SessionId,
-    Verdict,
+    Change, Effect, Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId,
+    SessionId, Verdict,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, author, hello, kernel, plan, proven, range, report, tally,
-    work,
+    OWNER, Stage, asked_again, audits, author, change, hello, kernel, plan, proven, range, report,
+    tally, work,
 };
 
 /// A job of 4 tasks under audit in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
@@ -238,7 +238,7 @@ fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
 
     let loans = stage.loans(busy);
     assert_eq!(loans.iter().map(|loan| loan.range.len()).sum::<u64>(), 2);
-    stage.act(Event::Cancelled { request: RequestId(10), by: "lab".into(), job: JobId(2) });
+    stage.act(change(RequestId(10), JobId(2), Change::Cancel));
 
     let loan = stage.last_loan(busy);
     assert_eq!((loan.job, loan.recount.is_some()), (job, true));

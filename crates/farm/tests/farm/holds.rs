@@ -1,16 +1,19 @@
 //! Totals that contradict what is known are held.
 
 use farm::{
-    AuditPolicy, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Method, Origin, Plan,
-    Refusal, RequestId, SessionId, Slice, Tally, TaskCounts, Verdict,
+    AuditPolicy, Change, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Method, Plan,
+    Refusal, Request, RequestId, SessionId, Tally, TaskCounts, Verdict,
 };
 
-use crate::stage::{AUDIT_ALL, Stage, audits, kernel, plan, range, report, tally, work};
+use crate::stage::{
+    AUDIT_ALL, Stage, answered, asked, audits, change, kernel, plan, range, report, spec, tally,
+    work,
+};
 
 /// Four tasks, of which no one counts more than 10, that are known to count 5 together.
 fn known() -> Known {
     let fact = Fact::Published { value: 5, source: "a paper" };
-    Known { most_per_task: 10, facts: vec![fact] }
+    Known { most_per_task: 10, facts: vec![fact], ..Known::nothing() }
 }
 
 fn submit(stage: &mut Stage, audit: Option<AuditPolicy>) -> JobId {
@@ -18,18 +21,8 @@ fn submit(stage: &mut Stage, audit: Option<AuditPolicy>) -> JobId {
 }
 
 fn submit_plan(stage: &mut Stage, plan: Plan, audit: Option<AuditPolicy>) -> JobId {
-    let (request, slice) = (RequestId(7), Slice::ALL);
-    let (origin, priority, thread_memory, known) = (Origin::default(), 0, 0, known());
-    stage.act(Event::Submitted {
-        request,
-        origin,
-        plan,
-        slice,
-        priority,
-        audit,
-        thread_memory,
-        known,
-    });
+    let submit = Request::Submit { spec: spec(plan), audit, known: known() };
+    stage.act(asked(RequestId(7), submit));
     stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
 }
 
@@ -57,11 +50,7 @@ fn held() -> (Stage, JobId) {
 
 fn answer(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
     stage.act(event);
-    let answers = stage.sent.iter().rev().find_map(|effect| match effect {
-        Effect::Reply { answer, .. } => Some(*answer),
-        _ => None,
-    });
-    answers.expect("it is answered")
+    stage.sent.iter().rev().find_map(answered).expect("it is answered")
 }
 
 /// The sum of the range is not too large for its tasks, but that of one of them is for it.
@@ -135,7 +124,7 @@ fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right()
     let one_of_a_million = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
 
     let request = RequestId(70);
-    let asked = Event::AuditAsked { request, by: "lab".into(), job, policy: one_of_a_million };
+    let asked = change(request, job, Change::Audit(one_of_a_million));
     assert_eq!(answer(&mut stage, asked), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Running);
     for worker in ["w2", "w3"] {
@@ -150,8 +139,7 @@ fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right()
 #[test]
 fn an_audit_that_confirms_what_is_wrong_ends_in_a_held_job_again() {
     let (mut stage, job) = held();
-    let audited =
-        Event::AuditAsked { request: RequestId(70), by: "lab".into(), job, policy: AUDIT_ALL };
+    let audited = change(RequestId(70), job, Change::Audit(AUDIT_ALL));
     answer(&mut stage, audited).expect("it may be audited");
     let two = stage.join("w2", 4);
 
@@ -168,11 +156,11 @@ fn a_held_job_is_cancelled_but_neither_paused_nor_resumed() {
     let (mut stage, job) = held();
     let request = RequestId(70);
     let refused = Err(Refusal::Held(job));
-    assert_eq!(answer(&mut stage, Event::Paused { request, by: "lab".into(), job }), refused);
-    assert_eq!(answer(&mut stage, Event::Resumed { request, by: "lab".into(), job }), refused);
+    assert_eq!(answer(&mut stage, change(request, job, Change::Pause)), refused);
+    assert_eq!(answer(&mut stage, change(request, job, Change::Resume)), refused);
     assert_eq!(stage.state(job).0, JobState::Held);
 
-    assert_eq!(answer(&mut stage, Event::Cancelled { request, by: "lab".into(), job }), Ok(job));
+    assert_eq!(answer(&mut stage, change(request, job, Change::Cancel)), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Cancelled);
     assert_eq!(stage.farm.job(job).and_then(|view| view.held), None);
 }
@@ -188,8 +176,8 @@ fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not
     assert_eq!(stage.state(job).0, JobState::Running, "the record is on its way");
 
     let request = RequestId(70);
-    stage.act(Event::Resumed { request, by: "lab".into(), job });
-    stage.act(Event::Cancelled { request: RequestId(71), by: "lab".into(), job });
+    stage.act(change(request, job, Change::Resume));
+    stage.act(change(RequestId(71), job, Change::Cancel));
     stage.flush();
 
     let refusal = Effect::Reply { request, answer: Err(Refusal::Held(job)) };
@@ -239,10 +227,9 @@ fn a_seed_is_told_when_its_job_is_over_and_its_commitment_at_once() {
     assert_eq!((of_running.commitment, of_running.revealed), (AUDIT_ALL.commitment(), None));
 
     let request = RequestId(70);
-    stage.act(Event::Paused { request, by: "lab".into(), job });
+    stage.act(change(request, job, Change::Pause));
     assert_eq!(audit(&stage).revealed, None);
-    answer(&mut stage, Event::Cancelled { request, by: "lab".into(), job })
-        .expect("it is not over");
+    answer(&mut stage, change(request, job, Change::Cancel)).expect("it is not over");
 
     assert_eq!(audit(&stage).revealed, Some(AUDIT_ALL));
 }

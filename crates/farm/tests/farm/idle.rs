@@ -1,10 +1,10 @@
 //! Workers that find nothing to do: they cost next to nothing while they wait, and whatever comes to be lendable
 //! reaches them.
 
-use farm::{Across, AuditPolicy, Event, JobId, RequestId, SessionId, Verdict};
+use farm::{Across, AuditPolicy, Change, Event, JobId, RequestId, SessionId, Verdict};
 
 use crate::stage::{
-    AUDIT_ALL, CONFIG, Stage, asked_again, plan, range, report, submission_by, tally,
+    AUDIT_ALL, CONFIG, Stage, asked_again, change, plan, range, report, submission_by, tally,
 };
 
 const TASKS: u64 = 40;
@@ -88,13 +88,13 @@ fn what_waits_in_a_job_that_is_resumed_reaches_who_was_refused() {
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let (request, by) = (RequestId(9), || "lab".to_owned());
-    stage.act(Event::Paused { request, by: by(), job });
+    let request = RequestId(9);
+    stage.act(change(request, job, Change::Pause));
     let two = stage.join("w2", 4);
     stage.tick(1);
     assert_eq!(stage.loans(two), []);
 
-    stage.act(Event::Resumed { request, by: by(), job });
+    stage.act(change(request, job, Change::Resume));
 
     assert_eq!(stage.last_loan(two).range, range(0, 4));
 }

@@ -1,8 +1,8 @@
 //! Who is lent what, how much, and for how long.
 
-use farm::{Event, JobState, Range, RequestId, SessionId};
+use farm::{Change, Event, JobState, Range, RequestId, SessionId};
 
-use crate::stage::{OWNER, Stage, hello, plan, range, report};
+use crate::stage::{OWNER, Stage, change, hello, plan, range, report};
 
 /// Lets a worker finish its loans at a speed, `rounds` times.
 fn work(stage: &mut Stage, worker: SessionId, us_per_task: u64, rounds: usize) {
@@ -173,12 +173,7 @@ fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
     assert_eq!(lent.job, first);
 
     // When the second one is to come first
-    stage.act(Event::Prioritised {
-        request: RequestId(7),
-        by: "lab".into(),
-        job: second,
-        priority: 1,
-    });
+    stage.act(change(RequestId(7), second, Change::Priority(1)));
     stage.finish(worker, &lent, 1_000);
 
     // Then it is lent next, and the first one again after it.
@@ -186,17 +181,12 @@ fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
     assert_eq!(order[1], second, "{order:?}");
     work(&mut stage, worker, 1_000, 2);
     assert_eq!(stage.last_loan(worker).job, first);
-    assert_eq!(stage.farm.job(second).expect("it exists").priority, 1);
+    assert_eq!(stage.farm.job(second).expect("it exists").spec.priority, 1);
 
     // And a job that is over has no priority to change.
-    stage.act(Event::Cancelled { request: RequestId(8), by: "lab".into(), job: first });
-    stage.act(Event::Prioritised {
-        request: RequestId(9),
-        by: "lab".into(),
-        job: first,
-        priority: 2,
-    });
-    assert_eq!(stage.farm.job(first).expect("it exists").priority, 0);
+    stage.act(change(RequestId(8), first, Change::Cancel));
+    stage.act(change(RequestId(9), first, Change::Priority(2)));
+    assert_eq!(stage.farm.job(first).expect("it exists").spec.priority, 0);
 }
 
 #[test]
@@ -338,11 +328,11 @@ fn a_paused_job_is_taken_back_and_lent_again_when_it_resumes() {
     let worker = stage.join("w1", 4);
     let lease = stage.last_loan(worker).lease;
 
-    stage.act(Event::Paused { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Pause));
     assert!(stage.revoked(lease));
     assert_eq!(stage.loans(worker).len(), 1);
 
-    stage.act(Event::Resumed { request: RequestId(2), by: "lab".into(), job });
+    stage.act(change(RequestId(2), job, Change::Resume));
     assert_eq!(stage.loans(worker).len(), 2);
 }
 

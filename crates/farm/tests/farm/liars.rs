@@ -1,13 +1,13 @@
 //! Workers that are proven wrong, and what becomes of all that they counted.
 
 use farm::{
-    Across, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId, SessionId,
-    Verdict,
+    Across, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId,
+    SessionId, Verdict,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, author, hello, kernel, plan, range, recount, report, tally,
-    work,
+    OWNER, Stage, asked_again, audits, author, change, hello, kernel, plan, range, recount, report,
+    tally, work,
 };
 
 /// Under an audit of everything w1 counts [0, 2) right and [2, 4) wrong, w2 confirms the first, and w1
@@ -64,7 +64,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     stage.report(one, report(first, plan(4), range(2, 4)));
     stage.report(one, report(other, plan(3), range(0, 3)));
     stage.report(one, report(ended, plan(5), range(0, 3)));
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job: ended });
+    stage.act(change(RequestId(1), ended, Change::Cancel));
     assert_eq!(stage.state(other), (JobState::Done, 3));
     stage.report(two, asked_again(report(first, plan(4), range(0, 2))));
 

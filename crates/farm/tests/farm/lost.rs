@@ -1,8 +1,8 @@
 //! Worker processes that are lost while they count, by machine.
 
-use farm::{Effect, Event, Hello, JobId, LostWorkers, RequestId, SessionId};
+use farm::{Change, Effect, Event, Hello, JobId, LostWorkers, RequestId, SessionId};
 
-use crate::stage::{OWNER, Stage, hello};
+use crate::stage::{OWNER, Stage, change, hello};
 
 /// A process of the machine `node7` joins and is lent something.
 fn start(stage: &mut Stage, process: &str, memory_kills: u64) -> SessionId {
@@ -84,8 +84,8 @@ fn a_job_that_is_resumed_or_over_has_lost_nobody() {
     lose(&mut stage, "w1");
     assert_eq!(jobs.map(|job| lost(&stage, job)), [[(1, 0)], [(1, 0)]]);
 
-    stage.act(Event::Resumed { request: RequestId(1), by: "lab".into(), job: jobs[0] });
+    stage.act(change(RequestId(1), jobs[0], Change::Resume));
     assert_eq!(lost(&stage, jobs[0]), []);
-    stage.act(Event::Cancelled { request: RequestId(2), by: "lab".into(), job: jobs[1] });
+    stage.act(change(RequestId(2), jobs[1], Change::Cancel));
     assert_eq!(lost(&stage, jobs[1]), []);
 }

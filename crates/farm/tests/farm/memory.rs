@@ -1,8 +1,8 @@
 //! Workers that lack the memory for a job.
 
-use farm::{Event, RequestId};
+use farm::{Change, Event, RequestId};
 
-use crate::stage::{Stage, range};
+use crate::stage::{Stage, change, range};
 
 #[test]
 fn a_worker_without_the_memory_is_never_lent_the_job() {
@@ -96,8 +96,8 @@ fn who_can_count_what_changes_with_workers_and_jobs_and_not_with_results() {
 
     let (request, lease) = (RequestId(1), stage.last_loan(worker).lease);
     let changes = [
-        Event::Paused { request, by: "lab".into(), job },
-        Event::Resumed { request, by: "lab".into(), job },
+        change(request, job, Change::Pause),
+        change(request, job, Change::Resume),
         Event::Left { session: worker },
     ];
     stage.act(Event::Declined { session: worker, lease });

@@ -1,16 +1,12 @@
 //! Who a job belongs to: how many an owner may have, and by which key it is known again.
 
-use farm::{Across, AuditPolicy, Effect, Event, JobId, JobState, Refusal, RequestId};
+use farm::{Across, AuditPolicy, Change, Event, JobId, JobState, Refusal, RequestId};
 
-use crate::stage::{AUDIT_ALL, CONFIG, Stage, plan, submission_by, work};
+use crate::stage::{AUDIT_ALL, CONFIG, Stage, answered, change, plan, submission_by, work};
 
 /// What the farm answered last.
 fn answer(stage: &Stage) -> Result<JobId, Refusal> {
-    let reply = |effect: &Effect| match effect {
-        Effect::Reply { answer, .. } => Some(*answer),
-        _ => None,
-    };
-    stage.sent.iter().rev().find_map(reply).expect("it answered")
+    stage.sent.iter().rev().find_map(answered).expect("it answered")
 }
 
 fn ask(stage: &mut Stage, event: Event) -> Result<JobId, Refusal> {
@@ -38,7 +34,7 @@ fn there_is_a_bound_on_the_jobs_of_each_owner() {
     submit(&mut stage, "guest").expect("it is the first of this owner");
     stage.restart();
     assert_eq!(submit(&mut stage, "lab"), refused);
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job: JobId(1) });
+    stage.act(change(RequestId(1), JobId(1), Change::Cancel));
     submit(&mut stage, "lab").expect("there is room again");
     assert_eq!(submit(&mut stage, "lab"), refused);
 }
@@ -55,8 +51,8 @@ fn a_key_names_one_job_of_its_owner() {
     assert!(stage.sent.is_empty(), "{:?}", stage.sent);
     stage.slow_disk = false;
     stage.flush();
-    let reply = Effect::Reply { request: RequestId(7), answer: Ok(JobId(1)) };
-    assert_eq!(stage.sent, [reply.clone(), reply]);
+    let replies: Vec<_> = stage.sent.iter().filter_map(answered).collect();
+    assert_eq!((stage.sent.len(), replies), (2, vec![Ok(JobId(1)); 2]));
 
     // It stays the same job when it has ended, and after a restart.
     let worker = stage.join("w1", 8);
@@ -96,13 +92,8 @@ fn a_key_stands_for_what_was_submitted_under_it() {
             stage.act(submission_by("lab", Some("k"), plan(8), first));
             stage.act(submission_by("lab", Some("k"), plan(tasks), again));
             stage.flush();
-            let refusals =
-                |effect: &&Effect| matches!(effect, Effect::Reply { answer: Err(_), .. });
-            let refused = stage.sent.iter().find(refusals).cloned();
-            refused.map_or(Ok(JobId(1)), |effect| match effect {
-                Effect::Reply { answer, .. } => answer,
-                _ => unreachable!("only replies were looked for"),
-            })
+            let refused = stage.sent.iter().filter_map(answered).find(Result::is_err);
+            refused.unwrap_or(Ok(JobId(1)))
         };
         assert_eq!(ask(None, 9, None), taken, "another plan");
         for stronger in [some, AUDIT_ALL, owners] {

@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use farm::{Effect, Event, Hello, Holding, JobId, JobState, Loan, Range, RequestId, SessionId};
+use farm::{
+    Change, Effect, Event, Hello, Holding, JobId, JobState, Loan, Range, RequestId, SessionId,
+};
 
-use crate::stage::{OWNER, Stage, hello, plan, range, report};
+use crate::stage::{OWNER, Stage, change, hello, plan, range, report};
 
 const TASKS: u64 = 64;
 
@@ -75,7 +77,7 @@ impl Fleet {
     /// The process that has nothing to do goes home, and a client resumes the job.
     fn resume(&mut self, idle: SessionId) {
         self.stage.act(Event::Left { session: idle });
-        self.stage.act(Event::Resumed { request: RequestId(1), by: "lab".into(), job: self.job });
+        self.stage.act(change(RequestId(1), self.job, Change::Resume));
     }
 }
 

@@ -1,26 +1,23 @@
 //! Jobs that are over and leave the farm.
 
 use farm::{
-    Effect, Event, JobId, JobState, KernelName, LedgerCommand, Party, Refusal, Report, RequestId,
-    SessionId, Verdict,
+    Change, Event, JobId, JobState, KernelName, LedgerCommand, Party, Refusal, Report, Request,
+    RequestId, SessionId, Verdict,
 };
 
-use crate::stage::{Stage, plan, range, report, submission_by, work};
+use crate::stage::{Stage, answered, asked, change, plan, range, report, submission_by, work};
 
 const REQUEST: RequestId = RequestId(9);
 
 fn remove(job: JobId) -> Event {
-    Event::RemovalAsked { request: REQUEST, job }
+    asked(REQUEST, Request::Remove(job))
 }
 
 /// What the request of an event is answered.
 fn answer(stage: &mut Stage, event: Event) -> Option<Result<JobId, Refusal>> {
     let before = stage.sent.len();
     stage.act(event);
-    stage.sent[before..].iter().find_map(|effect| match effect {
-        Effect::Reply { request: REQUEST, answer } => Some(*answer),
-        _ => None,
-    })
+    stage.sent[before..].iter().find_map(answered)
 }
 
 /// A farm with a job of 12 tasks that one worker has counted.
@@ -68,13 +65,13 @@ fn only_a_job_that_is_over_and_settled_leaves() {
     assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
     // Nor while its end is on the way into the ledger, or a decision that may take its counts back.
     stage.slow_disk = true;
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Cancel));
     let refusal = Refusal::NotOver(job, JobState::Running);
     assert_eq!(answer(&mut stage, remove(job)), Some(Err(refusal)));
     stage.flush();
     let party = Party { owner: "somebody".into(), machine: None };
     let (request, reason) = (RequestId(2), String::new());
-    stage.act(Event::TrustChanged { request, party, trusted: false, reason });
+    stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
     assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::Unsettled(job))));
     stage.flush();
     stage.slow_disk = false;
@@ -87,14 +84,14 @@ fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
     let mut stage = Stage::new();
     stage.act(submission_by("lab", Some("nightly"), plan(12), None));
     let job = JobId(1);
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Cancel));
     assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
     stage.restart();
 
     stage.act(submission_by("lab", Some("nightly"), plan(12), None));
 
     let next = stage.farm.job(JobId(2)).expect("it is another job");
-    assert_eq!(next.origin.key.as_deref(), Some("nightly"));
+    assert_eq!(next.spec.origin.key.as_deref(), Some("nightly"));
 }
 
 #[test]
@@ -120,7 +117,7 @@ fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
     let mut stage = Stage::new();
     let jobs = [(); 4].map(|()| stage.submit(12, 0));
     for job in [jobs[0], jobs[2]] {
-        stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+        stage.act(change(RequestId(1), job, Change::Cancel));
     }
     let numbers = |views: Vec<farm::JobView>| views.iter().map(|job| job.id.0).collect::<Vec<_>>();
     let all = JobId(u64::MAX);

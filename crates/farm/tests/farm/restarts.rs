@@ -2,12 +2,12 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Origin,
-    Report, SessionId, Slice,
+    Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, LedgerCommand, Report,
+    SessionId,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, author, hello, kernel, plan, proven, range, report, tally,
+    OWNER, Stage, asked_again, author, hello, kernel, plan, proven, range, report, spec, tally,
 };
 
 const JOB: JobId = JobId(1);
@@ -15,8 +15,8 @@ const JOB: JobId = JobId(1);
 /// A ledger with a job of 10 tasks of which w1 counted the first, 1 each.
 fn half_done(accepted: u64) -> MemoryStore {
     let mut store = MemoryStore::default();
-    let (origin, plan, slice) = (Origin::default(), plan(10), Slice::ALL);
-    let job = LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+    let plan = plan(10);
+    let job = LedgerCommand::CreateJob { job: JOB, spec: spec(plan), audit: None };
     let report = report(JOB, plan, range(0, accepted));
     let report = Report { kernel: kernel("avx2"), ..report };
     let accept = LedgerCommand::Accept { report, author: author("w1"), audit: false };
@@ -163,8 +163,8 @@ fn lease_numbers_rise_across_restarts() {
 fn a_number_that_two_jobs_gave_to_their_leases_is_of_one_of_them() {
     // Given: a ledger that was restored from a copy, and a worker that holds ranges of two jobs under one number.
     let mut store = half_done(5);
-    let (job, origin, plan, slice) = (JobId(2), Origin::default(), plan(10), Slice::ALL);
-    let other = LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None };
+    let plan = plan(10);
+    let other = LedgerCommand::CreateJob { job: JobId(2), spec: spec(plan), audit: None };
     rules::execute(&mut store, &other).expect("it fits");
     let mut stage = restored(store);
     let old = 1 << 40 | 17;

@@ -1,28 +1,21 @@
 //! Jobs that are a part of a plan.
 
-use farm::{Event, JobId, JobState, Known, Origin, RequestId, Slice, Verdict};
+use farm::{JobId, JobSpec, JobState, Known, Plan, Request, RequestId, Slice, Verdict};
 
-use crate::stage::{Stage, plan, range, report};
+use crate::stage::{Stage, asked, plan, range, report, spec};
+
+fn submit(stage: &mut Stage, plan: Plan, slice: Slice) -> JobId {
+    let spec = JobSpec { slice, ..spec(plan) };
+    stage.act(asked(RequestId(7), Request::Submit { spec, audit: None, known: Known::nothing() }));
+    stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
+}
 
 #[test]
 fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
     for index in 1..=3 {
         let slice = Slice::new(index, 3).expect("it is one");
         let mut stage = Stage::new();
-        let (request, plan) = (RequestId(7), plan(100));
-        let (priority, audit, thread_memory) = (0, None, 0);
-        let (origin, known) = (Origin::default(), Known::nothing());
-        stage.act(Event::Submitted {
-            request,
-            origin,
-            plan,
-            slice,
-            priority,
-            audit,
-            thread_memory,
-            known,
-        });
-        let job = stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id;
+        let job = submit(&mut stage, plan(100), slice);
         let worker = stage.join("w1", 100);
 
         while stage.state(job).0 == JobState::Running {
@@ -35,28 +28,15 @@ fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
         assert!(stage.loans(worker).iter().all(|loan| own.contains(loan.range)));
         assert_eq!(stage.state(job), (JobState::Done, own.len().into()));
         let view = stage.farm.job(job).expect("it exists");
-        assert_eq!((view.tasks_done, view.slice), (own.len(), slice));
+        assert_eq!((view.tasks_done, view.spec.slice), (own.len(), slice));
     }
 }
 
 #[test]
 fn a_range_outside_of_the_slice_is_invalid() {
     let mut stage = Stage::new();
-    let (request, plan) = (RequestId(7), plan(4));
-    let slice = Slice::new(1, 2).expect("it is one");
-    let (priority, audit, thread_memory) = (0, None, 0);
-    let (origin, known) = (Origin::default(), Known::nothing());
-    stage.act(Event::Submitted {
-        request,
-        origin,
-        plan,
-        slice,
-        priority,
-        audit,
-        thread_memory,
-        known,
-    });
-    let job = stage.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id;
+    let (plan, slice) = (plan(4), Slice::new(1, 2).expect("it is one"));
+    let job = submit(&mut stage, plan, slice);
     let worker = stage.join("w1", 0);
 
     // It has the first and the third of four tasks.

@@ -2,10 +2,10 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName,
-    Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
-    Millis, Origin, Plan, Problem, Range, Report, RequestId, Restored, SessionId, Slice, Tally,
-    TaskCounts, Verdict,
+    Across, Answer, AuditPolicy, Author, Change, Config, Effect, Event, Farm, Hello, JobId,
+    JobSpec, JobState, KernelName, Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind,
+    LoanProof, LoanTerms, Maker, Method, Millis, Origin, Plan, Problem, Range, Refusal, Report,
+    Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
 };
 
 /// A farm on a stage.
@@ -222,15 +222,44 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
     }
 }
 
+/// A client of the owner "lab" asks for something.
+pub fn asked(request: RequestId, ask: Request) -> Event {
+    Event::Asked { request, by: "lab".into(), ask }
+}
+
+/// A client wants a job changed.
+pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
+    asked(request, Request::Change(job, change))
+}
+
+/// What a client is answered: the number of a job, or why not.
+pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
+    match effect {
+        Effect::Reply { answer: Ok(Answer::Job(job)), .. } => Some(Ok(job.id)),
+        Effect::Reply { answer: Err(refusal), .. } => Some(Err(*refusal)),
+        _ => None,
+    }
+}
+
+/// That a change of trust is durable, and nobody else is distrusted there.
+pub fn noted(request: RequestId) -> Effect {
+    Effect::Reply { request, answer: Ok(Answer::Distrusted(Vec::new())) }
+}
+
+/// A job of a plan, as nobody in particular submits it.
+pub fn spec(plan: Plan) -> JobSpec {
+    JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 }
+}
+
 pub fn submission(
     plan: Plan,
     priority: i32,
     thread_memory: u64,
     audit: Option<AuditPolicy>,
 ) -> Event {
-    let (request, slice) = (RequestId(7), Slice::ALL);
-    let (origin, known) = (Origin::default(), Known::nothing());
-    Event::Submitted { request, origin, plan, slice, priority, audit, thread_memory, known }
+    let spec = JobSpec { priority, ..spec(plan) };
+    let known = Known { thread_memory, ..Known::nothing() };
+    asked(RequestId(7), Request::Submit { spec, audit, known })
 }
 
 /// A submission by this owner, under a key if there is one.
@@ -241,9 +270,8 @@ pub fn submission_by(
     audit: Option<AuditPolicy>,
 ) -> Event {
     let origin = Origin { owner: owner.into(), key: key.map(Into::into) };
-    let (request, slice, known) = (RequestId(7), Slice::ALL, Known::nothing());
-    let (priority, thread_memory) = (0, 0);
-    Event::Submitted { request, origin, plan, slice, priority, audit, thread_memory, known }
+    let (spec, known) = (JobSpec { origin, ..spec(plan) }, Known::nothing());
+    asked(RequestId(7), Request::Submit { spec, audit, known })
 }
 
 pub fn kernel(name: &str) -> KernelName {

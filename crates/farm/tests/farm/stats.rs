@@ -1,8 +1,8 @@
 //! What the farm tells those who watch it.
 
-use farm::{Effect, Event, JobId, JobState, RequestId, Verdict};
+use farm::{Change, Event, JobId, JobState, Request, RequestId, Verdict};
 
-use crate::stage::{Stage, asked_again, plan, range, report, tally};
+use crate::stage::{Stage, asked, asked_again, change, noted, plan, range, report, tally};
 
 #[test]
 fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
@@ -66,16 +66,16 @@ fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_i
     assert_eq!(stage.farm.stats().reports(Verdict::Disputed), 2);
     let party = stage.farm.distrusted().next().expect("w2 is").clone();
     let (request, reason) = (RequestId(9), "looked into".into());
-    stage.act(Event::TrustChanged { request, party, trusted: false, reason });
+    stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
     assert_eq!(stage.farm.stats().proven_wrong, 1);
-    assert!(stage.sent.iter().any(|effect| matches!(effect, Effect::TrustNoted { .. })));
+    assert!(stage.sent.contains(&noted(request)));
 }
 
 #[test]
 fn jobs_that_have_ended_are_counted_but_not_listed() {
     let mut stage = Stage::new();
     let (first, second) = (stage.submit(4, 0), stage.submit(4, 0));
-    stage.act(Event::Cancelled { request: RequestId(9), by: "lab".into(), job: first });
+    stage.act(change(RequestId(9), first, Change::Cancel));
 
     let live_after = |after, most| -> Vec<JobId> {
         stage.farm.live_jobs(JobId(after), most).iter().map(|job| job.id).collect()
@@ -107,6 +107,6 @@ fn a_farm_wants_a_thread_for_each_task_until_it_knows_their_cost_and_then_for_ea
     stage.join_with("w2", 64, u64::MAX);
     assert_eq!(lendable(&stage), left.div_ceil(100));
 
-    stage.act(Event::Paused { request: RequestId(9), by: "lab".into(), job });
+    stage.act(change(RequestId(9), job, Change::Pause));
     assert_eq!(lendable(&stage), 0, "nothing of a job that rests is lent");
 }

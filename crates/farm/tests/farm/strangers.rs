@@ -1,12 +1,13 @@
 //! Workers that report, hold or lose what they were not lent, and parties that somebody decides about.
 
 use farm::{
-    Across, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, Loan, LoanProof,
-    Party, Report, RequestId, SessionId, Verdict,
+    Across, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, Loan,
+    LoanProof, Party, Report, Request, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, author, hello, plan, proven, range, recount, report, work,
+    OWNER, Stage, asked, asked_again, audits, author, change, hello, noted, plan, proven, range,
+    recount, report, work,
 };
 
 fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
@@ -157,8 +158,8 @@ fn no_more_is_taken_up_again_than_the_credit_allows() {
 
 fn decide(stage: &mut Stage, party: Party, trusted: bool) {
     let (request, reason) = (RequestId(5), "the fan is broken".into());
-    stage.act(Event::TrustChanged { request, party, trusted, reason });
-    assert!(stage.sent.contains(&Effect::TrustNoted { request }));
+    stage.act(asked(request, Request::Trust { party, trusted, reason }));
+    assert!(stage.sent.contains(&noted(request)));
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let policy = farm::AuditPolicy { across: Across::Owners, ..crate::stage::AUDIT_ALL };
-    stage.act(Event::AuditAsked { request: RequestId(1), by: "lab".into(), job, policy });
+    stage.act(change(RequestId(1), job, Change::Audit(policy)));
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
     for number in [2, 3] {

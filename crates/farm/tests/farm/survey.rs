@@ -1,8 +1,8 @@
 //! What people see of a farm.
 
-use farm::{Event, JobId, PlanMap, RequestId};
+use farm::{Change, Event, JobId, PlanMap, RequestId};
 
-use crate::stage::{Stage, asked_again, plan, range, report, tally};
+use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
 /// Of each kind, how many ordinals a map shows: wanted, accepted, lent, disputed, poisoned.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -69,7 +69,7 @@ fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
     stage.now = 500;
     let worker = stage.join("w1", 10);
-    stage.act(Event::Cancelled { request: RequestId(7), by: "lab".into(), job: second });
+    stage.act(change(RequestId(7), second, Change::Cancel));
 
     let survey = stage.farm.survey();
     let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();

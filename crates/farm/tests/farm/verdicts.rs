@@ -1,8 +1,8 @@
 //! What becomes of a report.
 
-use farm::{Event, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
+use farm::{Change, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
 
-use crate::stage::{Stage, asked_again, plan, range, report, tally};
+use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
 #[test]
 fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
@@ -95,7 +95,7 @@ fn a_cancelled_and_an_unknown_job_make_reports_obsolete() {
     let mut stage = Stage::new();
     let job = stage.submit(10, 0);
     let worker = stage.join("w1", 0);
-    stage.act(Event::Cancelled { request: RequestId(1), by: "lab".into(), job });
+    stage.act(change(RequestId(1), job, Change::Cancel));
 
     let cancelled = stage.report(worker, report(job, plan(10), range(0, 4)));
     let unknown = stage.report(worker, report(JobId(99), plan(10), range(0, 4)));

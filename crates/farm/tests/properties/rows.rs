@@ -2,7 +2,7 @@
 
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
-    Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, KernelName, LeaseId,
+    Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName, LeaseId,
     LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range, Report, Row,
     Slice, Tally, TaskCounts,
 };
@@ -90,7 +90,8 @@ proptest! {
         }
         let (mut store, id) = (MemoryStore::default(), JobId(1));
         let (origin, slice) = (Origin::default(), Slice::ALL);
-        store.add_job(id, &origin, &PLAN, slice, 0).expect("it is the first");
+        let spec = JobSpec { origin, plan: PLAN, slice, priority: 0 };
+        store.add_job(id, &spec).expect("it is the first");
         store.add_policy(id, policy, "").expect("the job is there");
         let disputed = disputed.map(|at| all[at.index(all.len())].0.row.clone());
         if let Some(row) = &disputed {

@@ -1,9 +1,9 @@
 //! The farm's total, however a plan is cut into reports.
 
 use farm::{
-    Config, Effect, Event, Farm, Hello, JobId, JobState, KernelName, Known, LeaseId, LedgerAnswer,
-    LedgerCommand, LoanKey, LoanKind, LoanTerms, Millis, Origin, Range, Report, RequestId,
-    Restored, SessionId, Slice, TaskCounts, Verdict,
+    Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
+    LedgerAnswer, LedgerCommand, LoanKey, LoanKind, LoanTerms, Millis, Origin, Range, Report,
+    Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,21 +24,9 @@ proptest! {
         let key = LoanKey::new([9; 32]);
         let mut farm = Farm::restore(Config::default(), key, Millis(0), Restored::default());
         let plan = plan(tasks);
-        let request = RequestId(1);
-        let (slice, audit) = (Slice::ALL, None);
-        act(
-            &mut farm,
-            Event::Submitted {
-                request,
-                origin: Origin::default(),
-                plan,
-                slice,
-                priority: 0,
-                audit,
-                thread_memory: 0,
-                known: Known::nothing(),
-            },
-        );
+        let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
+        let ask = Request::Submit { spec, audit: None, known: Known::nothing() };
+        act(&mut farm, Event::Asked { request: RequestId(1), by: "lab".into(), ask });
         let hello = Hello {
             worker: "w".into(),
             machine: "w".into(),

@@ -126,7 +126,9 @@ fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)
         Restored { epoch: 1, jobs, ..Restored::default() },
     );
     let jobs = farm.jobs(JobId(0), usize::MAX);
-    jobs.into_iter().map(|job| (job.id, job.plan, job.state, job.tasks_done, job.total)).collect()
+    jobs.into_iter()
+        .map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.total))
+        .collect()
 }
 
 fn remove(path: &Path, suffixes: &[&str]) {

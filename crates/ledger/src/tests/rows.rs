@@ -16,7 +16,7 @@ fn what_was_applied_is_read_back() {
 
     let [job] = read(&ledger);
 
-    assert_eq!((job.id, job.plan, job.priority), (JOB, plan(), 3));
+    assert_eq!((job.id, job.spec.plan, job.spec.priority), (JOB, plan(), 3));
     assert_eq!((job.state, job.total), (JobState::Paused, 12));
     assert_eq!(job.accepted, [interval(0, 10), interval(20, 30)].into_iter().collect());
     assert!(job.disputes.is_empty());
@@ -34,7 +34,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     };
     let priority = |priority| {
         let by = "admin".into();
-        LedgerCommand::SetPriority { job: JOB, priority, by }
+        LedgerCommand::Change { job: JOB, change: JobChange::Priority(priority), by }
     };
     let audit = LedgerCommand::RequestAudit {
         job: JOB,
@@ -298,7 +298,11 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
     let ledger = open(&path).expect("it opens");
     let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 12 };
     let (origin, slice) = (Origin { owner: OWNER.into(), key: None }, Slice::ALL);
-    let job = LedgerCommand::CreateJob { job: JOB, origin, plan, slice, priority: 0, audit: None };
+    let job = LedgerCommand::CreateJob {
+        job: JOB,
+        spec: JobSpec { origin, plan, slice, priority: 0 },
+        audit: None,
+    };
     let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
     let accept = |at, told: &[u64]| {
         let author = Author { maker: maker("a"), worker: "a".into(), build: "1".into() };

@@ -60,7 +60,7 @@ fn an_audit_of_a_job_that_is_done_opens_it_again() {
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
 
     let policy = everything(7, true);
-    pair.step(Event::AuditAsked { request: RequestId(2), by: "lab".into(), job: JOB, policy });
+    pair.ask(Request::Change(JOB, Change::Audit(policy)));
     assert_eq!(pair.job(), (JobState::Running, 7, 0));
     pair.join("second");
     pair.recount("search", "second", interval(0, 60), 3);
@@ -81,12 +81,7 @@ fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
     pair.report("honest", interval(20, 30), 3);
     pair.report("liar", interval(30, 40), 999);
     let everything = everything(1, false);
-    pair.step(Event::AuditAsked {
-        request: RequestId(2),
-        by: "lab".into(),
-        job: JOB,
-        policy: everything,
-    });
+    pair.ask(Request::Change(JOB, Change::Audit(everything)));
     // What another worker confirmed of the liar's counts stays; what it confirmed itself does not.
     pair.recount("portable", "honest", interval(0, 10), 1);
     pair.recount("portable", "liar", interval(20, 30), 3);
@@ -164,16 +159,13 @@ impl Pair {
     }
 
     fn submit(&mut self, audit: Option<AuditPolicy>) {
-        self.step(Event::Submitted {
-            request: RequestId(1),
-            origin: Origin::default(),
-            plan: plan(),
-            slice: Slice::ALL,
-            priority: 0,
-            audit,
-            thread_memory: 0,
-            known: Known::nothing(),
-        });
+        let origin = Origin::default();
+        let spec = JobSpec { origin, plan: plan(), slice: Slice::ALL, priority: 0 };
+        self.ask(Request::Submit { spec, audit, known: Known::nothing() });
+    }
+
+    fn ask(&mut self, ask: Request) {
+        self.step(Event::Asked { request: RequestId(1), by: OWNER.into(), ask });
     }
 
     /// A worker reports a first count.
@@ -225,7 +217,7 @@ impl Pair {
         let essence = |farm: &Farm| {
             let jobs = farm.jobs(JobId(0), usize::MAX).into_iter().map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);
-                (job.id, job.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
+                (job.id, job.spec.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
             });
             jobs.collect::<Vec<_>>()
         };

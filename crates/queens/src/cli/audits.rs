@@ -3,6 +3,7 @@
 use clap::Args;
 use farm::AuditPolicy;
 use wire::v1;
+use wire::v1::ask_request::Request as Asked;
 
 use super::args::share;
 use super::client::{Client, CoordinatorArgs};
@@ -76,9 +77,8 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         by_search: args.method.is_some(),
         across: args.across.wire(),
     };
-    let request = v1::AuditRequest { job: args.job, policy: Some(policy) };
-    let answer = client.jobs.audit(request).await;
-    let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+    let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
+    let job = client.ask_for_job(Asked::Change(change)).await?;
     if args.json {
         return output::print(show::json(&job));
     }

@@ -60,8 +60,8 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
 /// Fills the draft with what the coordinator sends.
 async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.admin.backup(v1::BackupRequest {}).await;
-    let mut pieces = answer.map_err(|status| client.failure(status))?.into_inner();
+    let answer = client.service.backup(v1::BackupRequest {}).await;
+    let mut pieces = client.given(answer)?;
     let cannot_write = |error: std::io::Error| Failure::Output {
         what: draft.path().display().to_string(),
         reason: error.to_string(),

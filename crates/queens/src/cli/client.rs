@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use farm::{JobId, JobView, Plan};
-use tonic::{Code, Status};
+use farm::{Answer, JobId, JobView, Plan};
+use tonic::{Code, Response, Status};
 use wire::v1;
-use wire::v1::admin_service_client::AdminServiceClient;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::ask_request::Request as Asked;
+use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::failure::Failure;
 use service::{Endpoint, JoinString, Proofs, ServiceError, TokenChannel};
@@ -63,20 +63,35 @@ impl CoordinatorArgs {
     }
 }
 
-/// A connection to the coordinator's job service.
+/// A connection to a coordinator.
 pub(super) struct Client {
     endpoint: Endpoint,
-    pub(super) jobs: JobsServiceClient<TokenChannel>,
-    pub(super) admin: AdminServiceClient<TokenChannel>,
+    pub(super) service: ClientServiceClient<TokenChannel>,
 }
 
 impl Client {
     pub(super) async fn connect(args: &CoordinatorArgs) -> Result<Client, Failure> {
         let endpoint = args.endpoint()?;
-        let channel = endpoint.connect().await?;
-        let jobs = JobsServiceClient::new(channel.clone());
-        let admin = AdminServiceClient::new(channel);
-        Ok(Client { endpoint, jobs, admin })
+        let service = ClientServiceClient::new(endpoint.connect().await?);
+        Ok(Client { endpoint, service })
+    }
+
+    /// Has the farm do something, and returns what it answers.
+    pub(super) async fn ask(&mut self, request: Asked) -> Result<Answer, Failure> {
+        let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
+        let answer = Answer::try_from(self.given(answer)?);
+        answer.map_err(|error| Failure::Incompatible(error.to_string()))
+    }
+
+    /// The same for what is answered with a job.
+    pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
+        let missing = || Failure::Incompatible(wire::WireError::Missing("job").to_string());
+        self.ask(request).await?.job().ok_or_else(missing)
+    }
+
+    /// What the coordinator has answered, or why it has not.
+    pub(super) fn given<T>(&self, answer: Result<Response<T>, Status>) -> Result<T, Failure> {
+        answer.map(Response::into_inner).map_err(|status| self.failure(status))
     }
 
     /// Calls `see` with the job at every change until the job is over or held, over any number of lost
@@ -85,12 +100,12 @@ impl Client {
     /// this fails with [`Failure::NoSuchJob`].
     pub(super) async fn watch(
         &mut self,
-        job: JobId,
+        number: JobId,
         mut plan: Option<Plan>,
         mut see: impl FnMut(&JobView) -> Result<(), Failure>,
     ) -> Result<JobView, Failure> {
         loop {
-            let mut stream = match self.jobs.watch(v1::WatchRequest { job: job.0 }).await {
+            let mut stream = match self.service.watch(v1::JobRequest { job: number.0 }).await {
                 Ok(stream) => stream.into_inner(),
                 Err(status) if plan.is_some() && self.is_passing(&status) => {
                     self.connect_again().await?;
@@ -100,13 +115,13 @@ impl Client {
             };
             loop {
                 match stream.message().await {
-                    Ok(Some(answer)) => {
-                        let view = self.view(answer.job)?;
-                        if *plan.get_or_insert(view.plan) != view.plan {
+                    Ok(Some(job)) => {
+                        let view = view(job)?;
+                        let found = view.spec.plan;
+                        if *plan.get_or_insert(found) != found {
                             return Err(Failure::NoSuchJob(format!(
-                                "job {job} is now {}: the coordinator has another ledger; submit \
-                                 yours again",
-                                view.plan
+                                "job {number} is now {found}: the coordinator has another ledger; submit \
+                                 yours again"
                             )));
                         }
                         see(&view)?;
@@ -166,18 +181,16 @@ impl Client {
     }
 
     async fn page(&mut self, request: v1::ListRequest) -> Result<(Vec<JobView>, bool), Failure> {
-        let page = self.jobs.list(request).await;
-        let v1::ListResponse { jobs, more } =
-            page.map_err(|status| self.failure(status))?.into_inner();
-        let jobs: Result<_, _> = jobs.into_iter().map(|job| self.view(Some(job))).collect();
-        Ok((jobs?, more))
+        let page = self.service.list(request).await;
+        let v1::ListResponse { jobs, more } = self.given(page)?;
+        Ok((jobs.into_iter().map(view).collect::<Result<_, _>>()?, more))
     }
 
     /// Waits a little and tries to connect. Files are read again, because they may have been replaced.
     pub(super) async fn connect_again(&mut self) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
-            Ok(channel) => self.jobs = JobsServiceClient::new(channel),
+            Ok(channel) => self.service = ClientServiceClient::new(channel),
             Err(ServiceError::Unreachable { .. } | ServiceError::Untimely { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -189,15 +202,6 @@ impl Client {
         let unusable = |_| Failure::Incompatible("the coordinator made no usable secret".into());
         let Some(own) = self.endpoint.join_string()? else { return Ok(None) };
         Ok(Some(JoinString { token: secret.parse().map_err(unusable)?, ..own }))
-    }
-
-    pub(super) fn job(&self, answer: Result<Option<v1::Job>, Status>) -> Result<JobView, Failure> {
-        self.view(answer.map_err(|status| self.failure(status))?)
-    }
-
-    pub(super) fn view(&self, job: Option<v1::Job>) -> Result<JobView, Failure> {
-        let job = job.ok_or(wire::WireError::Missing("job")).and_then(JobView::try_from);
-        job.map_err(|error| Failure::Incompatible(error.to_string()))
     }
 
     pub(super) fn failure(&self, status: Status) -> Failure {
@@ -225,4 +229,9 @@ impl Client {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             && self.endpoint.mismatch(status).is_none()
     }
+}
+
+/// A job as the coordinator shows it.
+pub(super) fn view(job: v1::Job) -> Result<JobView, Failure> {
+    JobView::try_from(job).map_err(|error| Failure::Incompatible(error.to_string()))
 }

@@ -99,7 +99,7 @@ struct CountJson {
 fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
     let text = format!(
         "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
-        job.slice, job.plan, job.tasks_done, job.plan.tasks
+        job.spec.slice, job.spec.plan, job.tasks_done, job.spec.plan.tasks
     );
     output.print(text, show::json(job))
 }
@@ -226,7 +226,7 @@ async fn count(
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();
     let LocalResult { job, seconds, threads } = result?;
-    if !job.slice.is_all() {
+    if !job.spec.slice.is_all() {
         return part_counted(&job, &output);
     }
     let answer = tokio::select! {
@@ -244,17 +244,17 @@ async fn count(
         eprint!("{}", answer::table(&answer));
     }
     let json = CountJson {
-        problem: job.plan.problem.name(),
-        n: job.plan.problem.n(),
-        method: job.plan.method.name(),
-        parameter: job.plan.method.parameter().into_iter().collect(),
+        problem: job.spec.plan.problem.name(),
+        n: job.spec.plan.problem.n(),
+        method: job.spec.plan.method.name(),
+        parameter: job.spec.plan.method.parameter().into_iter().collect(),
         given: show::given(&problem),
         total: job.total.to_string(),
         census: answer::fields(&answer),
-        tasks: job.plan.tasks,
+        tasks: job.spec.plan.tasks,
         seconds,
         threads: threads.get(),
-        backend: if devices.count(job.plan) { Variant::DEVICE } else { backend },
+        backend: if devices.count(job.spec.plan) { Variant::DEVICE } else { backend },
     };
     output.print(answer.count(), serde_json::to_string(&json).map_err(anyhow::Error::from)?)
 }

@@ -44,7 +44,7 @@ async fn fetch(
     bundle: &Path,
     client: &mut Client,
 ) -> Result<Result<(), Status>, Failure> {
-    let mut blocks = match client.jobs.export(v1::ExportRequest { job }).await {
+    let mut blocks = match client.service.export(v1::JobRequest { job }).await {
         Ok(blocks) => blocks.into_inner(),
         Err(status) => return Ok(Err(status)),
     };

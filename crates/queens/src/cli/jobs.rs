@@ -6,12 +6,14 @@ use anyhow::Context;
 use board::MethodChoice;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use farm::{AuditPolicy, JobId, JobState, JobView, Plan};
+use farm::{AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
 use wire::v1;
+use wire::v1::ask_request::Request as Asked;
+use wire::v1::change::Change;
 
 use super::args::{CutArgs, share};
-use super::audits::AcrossArg;
-use super::client::{Client, CoordinatorArgs};
+use super::audits::{self, AcrossArg, AuditArgs};
+use super::client::{Client, CoordinatorArgs, view};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
@@ -102,6 +104,21 @@ enum JobsCommand {
 /// How many of the jobs that have ended are listed unless all are wanted.
 const ENDED_LISTED: usize = 10;
 
+/// The commands that change jobs.
+#[derive(Debug, Subcommand)]
+pub(super) enum ChangeCommand {
+    /// Have jobs served earlier or later than others
+    Priority(PriorityArgs),
+    /// Let jobs rest
+    Pause(JobArgs),
+    /// Let resting jobs go on, and poisoned tasks be tried again
+    Resume(JobArgs),
+    /// End jobs without a total
+    Cancel(JobArgs),
+    /// Have accepted ranges counted again, by other machines or owners and other kernels
+    Audit(AuditArgs),
+}
+
 #[derive(Debug, Args)]
 pub(super) struct JobArgs {
     /// Numbers of jobs, as in 1 2 5-9
@@ -155,14 +172,15 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let mut jobs = Vec::new();
     for request in requests {
-        let answer = client.jobs.submit(request).await;
-        let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-        match (args.wait, args.json) {
-            (true, _) => eprintln!("job {}", job.id),
-            (false, true) => output::print(show::json(&job))?,
-            (false, false) => output::print(job.id)?,
+        let job = client.ask_for_job(Asked::Submit(request)).await?;
+        if args.wait {
+            eprintln!("job {}", job.id);
+        } else if args.json {
+            output::print(show::json(&job))?;
+        } else {
+            output::print(job.id)?;
         }
-        jobs.push((job.id, Some(job.plan)));
+        jobs.push((job.id, Some(job.spec.plan)));
     }
     if !args.wait {
         return Ok(());
@@ -176,14 +194,14 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 }
 
 impl SubmitArgs {
-    fn request(&self, n: u32) -> Result<v1::SubmitRequest, Failure> {
+    fn request(&self, n: u32) -> Result<v1::Submit, Failure> {
         let problem = self.problem.problem(n)?;
         let choice = self.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
-        let key = self.name.as_ref().map(|name| match self.n.are_many() {
-            true => format!("{name}-{n}"),
-            false => name.clone(),
-        });
-        Ok(v1::SubmitRequest {
+        let own = |name: &String| {
+            if self.n.are_many() { format!("{name}-{n}") } else { name.clone() }
+        };
+        let key = self.name.as_ref().map(own);
+        Ok(v1::Submit {
             problem: Some(problem.into()),
             method: Some(choice.into()),
             priority: self.priority,
@@ -207,7 +225,7 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
     match args.command.take() {
         None if args.jobs.is_empty() => list(args).await,
         None => show(args).await,
-        Some(JobsCommand::Rm(args)) => remove(args).await,
+        Some(JobsCommand::Rm(args)) => each(args, Asked::Remove, removed).await,
     }
 }
 
@@ -245,7 +263,7 @@ impl JobsArgs {
     ) -> Result<(Vec<JobView>, bool), Failure> {
         let is_wanted = |job: &JobView| {
             (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
-                && (self.owner.is_empty() || self.owner.contains(&job.origin.owner))
+                && (self.owner.is_empty() || self.owner.contains(&job.spec.origin.owner))
         };
         // Whoever says which ones, or how many, gets them.
         let is_said =
@@ -322,8 +340,8 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
     let jobs = numbers(&args.jobs);
     let first = jobs.first().copied();
     for_each(jobs, async |id| {
-        let answer = client.jobs.get(v1::GetRequest { job: id.0 }).await;
-        let job = client.job(answer.map(|answer| answer.into_inner().job))?;
+        let answer = client.service.get(v1::JobRequest { job: id.0 }).await;
+        let job = view(client.given(answer)?)?;
         let others = if show::may_wait_for_others(&job) {
             client.live(usize::MAX).await?.0
         } else {
@@ -352,73 +370,57 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     following.all(&mut client, jobs).await
 }
 
-pub(super) async fn cancel(args: JobArgs) -> Result<(), Failure> {
+/// Changes jobs, each with what `tell` says of it then.
+async fn change(
+    args: JobArgs,
+    change: Change,
+    tell: fn(&JobView) -> String,
+) -> Result<(), Failure> {
+    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), tell).await
+}
+
+/// Asks for something about each of several jobs.
+async fn each(
+    args: JobArgs,
+    ask: impl Fn(u64) -> Asked,
+    tell: fn(&JobView) -> String,
+) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(numbers(&args.jobs), async |job| {
-        let answer = client.jobs.cancel(v1::CancelRequest { job: job.0 }).await;
-        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
+        let job = client.ask_for_job(ask(job.0)).await?;
+        if args.json { output::print(show::json(&job)) } else { output::print(tell(&job)) }
     })
     .await
 }
 
-pub(super) async fn pause(args: JobArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
-        let answer = client.jobs.pause(v1::PauseRequest { job: job.0 }).await;
-        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
-    })
-    .await
-}
-
-pub(super) async fn resume(args: JobArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
-        let answer = client.jobs.resume(v1::ResumeRequest { job: job.0 }).await;
-        changed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
-    })
-    .await
-}
-
-pub(super) async fn priority(args: PriorityArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
-        let request = v1::SetPriorityRequest { job: job.0, priority: args.priority };
-        let answer = client.jobs.set_priority(request).await;
-        let job = client.job(answer.map(|answer| answer.into_inner().job))?;
-        match args.json {
-            true => output::print(show::json(&job)),
-            false => output::print(format!("job {} has priority {}", job.id, job.priority)),
+impl ChangeCommand {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        match self {
+            ChangeCommand::Audit(args) => audits::audit(args).await,
+            ChangeCommand::Cancel(args) => change(args, Change::Cancel(v1::Cancel {}), state).await,
+            ChangeCommand::Pause(args) => change(args, Change::Pause(v1::Pause {}), state).await,
+            ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
+            ChangeCommand::Priority(PriorityArgs { jobs, priority, json, coordinator }) => {
+                let args = JobArgs { jobs, json, coordinator };
+                let tell =
+                    |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
+                change(args, Change::Priority(priority), tell).await
+            }
         }
-    })
-    .await
-}
-
-async fn remove(args: JobArgs) -> Result<(), Failure> {
-    let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
-        let answer = client.jobs.remove(v1::RemoveRequest { job: job.0 }).await;
-        removed(&client.job(answer.map(|answer| answer.into_inner().job))?, args.json)
-    })
-    .await
+    }
 }
 
 /// Says what a job was that is removed.
-fn removed(job: &JobView, json: bool) -> Result<(), Failure> {
-    if json {
-        return output::print(show::json(job));
-    }
-    let JobView { id, plan, state, total, .. } = job;
-    output::print(match state {
+fn removed(job: &JobView) -> String {
+    let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
+    match state {
         JobState::Done => format!("job {id} is removed: {plan}, {state}, total {total}"),
         _ => format!("job {id} is removed: {plan}, {state}"),
-    })
+    }
 }
 
-fn changed(job: &JobView, json: bool) -> Result<(), Failure> {
-    match json {
-        true => output::print(show::json(job)),
-        false => output::print(format!("job {} is {}", job.id, job.state)),
-    }
+fn state(job: &JobView) -> String {
+    format!("job {} is {}", job.id, job.state)
 }
 
 /// How jobs are followed to their ends.
@@ -483,7 +485,7 @@ impl Following {
             });
         }
         let answer = tokio::select! {
-            answer = Answering::begin(end.plan.problem).of(end.total) => answer?,
+            answer = Answering::begin(end.spec.plan.problem).of(end.total) => answer?,
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} is done; `queens watch {job}` searches again for the placements that \

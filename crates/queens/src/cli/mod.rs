@@ -103,8 +103,6 @@ enum Command {
     Jobs(jobs::JobsArgs),
     /// Follow jobs to their ends and print their totals, or watch all of the farm
     Watch(jobs::WatchArgs),
-    /// Have accepted ranges counted again, by other machines or owners and other kernels
-    Audit(audits::AuditArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(export::ExportArgs),
     /// Check an exported file, and count a sample of it again
@@ -115,14 +113,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Read whole ledgers and say what is damaged
     Scrub(scrub::ScrubArgs),
-    /// End jobs without a total
-    Cancel(jobs::JobArgs),
-    /// Let jobs rest
-    Pause(jobs::JobArgs),
-    /// Let resting jobs go on, and poisoned tasks be tried again
-    Resume(jobs::JobArgs),
-    /// Have jobs served earlier or later than others
-    Priority(jobs::PriorityArgs),
+    #[command(flatten)]
+    Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
@@ -197,16 +189,12 @@ impl Command {
             Command::Submit(args) => on_one_thread(jobs::submit(args)),
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
-            Command::Audit(args) => on_one_thread(audits::audit(args)),
             Command::Export(args) => on_one_thread(export::export(args)),
             Command::Verify(args) => verify::verify(&args),
             Command::Merge(args) => merge::run(&args),
             Command::Backup(args) => on_one_thread(backup::run(args)),
             Command::Scrub(args) => scrub::run(&args),
-            Command::Cancel(args) => on_one_thread(jobs::cancel(args)),
-            Command::Pause(args) => on_one_thread(jobs::pause(args)),
-            Command::Resume(args) => on_one_thread(jobs::resume(args)),
-            Command::Priority(args) => on_one_thread(jobs::priority(args)),
+            Command::Change(command) => on_one_thread(command.run()),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),
@@ -267,8 +255,7 @@ mod tests {
     fn every_command_is_in_one_group_of_the_help() {
         let mut command = Cli::command();
         command.build();
-        let mut grouped: Vec<&str> =
-            words::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut grouped: Vec<String> = words::grouped().flat_map(|(_, names)| names).collect();
         let mut commands: Vec<&str> =
             command.get_subcommands().map(clap::Command::get_name).collect();
         grouped.sort_unstable();

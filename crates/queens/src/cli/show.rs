@@ -42,17 +42,17 @@ fn object(job: &JobView) -> Value {
     let done = job.state == JobState::Done;
     let mut object = json!({
         "job": job.id.0,
-        "owner": job.origin.owner,
-        "name": job.origin.key,
-        "problem": job.plan.problem.name(),
-        "n": job.plan.problem.n(),
-        "method": job.plan.method.name(),
-        "fingerprint": job.plan.fingerprint().to_string(),
-        "priority": job.priority,
+        "owner": job.spec.origin.owner,
+        "name": job.spec.origin.key,
+        "problem": job.spec.plan.problem.name(),
+        "n": job.spec.plan.problem.n(),
+        "method": job.spec.plan.method.name(),
+        "fingerprint": job.spec.plan.fingerprint().to_string(),
+        "priority": job.spec.priority,
         "state": job.state.name(),
         "total": done.then(|| job.total.to_string()),
         "counted": job.total.to_string(),
-        "tasks": job.plan.tasks,
+        "tasks": job.spec.plan.tasks,
         "tasks_done": job.tasks_done,
         "percent": job.percent(),
         "workers": job.workers,
@@ -90,16 +90,16 @@ fn object(job: &JobView) -> Value {
         let worst: Vec<Value> = worst.iter().map(suspect).collect();
         object["held"] = json!({"reason": reason, "worst": worst});
     }
-    if !job.slice.is_all() {
-        object["shard"] = job.slice.index().into();
-        object["shards"] = job.slice.of().into();
+    if !job.spec.slice.is_all() {
+        object["shard"] = job.spec.slice.index().into();
+        object["shards"] = job.spec.slice.of().into();
         object["shard_tasks"] = job.tasks().into();
         object["total"] = Value::Null;
     }
-    if let Some((parameter, value)) = job.plan.method.parameter() {
+    if let Some((parameter, value)) = job.spec.plan.method.parameter() {
         object[parameter] = value.into();
     }
-    if let Some(given) = given(&job.plan.problem) {
+    if let Some(given) = given(&job.spec.plan.problem) {
         object["given"] = given.into();
     }
     object
@@ -223,7 +223,7 @@ pub(super) fn plural(number: u64, end: &str) -> &str {
 
 /// Who submitted the job. Nobody has submitted the job of ledgers that were merged.
 fn owner(job: &JobView) -> &str {
-    match job.origin.owner.as_str() {
+    match job.spec.origin.owner.as_str() {
         "" => "unknown",
         owner => owner,
     }
@@ -235,7 +235,7 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 
 /// Whether the answer has more than the total.
 fn is_fundamental(job: &JobView) -> bool {
-    job.plan.problem.counts_orbits()
+    job.spec.plan.problem.counts_orbits()
 }
 
 /// The columns of [`table`] without which people can do, those that matter least first.
@@ -269,9 +269,9 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
             job.id.to_string(),
             job.state.to_string(),
             owner(job).into(),
-            job.origin.key.clone().unwrap_or_else(|| "-".into()),
-            job.priority.to_string(),
-            job.plan.to_string(),
+            job.spec.origin.key.clone().unwrap_or_else(|| "-".into()),
+            job.spec.priority.to_string(),
+            job.spec.plan.to_string(),
             format!("{:.1}%", job.percent()),
             job.seconds_left().map_or_else(|| "-".into(), clock),
             job.times.submitted_at_ms.map_or_else(|| "-".into(), utc),
@@ -316,14 +316,14 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
 pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),
-        format!("plan      {}", job.plan),
+        format!("plan      {}", job.spec.plan),
         format!("state     {}", job.state),
         format!("owner     {}", owner(job)),
-        format!("priority  {}", job.priority),
+        format!("priority  {}", job.spec.priority),
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
         format!("workers   {}", job.workers),
     ];
-    lines.extend(job.origin.key.as_ref().map(|key| format!("name      {key}")));
+    lines.extend(job.spec.origin.key.as_ref().map(|key| format!("name      {key}")));
     lines.extend(job.times.submitted_at_ms.map(|at_ms| format!("submitted {} UTC", utc(at_ms))));
     if let (Some(at_ms), Some(took)) = (job.times.ended_at_ms, took(job)) {
         lines.push(format!("ended     {} UTC, after {}", utc(at_ms), clock(took)));
@@ -348,8 +348,8 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if let Some(left) = job.seconds_left() {
         lines.push(format!("left      {}", clock(left)));
     }
-    if !job.slice.is_all() {
-        lines.push(format!("part      {} of the plan: its sum is no total", job.slice));
+    if !job.spec.slice.is_all() {
+        lines.push(format!("part      {} of the plan: its sum is no total", job.spec.slice));
     }
     lines.extend(audits(job));
     if job.disputes > 0 {
@@ -366,17 +366,19 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, Maker, Method, Origin, Plan, Problem};
+    use farm::{JobId, JobSpec, Maker, Method, Origin, Plan, Problem};
 
     use super::*;
 
-    fn job() -> JobView {
+    fn spec(priority: i32) -> JobSpec {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 100 };
+        JobSpec { origin: Origin::default(), plan, slice: farm::Slice::ALL, priority }
+    }
+
+    fn job() -> JobView {
         JobView {
             id: JobId(1),
-            origin: Origin::default(),
-            plan,
-            priority: 0,
+            spec: spec(0),
             state: JobState::Running,
             tasks_done: 0,
             total: 0,
@@ -386,7 +388,6 @@ mod tests {
             busy_us_left: None,
             threads: 0,
             disputes: 0,
-            slice: farm::Slice::ALL,
             audit: None,
             held: None,
             audits_wanted: 0,
@@ -417,7 +418,7 @@ mod tests {
     fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
         let at = |id, priority, workers| JobView {
             id: JobId(id),
-            priority,
+            spec: spec(priority),
             workers,
             able_workers: 1,
             ..job()

@@ -88,9 +88,8 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
     };
     let lifetime_s = args.days.map(|days| days * DAY.as_secs());
     let request = v1::CreateTokenRequest { role: role.into(), owner: args.owner, lifetime_s };
-    let answer = client.admin.create_token(request).await;
-    let v1::CreateTokenResponse { token, secret } =
-        answer.map_err(|status| client.failure(status))?.into_inner();
+    let answer = client.service.create_token(request).await;
+    let v1::CreateTokenResponse { token, secret } = client.given(answer)?;
     let token = token.unwrap_or_default();
     let join = client.join_string(&secret)?.map(|join| join.to_string());
     if args.json {
@@ -108,8 +107,8 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
 
 async fn list(args: TokenListArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.admin.list_tokens(v1::ListTokensRequest {}).await;
-    let tokens = answer.map_err(|status| client.failure(status))?.into_inner().tokens;
+    let answer = client.service.list_tokens(v1::ListTokensRequest {}).await;
+    let tokens = client.given(answer)?.tokens;
     let mut table =
         Table::new(&[("TOKEN", true), ("ROLE", false), ("VALID", false), ("OWNER", false)]);
     for token in &tokens {
@@ -125,9 +124,8 @@ async fn list(args: TokenListArgs) -> Result<(), Failure> {
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.admin.revoke_token(v1::RevokeTokenRequest { id: args.id }).await;
-    let token = answer.map_err(|status| client.failure(status))?.into_inner().token;
-    let owner = token.map(|token| token.owner).unwrap_or_default();
+    let answer = client.service.revoke_token(v1::RevokeTokenRequest { id: args.id }).await;
+    let owner = client.given(answer)?.owner;
     output::print(format_args!("token {} of {owner} is revoked", args.id))
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
 
 /// The workers; `None` if the credential may not see them.
 async fn workers(client: &mut Client) -> Result<Option<Vec<v1::Worker>>, Failure> {
-    match client.admin.list_workers(v1::ListWorkersRequest {}).await {
+    match client.service.list_workers(v1::ListWorkersRequest {}).await {
         Ok(answer) => Ok(Some(answer.into_inner().workers)),
         Err(status) if status.code() == Code::PermissionDenied => Ok(None),
         Err(status) => Err(client.failure(status)),

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
-use farm::Party;
+use farm::{Answer, Party};
 use serde_json::json;
 use wire::v1;
+use wire::v1::ask_request::Request as Asked;
 
 use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
@@ -72,9 +73,8 @@ fn party(text: &str) -> anyhow::Result<Party> {
 
 pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let answer = client.admin.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { mut workers, distrusted } =
-        answer.map_err(|status| client.failure(status))?.into_inner();
+    let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
+    let v1::ListWorkersResponse { mut workers, distrusted } = client.given(answer)?;
     args.sort.sort(&mut workers);
     let distrusted = parties(distrusted)?;
     match args.list.format() {
@@ -166,11 +166,11 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let TrustArgs { party, revoke, reason, json, .. } = args;
     let trusted = !revoke;
-    let request = v1::ChangeTrustRequest { party: Some(party.clone().into()), trusted, reason };
-    let answer = client.admin.change_trust(request).await;
-    let v1::ChangeTrustResponse { still_distrusted } =
-        answer.map_err(|status| client.failure(status))?.into_inner();
-    let still = parties(still_distrusted)?;
+    let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
+    let still = match client.ask(Asked::Trust(trust)).await? {
+        Answer::Distrusted(still) => still,
+        Answer::Job(_) => Vec::new(),
+    };
     if json {
         let still: Vec<String> = still.iter().map(Party::to_string).collect();
         let is_trusted = trusted && still.is_empty();

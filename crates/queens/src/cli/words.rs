@@ -7,25 +7,36 @@ use std::process::exit;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, Subcommand as _};
 
+use super::jobs::ChangeCommand;
 use crate::failure::Failure;
 use crate::visible::visible;
 
-/// The commands in the order of the help. Each is in one group.
-pub(super) const GROUPS: [(&str, &[&str]); 5] = [
+/// The commands in the order of the help, without those that change jobs. Each is in one group.
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Count and solve",
         &["count", "plan", "solve", "complete", "list", "check", "draw", "explain", "compare"],
     ),
     ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust"]),
-    (
-        "Look after jobs",
-        &["submit", "jobs", "watch", "priority", "pause", "resume", "cancel", "audit"],
-    ),
+    (OF_JOBS, &["submit", "jobs", "watch"]),
     ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
     ("Tools", &["bench", "completions", "help"]),
 ];
+
+/// The group of the commands that change jobs.
+const OF_JOBS: &str = "Look after jobs";
+
+/// All commands, in the order of the help.
+pub(super) fn grouped() -> impl Iterator<Item = (&'static str, Vec<String>)> {
+    let changes = ChangeCommand::augment_subcommands(Command::new("changes"));
+    GROUPS.into_iter().map(move |(group, names)| {
+        let others = changes.get_subcommands().filter(|_| group == OF_JOBS);
+        let others = others.map(|command| command.get_name());
+        (group, names.iter().copied().chain(others).map(str::to_owned).collect())
+    })
+}
 
 /// The command as it is needed to read words of which this is the first: without those environment variables that are set
 /// to nothing, and with its subcommands in groups if the word is none of them.
@@ -52,10 +63,10 @@ fn in_groups(mut command: Command) -> Command {
 
 fn groups(command: &Command) -> String {
     let mut text = String::new();
-    for (group, names) in GROUPS {
+    for (group, names) in grouped() {
         let _ = writeln!(text, "{group}:");
         for name in names {
-            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = command.find_subcommand(&name).and_then(Command::get_about);
             let about = about.map(StyledStr::to_string).unwrap_or_default();
             let _ = writeln!(text, "  {name:<12} {about}");
         }

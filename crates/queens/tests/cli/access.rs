@@ -16,8 +16,9 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::{ListServiceResponse, ServerReflectionRequest};
 use wire::v1;
+use wire::v1::ask_request::Request as Asked;
+use wire::v1::client_service_client::ClientServiceClient;
 use wire::v1::farm_service_client::FarmServiceClient;
-use wire::v1::jobs_service_client::JobsServiceClient;
 use wire::v1::work_request::Message;
 
 use crate::support::process::{PATIENCE, Process, run};
@@ -117,19 +118,21 @@ async fn no_method_answers_without_the_token() {
     let _coordinator = farm.start_coordinator();
     let channel = connect(&farm).await;
 
-    let mut jobs = JobsServiceClient::new(channel.clone());
+    let mut jobs = ClientServiceClient::new(channel.clone());
     let total = board::Problem::Total { n: 8 }.into();
-    let rows = v1::submit_request::Method::Rows(v1::RowsRequest { rows: None });
+    let rows = v1::submit::Method::Rows(v1::RowsRequest { rows: None });
     let (problem, method) = (Some(total), Some(rows));
-    let submit = v1::SubmitRequest { problem, method, ..Default::default() };
+    let submit = v1::Submit { problem, method, ..Default::default() };
+    let pause = v1::Change { job: 1, change: Some(v1::change::Change::Pause(v1::Pause {})) };
+    let ask = |request| v1::AskRequest { request: Some(request) };
     let refused = [
-        jobs.submit(submit).await.err(),
+        jobs.ask(ask(Asked::Submit(submit))).await.err(),
+        jobs.ask(ask(Asked::Change(pause))).await.err(),
+        jobs.ask(ask(Asked::Remove(1))).await.err(),
         jobs.list(v1::ListRequest::default()).await.err(),
-        jobs.get(v1::GetRequest { job: 1 }).await.err(),
-        jobs.watch(v1::WatchRequest { job: 1 }).await.err(),
-        jobs.cancel(v1::CancelRequest { job: 1 }).await.err(),
-        jobs.pause(v1::PauseRequest { job: 1 }).await.err(),
-        jobs.resume(v1::ResumeRequest { job: 1 }).await.err(),
+        jobs.get(v1::JobRequest { job: 1 }).await.err(),
+        jobs.watch(v1::JobRequest { job: 1 }).await.err(),
+        jobs.list_tokens(v1::ListTokensRequest {}).await.err(),
         work(&channel, vec![Message::Hello(hello())]).await.err(),
         services(channel.clone()).await.err(),
     ];
@@ -153,7 +156,7 @@ async fn health_and_reflection_are_served() {
 
     let mut services = services(channel.clone()).await.expect("it is served");
     services.sort_unstable();
-    let ours = ["queens.v1.FarmService", "queens.v1.JobsService"];
+    let ours = ["queens.v1.FarmService", "queens.v1.ClientService"];
     assert!(ours.iter().all(|name| services.iter().any(|service| service == name)), "{services:?}");
 
     let mut health = HealthClient::new(channel);
@@ -243,8 +246,8 @@ async fn a_connection_has_at_most_64_streams() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
-    let mut jobs = JobsServiceClient::new(connect(&farm).await);
-    let request = v1::WatchRequest { job: 1 };
+    let mut jobs = ClientServiceClient::new(connect(&farm).await);
+    let request = v1::JobRequest { job: 1 };
 
     let mut watches = Vec::new();
     for _ in 0..64 {

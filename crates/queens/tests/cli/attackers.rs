@@ -7,9 +7,8 @@ use tokio::runtime::Runtime;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Request, Status};
 use wire::v1;
-use wire::v1::admin_service_client::AdminServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 use wire::v1::farm_service_client::FarmServiceClient;
-use wire::v1::jobs_service_client::JobsServiceClient;
 use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
@@ -255,7 +254,7 @@ fn a_credential_that_ends_takes_its_sessions_along() {
     let runtime = Runtime::new().expect("it starts");
     let admin = fs::read_to_string(guarded.scratch.path("admin")).expect("it is there");
     let secret = runtime.block_on(async {
-        let mut client = AdminServiceClient::new(connect(&guarded.farm).await);
+        let mut client = ClientServiceClient::new(connect(&guarded.farm).await);
         let (role, owner) = (v1::Role::Worker.into(), "brief".into());
         let mut request = Request::new(v1::CreateTokenRequest { role, owner, lifetime_s: Some(2) });
         let bearer = MetadataValue::try_from(format!("Bearer {}", admin.trim()));
@@ -292,8 +291,8 @@ fn a_credential_that_ends_takes_its_watches_along() {
     guarded.client("admin", &["submit", "10"]).success();
     let (_, secret) = guarded.create("viewer", "rack7");
     Runtime::new().expect("it starts").block_on(async {
-        let mut jobs = JobsServiceClient::new(connect(&guarded.farm).await);
-        let mut request = Request::new(v1::WatchRequest { job: 1 });
+        let mut jobs = ClientServiceClient::new(connect(&guarded.farm).await);
+        let mut request = Request::new(v1::JobRequest { job: 1 });
         let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
         request.metadata_mut().insert("authorization", bearer);
         let mut watch = in_time(jobs.watch(request)).await.expect("it may look").into_inner();

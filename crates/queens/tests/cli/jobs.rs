@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use farm::{JobId, LedgerCommand, Origin, Slice};
+use farm::{JobId, JobSpec, LedgerCommand, Origin, Slice};
 use ledger::CheckedLedger;
 use wire::v1;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::access::connect;
 use crate::support::Farm;
@@ -67,16 +67,20 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     farm.submit(12, 2, 0);
     coordinator.stop();
     let ledger = CheckedLedger::open_again(farm.ledger()).expect("it is sound");
-    let plan = ledger.jobs()[0].plan;
+    let plan = ledger.jobs()[0].spec.plan;
     let ledger = ledger.begin().expect("it opens");
     let create = |job| {
         let (job, origin, slice) = (JobId(job), Origin::default(), Slice::ALL);
-        LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None }
+        LedgerCommand::CreateJob {
+            job,
+            spec: JobSpec { origin, plan, slice, priority: 0 },
+            audit: None,
+        }
     };
     ledger.apply(&(2..=300).map(create).collect::<Vec<_>>()).expect("they are written");
     ledger.close().expect("it can be closed");
     let _coordinator = farm.start_coordinator();
-    let mut jobs = JobsServiceClient::new(connect(&farm).await);
+    let mut jobs = ClientServiceClient::new(connect(&farm).await);
 
     let mut page = async |page_size, after, live_only| {
         let list = v1::ListRequest::default();

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use tonic::Request;
 use tonic::metadata::MetadataValue;
 use wire::v1;
-use wire::v1::jobs_service_client::JobsServiceClient;
+use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::access::{connect, in_time};
 use crate::support::guarded::Guarded;
@@ -122,9 +122,9 @@ fn many_connections_of_one_owner_ask_for_no_more_than_one() {
     let took = Runtime::new().expect("it starts").block_on(async {
         let begun = Instant::now();
         for _ in 0..10 {
-            let mut jobs = JobsServiceClient::new(connect(&guarded.farm).await);
+            let mut jobs = ClientServiceClient::new(connect(&guarded.farm).await);
             for _ in 0..40 {
-                let mut request = Request::new(v1::GetRequest { job: 1 });
+                let mut request = Request::new(v1::JobRequest { job: 1 });
                 let bearer = MetadataValue::try_from(format!("Bearer {lab}")).expect("it is text");
                 request.metadata_mut().insert("authorization", bearer);
                 in_time(jobs.get(request)).await.expect("it may look");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farm::{JobId, LedgerCommand};
+use farm::{JobChange, JobId, LedgerCommand};
 use ledger::CheckedLedger;
 use rusqlite::Connection;
 
@@ -166,7 +166,8 @@ fn what_a_killed_process_left_beside_a_ledger_is_taken_in_and_gone() {
     assert_eq!(merge(&parts[..1], &whole).code, Some(13));
     let beside = |end: &str| PathBuf::from(format!("{}{end}", whole.display()));
     let ledger = CheckedLedger::open_again(&whole).and_then(CheckedLedger::begin);
-    let priority = LedgerCommand::SetPriority { job: JobId(1), priority: 1, by: "me".into() };
+    let priority =
+        LedgerCommand::Change { job: JobId(1), change: JobChange::Priority(1), by: "me".into() };
     ledger.expect("it opens").apply(&[priority]).expect("it is written");
     assert!(!fs::read(beside("-wal")).expect("it is there").is_empty());
 

@@ -58,10 +58,7 @@ impl Bundles {
     /// # Errors
     ///
     /// A status, if there is no ledger or too many bundles are on their way now.
-    pub(super) fn begin(
-        &self,
-        wanted: v1::ExportRequest,
-    ) -> Result<Taken<v1::ExportResponse>, Status> {
+    pub(super) fn begin(&self, job: JobId) -> Result<Taken<v1::ExportResponse>, Status> {
         let ledger = self.ledger.clone().ok_or_else(|| {
             Status::failed_precondition(
                 "this coordinator keeps its ledger in memory, and exports nothing",
@@ -77,7 +74,7 @@ impl Bundles {
             let _place = place;
             let turn = taker.wait(turn.acquire_owned())?;
             let begun = Instant::now();
-            let written = write(&ledger, &wanted, taker);
+            let written = write(&ledger, job, taker);
             let rest = begun.elapsed().max(LEAST_REST);
             // So that SQLite can begin its log anew, also after a bundle that its client did not wait for.
             tokio::spawn(async move {
@@ -105,14 +102,9 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Writes what is wanted, as the ledger has it now, unless the taker goes meanwhile.
-fn write(
-    ledger: &Path,
-    wanted: &v1::ExportRequest,
-    taker: &Taker<v1::ExportResponse>,
-) -> Result<Written, Stop> {
+/// Writes the bundle of a job, as the ledger has it now, unless the taker goes meanwhile.
+fn write(ledger: &Path, id: JobId, taker: &Taker<v1::ExportResponse>) -> Result<Written, Stop> {
     let evidence = Evidence::open(ledger)?;
-    let id = JobId(wanted.job);
     let job = evidence.jobs().iter().find(|job| job.id == id);
     let none = || Stop::Because(Status::not_found(format!("there is no job {id}")));
     let job = job.ok_or_else(none)?;
@@ -195,14 +187,14 @@ mod tests {
     use std::fs;
 
     use board::{Method, Problem};
-    use farm::{LedgerCommand, Origin, Party, Plan, Slice};
+    use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Slice};
     use ledger::{CheckedLedger, Ledger};
     use tempfile::TempDir;
 
     use super::super::sending::LONGEST;
     use super::*;
 
-    const JOB: u64 = 1;
+    const JOB: JobId = JobId(1);
 
     /// A ledger in a folder of its own, with a job whose bundle has several blocks.
     fn ledger() -> (TempDir, PathBuf, Ledger) {
@@ -212,9 +204,9 @@ mod tests {
         let ledger = ledger.expect("it is new");
         let plan =
             Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 };
-        let (job, origin, slice) = (JobId(JOB), Origin::of("ann"), Slice::ALL);
-        let create =
-            LedgerCommand::CreateJob { job, origin, plan, slice, priority: 0, audit: None };
+        let (job, origin, slice) = (JOB, Origin::of("ann"), Slice::ALL);
+        let spec = JobSpec { origin, plan, slice, priority: 0 };
+        let create = LedgerCommand::CreateJob { job, spec, audit: None };
         ledger.apply(&[create]).expect("it is written");
         grow(&ledger, 6 * BLOCK);
         (folder, path, ledger)
@@ -223,12 +215,8 @@ mod tests {
     /// Writes decisions whose reasons have so many bytes together. They are in all bundles.
     fn grow(ledger: &Ledger, bytes: usize) {
         let party = Party { owner: "ann".into(), machine: None };
-        let decision = LedgerCommand::Trust { party, reason: "r".repeat(16 << 10) };
+        let decision = LedgerCommand::Trust { party, trusted: true, reason: "r".repeat(16 << 10) };
         ledger.apply(&vec![decision; bytes / (16 << 10)]).expect("it is written");
-    }
-
-    fn wanted() -> v1::ExportRequest {
-        v1::ExportRequest { job: JOB }
     }
 
     async fn next(bundle: &mut Taken<v1::ExportResponse>) -> v1::ExportResponse {
@@ -241,7 +229,7 @@ mod tests {
         let bundles = Bundles::new(Some(&path));
 
         // Given clients that take no more than the first answers
-        let begun = [(); PLACES - 1].map(|()| bundles.begin(wanted()));
+        let begun = [(); PLACES - 1].map(|()| bundles.begin(JOB));
         let mut begun = begun.map(|bundle| bundle.expect("it has places"));
         for bundle in &mut begun {
             assert!(!next(bundle).await.is_last);
@@ -257,11 +245,11 @@ mod tests {
 
         // And somebody else gets a bundle, whole, and then has the last place until it is taken to
         // its end.
-        let mut bundle = bundles.begin(wanted()).expect("there is a place");
+        let mut bundle = bundles.begin(JOB).expect("there is a place");
         while !next(&mut bundle).await.is_last {}
         assert!(bundle.recv().await.is_none());
-        let last = bundles.begin(wanted()).expect("there is a place again");
-        let refused = bundles.begin(wanted()).expect_err("it has no place").to_string();
+        let last = bundles.begin(JOB).expect("there is a place again");
+        let refused = bundles.begin(JOB).expect_err("it has no place").to_string();
         assert!(refused.contains("16 bundles are being exported already"), "{refused}");
 
         // And what was begun goes on, as it was, and makes room with its end.
@@ -271,7 +259,7 @@ mod tests {
         // A client that goes makes room too, whether it waits for its turn or not.
         drop(last);
         let makes_room = async {
-            while bundles.begin(wanted()).is_err() {
+            while bundles.begin(JOB).is_err() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
@@ -283,7 +271,7 @@ mod tests {
     async fn nobody_reads_the_ledger_for_a_while_behind_a_bundle() {
         let (_folder, path, _ledger) = ledger();
         let bundles = Bundles::new(Some(&path));
-        let mut bundle = bundles.begin(wanted()).expect("there are places");
+        let mut bundle = bundles.begin(JOB).expect("there are places");
 
         next(&mut bundle).await;
 
@@ -298,7 +286,7 @@ mod tests {
     async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
-        let mut bundle = Bundles::new(Some(&path)).begin(wanted());
+        let mut bundle = Bundles::new(Some(&path)).begin(JOB);
         let bundle = bundle.as_mut().expect("there are places");
         next(bundle).await;
         // The ledger with its lock and its log.

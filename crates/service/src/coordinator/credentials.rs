@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn only_sessions_of_workers_are_let_in_at_any_rate() {
         assert!(is_of_worker("/queens.v1.FarmService/Work"));
-        for path in ["/queens.v1.JobsService/List", "/queens.v1.FarmServices/Work", "/", ""] {
+        for path in ["/queens.v1.ClientService/List", "/queens.v1.FarmServices/Work", "/", ""] {
             assert!(!is_of_worker(path), "{path}");
         }
     }

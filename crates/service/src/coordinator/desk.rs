@@ -1,14 +1,18 @@
-//! What clients may ask of jobs, and who may ask for what. The gRPC service and the page both ask
-//! here.
+//! What clients ask for, and who may ask for what. The gRPC service and the forms of the page both ask here.
 
 use std::sync::Arc;
 
 use board::MethodChoice;
-use farm::{AuditPolicy, JobId, JobState, JobView, Origin, Problem, Refusal, Slice};
+use farm::{
+    Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, Plan, Problem, Refusal,
+    Request, Slice,
+};
 use tonic::Status;
+use wire::v1::ask_request::Request as Asked;
+use wire::{Secrets, WireError, v1};
 
 use super::plans::NoPlan;
-use super::{ClientRequest, HubHandle, Identity, Plans, Right};
+use super::{HubHandle, Identity, Plans, Right};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
@@ -17,77 +21,30 @@ pub(super) struct Desk {
     plans: Arc<Plans>,
 }
 
-/// A job that somebody wants.
-pub(super) struct Submission {
-    pub(super) problem: Problem,
-    pub(super) method: MethodChoice,
-    pub(super) priority: i32,
-    /// The owner's name for it, which no other job of the owner has.
-    pub(super) key: Option<String>,
-    pub(super) audit: Option<AuditPolicy>,
-}
-
 impl Desk {
     pub(super) fn new(hub: HubHandle, plans: Arc<Plans>) -> Desk {
         Desk { hub, plans }
     }
 
-    /// Submits a job for somebody who may.
+    /// Has the farm do what somebody asks for who may.
     ///
     /// # Errors
     ///
     /// A status that says why not.
-    pub(super) async fn submit(
-        &self,
-        identity: Identity,
-        wanted: Submission,
-    ) -> Result<JobView, Status> {
-        let Submission { problem, method, priority, key, audit } = wanted;
-        identity.require(Right::Change)?;
-        identity.require_priority(priority)?;
-        let plan = self.plans.submitted(problem, method).await?;
-        let (slice, origin) = (Slice::ALL, Origin { owner: identity.owner.clone(), key });
-        let wish = ClientRequest::Submit { origin, plan, slice, priority, audit };
-        let job = self.grant(&identity, wish).await?;
-        tracing::info!(job = %job.id, owner = job.origin.owner, %plan, tasks = plan.tasks, "job submitted");
-        Ok(job)
-    }
-
-    /// Changes a job for somebody who may.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why not.
-    pub(super) async fn change(
-        &self,
-        identity: &Identity,
-        (job, wish): (JobId, ClientRequest),
-    ) -> Result<JobView, Status> {
-        self.changeable(identity, job).await?;
-        self.grant(identity, wish).await
-    }
-
-    /// A job that somebody may change.
-    async fn changeable(&self, identity: &Identity, job: JobId) -> Result<JobView, Status> {
-        identity.require(Right::Change)?;
-        let view = self.view(job).await?;
-        // The owner of a job never changes.
-        identity.require_own(&view)?;
-        Ok(view)
-    }
-
-    /// Removes a job that is over, for somebody who may. Returns the job as it was.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why not.
-    pub(super) async fn remove(&self, identity: &Identity, job: JobId) -> Result<JobView, Status> {
-        let view = self.changeable(identity, job).await?;
-        self.hub.remove(job).await?.map_err(refused)?;
-        let JobView { plan, state, total, .. } = &view;
-        let total = (*state == JobState::Done).then(|| tracing::field::display(total));
-        tracing::warn!(%job, %plan, %state, total, by = identity.owner, "job removed");
-        Ok(view)
+    pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
+        // A seed that the client names is no secret; the salt is, until the job is over.
+        let secrets = Secrets { seed: rand::random::<u64>() >> 1, salt: rand::random() };
+        let ask = match asked {
+            Asked::Submit(submit) => self.submission(identity, submit, secrets).await?,
+            Asked::Change(change) => change.with(secrets)?,
+            Asked::Remove(job) => Request::Remove(JobId(job)),
+            Asked::Trust(trust) => Request::try_from(trust)?,
+        };
+        self.require(identity, &ask).await?;
+        let told = ask.clone();
+        let answer = self.hub.ask(&identity.owner, ask).await?.map_err(refused)?;
+        log(&told, &answer, &identity.owner);
+        Ok(answer)
     }
 
     /// One job.
@@ -99,26 +56,72 @@ impl Desk {
         self.hub.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
-    /// Has a job served earlier or later, for somebody who may give it such a priority.
-    ///
-    /// # Errors
-    ///
-    /// A status that says why not.
-    pub(super) async fn set_priority(
+    /// The job that somebody submits. Its plan is made only for those who may.
+    async fn submission(
         &self,
         identity: &Identity,
-        job: JobId,
-        priority: i32,
-    ) -> Result<JobView, Status> {
+        submit: v1::Submit,
+        secrets: Secrets,
+    ) -> Result<Request, Status> {
+        identity.require(Right::Change)?;
+        let v1::Submit { problem, method, priority, audit, key } = submit;
         identity.require_priority(priority)?;
-        let wish = ClientRequest::SetPriority(job, priority);
-        let job = self.change(identity, (job, wish)).await?;
-        tracing::info!(job = %job.id, priority, by = identity.owner, "priority changed");
-        Ok(job)
+        let problem = Problem::try_from(problem.ok_or(WireError::Missing("problem"))?)?;
+        let method = MethodChoice::from(method.ok_or(WireError::Missing("method"))?);
+        let origin = Origin { owner: identity.owner.clone(), key: wire::key(key)? };
+        let audit = audit.map(|policy| policy.with(secrets)).transpose()?;
+        let plan = self.plans.submitted(problem, method).await?;
+        let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
+        Ok(Request::Submit { spec, audit, known: known(&plan, Slice::ALL) })
     }
 
-    async fn grant(&self, identity: &Identity, wish: ClientRequest) -> Result<JobView, Status> {
-        self.hub.request(&identity.owner, wish).await?.map_err(refused)
+    /// Refuses what somebody may not ask for.
+    async fn require(&self, identity: &Identity, ask: &Request) -> Result<(), Status> {
+        match *ask {
+            Request::Submit { .. } => Ok(()),
+            Request::Change(job, change) => {
+                if let Change::Priority(priority) = change {
+                    identity.require_priority(priority)?;
+                }
+                self.require_own(identity, job).await
+            }
+            Request::Remove(job) => self.require_own(identity, job).await,
+            Request::Trust { .. } => identity.require(Right::Decide),
+        }
+    }
+
+    async fn require_own(&self, identity: &Identity, job: JobId) -> Result<(), Status> {
+        identity.require(Right::Change)?;
+        // The owner of a job never changes.
+        identity.require_own(&self.view(job).await?)
+    }
+}
+
+/// What is known of the counts of a slice of a plan, and of what they take, before they are counted.
+pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
+    Known { thread_memory: executor::thread_memory(plan), ..Known::of(plan, slice) }
+}
+
+/// Tells the log what was done for whom.
+fn log(ask: &Request, answer: &Answer, by: &str) {
+    match (ask, answer) {
+        (Request::Submit { spec: JobSpec { plan, .. }, .. }, Answer::Job(job)) => {
+            tracing::info!(job = %job.id, by, %plan, tasks = plan.tasks, "job submitted");
+        }
+        (Request::Change(job, Change::Audit(policy)), _) => {
+            let (share_ppm, commitment) = (policy.share_ppm, policy.commitment());
+            tracing::info!(%job, by, share_ppm, %commitment, "audit ordered");
+        }
+        (Request::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
+        (Request::Remove(_), Answer::Job(job)) => {
+            let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
+            let total = (*state == JobState::Done).then(|| tracing::field::display(total));
+            tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
+        }
+        (Request::Trust { party, trusted, reason }, _) => {
+            tracing::warn!(%party, by, trusted, reason, "trust changed by hand");
+        }
+        _ => {}
     }
 }
 

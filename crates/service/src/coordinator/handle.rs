@@ -1,14 +1,10 @@
-//! What sessions and clients hold of the hub: what they say to it, and what it answers.
+//! What sessions and clients hold of the hub: how they reach the farm.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use executor::thread_memory;
-use farm::{
-    AuditPolicy, Event, Hello, JobId, JobView, Known, Origin, Pace, Party, Plan, PlanMap, Progress,
-    Refusal, RequestId, SessionId, Slice, WorkerView,
-};
-use ledger::CredentialChange;
+use farm::{Answer, Event, Farm, Hello, JobId, JobView, Pace, Refusal, Request, SessionId};
+use ledger::{CredentialChange, LedgerRequest};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::metrics::{Figures, Meters};
@@ -20,6 +16,8 @@ use crate::tls::ServerTls;
 #[derive(Clone, Debug)]
 pub struct HubHandle {
     pub(super) inputs: mpsc::Sender<Input>,
+    /// It is the hub that keeps the ledger open.
+    pub(super) ledger: mpsc::WeakSender<LedgerRequest>,
     pub(super) meters: Meters,
     pub(super) ledger_path: Option<Arc<Path>>,
     pub(super) paces: watch::Receiver<Pace>,
@@ -34,27 +32,63 @@ impl HubHandle {
         owner: String,
         hello: Hello,
     ) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
-        self.ask(|reply| Input::Join(owner, hello, reply)).await
+        let (reply, joined) = oneshot::channel();
+        self.tell(Input::Join { owner, hello, reply }).await?;
+        joined.await.map_err(|_| HubGone)
     }
 
-    /// Believes a party no more, or again, and says why. Returns when that is durable.
-    pub async fn change_trust(
+    /// Something happened in a session.
+    pub async fn session(&self, event: Event) -> Result<(), HubGone> {
+        self.tell(Input::Session(event)).await
+    }
+
+    /// Has the farm do what a client of the owner `by` asks for, or says why not, once the answer is durable.
+    pub async fn ask(&self, by: &str, ask: Request) -> Result<Result<Answer, Refusal>, HubGone> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Input::Ask { by: by.into(), ask, reply }).await?;
+        answer.await.map_err(|_| HubGone)
+    }
+
+    /// What somebody sees who looks at the farm between two events. It holds the farm up for as long as it takes.
+    pub async fn look<T: Send + 'static>(
         &self,
-        party: Party,
-        trusted: bool,
-        reason: String,
-    ) -> Result<(), HubGone> {
-        self.ask(|reply| Input::Trust { party, trusted, reason, reply }).await
+        see: impl FnOnce(&mut Farm) -> T + Send + 'static,
+    ) -> Result<T, HubGone> {
+        let (reply, seen) = oneshot::channel();
+        let look = move |farm: &mut Farm| drop(reply.send(see(farm)));
+        self.tell(Input::Look(Box::new(look))).await?;
+        seen.await.map_err(|_| HubGone)
     }
 
-    /// All connected workers, and all parties that are not believed.
-    pub async fn workers(&self) -> Result<(Vec<WorkerView>, Vec<Party>), HubGone> {
-        self.ask(Input::Workers).await
+    /// One job.
+    pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
+        self.look(move |farm| farm.job(job)).await
+    }
+
+    /// A job that exists, as it is once it is over or held.
+    pub async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
+        let (reply, end) = oneshot::channel();
+        self.tell(Input::End(job, reply)).await?;
+        end.await.map_err(|_| HubGone)
     }
 
     /// What the farm is like now, for `/metrics`.
     pub(super) async fn figures(&self) -> Result<Figures, HubGone> {
-        self.ask(Input::Figures).await
+        let hub_queue = self.inputs.max_capacity() - self.inputs.capacity();
+        let ledger = self.ledger.upgrade().ok_or(HubGone)?;
+        let ledger_queue = ledger.max_capacity() - ledger.capacity();
+        drop(ledger);
+        self.look(move |farm| Figures::of(farm, hub_queue, ledger_queue)).await
+    }
+
+    /// Writes a change of the credentials. Returns when it is durable.
+    pub(super) async fn change_credential(&self, change: CredentialChange) -> Result<(), HubGone> {
+        let (reply, written) = oneshot::channel();
+        let ledger = self.ledger.upgrade().ok_or(HubGone)?;
+        let sent = ledger.send(LedgerRequest::Credential(change, reply)).await;
+        sent.map_err(|_| HubGone)?;
+        drop(ledger);
+        written.await.map_err(|_| HubGone)
     }
 
     /// What is measured while the farm runs.
@@ -88,156 +122,28 @@ impl HubHandle {
         self.meters.show_certificate(tls);
     }
 
-    /// Writes a change of the credentials. Returns when it is durable.
-    pub(super) async fn change_credential(&self, change: CredentialChange) -> Result<(), HubGone> {
-        self.ask(|reply| Input::Credential(change, reply)).await
-    }
-
-    /// Something happened in a session.
-    pub async fn session(&self, event: Event) -> Result<(), HubGone> {
-        self.inputs.send(Input::Session(event)).await.map_err(|_| HubGone)
-    }
-
-    /// Grants the request of a client of the owner `by`, or says why not, once the answer is durable.
-    pub async fn request(
-        &self,
-        by: &str,
-        wish: ClientRequest,
-    ) -> Result<Result<JobView, Refusal>, HubGone> {
-        self.ask(|reply| Input::Request { by: by.into(), wish, reply }).await
-    }
-
-    /// Removes a job that is over, or says why not, once that is durable.
-    pub async fn remove(&self, job: JobId) -> Result<Result<(), Refusal>, HubGone> {
-        self.ask(|reply| Input::Remove(job, reply)).await
-    }
-
-    /// One job.
-    pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
-        self.ask(|reply| Input::View(job, reply)).await
-    }
-
-    /// A job that exists, as it is once it is over or held.
-    pub async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
-        self.ask(|reply| Input::End(job, reply)).await
-    }
-
-    /// The first `most` jobs of a list.
-    pub(super) async fn jobs(&self, listed: Listed, most: usize) -> Result<Vec<JobView>, HubGone> {
-        self.ask(|reply| Input::Views(listed, most, reply)).await
-    }
-
-    /// What people see of the farm now.
-    pub(super) async fn farm_now(&self) -> Result<farm::Survey, HubGone> {
-        self.ask(Input::FarmNow).await
-    }
-
-    /// One job, and what has become of each part of its plan.
-    pub(super) async fn sight(&self, job: JobId) -> Result<Option<(JobView, PlanMap)>, HubGone> {
-        self.ask(|reply| Input::Sight(job, reply)).await
-    }
-
-    /// What was done for each job since this was last asked. One asks for all.
-    pub(super) async fn take_progress(&self) -> Result<Vec<Progress>, HubGone> {
-        self.ask(Input::Progress).await
-    }
-
     /// Ends the hub once what it has taken in is in the ledger.
     pub async fn stop(&self) {
-        let _ = self.inputs.send(Input::Stop).await;
+        let _ = self.tell(Input::Stop).await;
     }
 
-    async fn ask<T>(&self, input: impl FnOnce(oneshot::Sender<T>) -> Input) -> Result<T, HubGone> {
-        let (reply, answer) = oneshot::channel();
-        self.inputs.send(input(reply)).await.map_err(|_| HubGone)?;
-        answer.await.map_err(|_| HubGone)
+    async fn tell(&self, input: Input) -> Result<(), HubGone> {
+        self.inputs.send(input).await.map_err(|_| HubGone)
     }
 }
 
 /// What the hub takes in.
 pub(super) enum Input {
-    Join(String, Hello, oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>),
+    /// A worker begins a session.
+    Join { owner: String, hello: Hello, reply: oneshot::Sender<(SessionId, mpsc::Receiver<Order>)> },
+    /// Something happened in a session.
     Session(Event),
-    Request { by: String, wish: ClientRequest, reply: oneshot::Sender<Result<JobView, Refusal>> },
-    Remove(JobId, oneshot::Sender<Result<(), Refusal>>),
-    View(JobId, oneshot::Sender<Option<JobView>>),
-    Views(Listed, usize, oneshot::Sender<Vec<JobView>>),
+    /// A client asks for something.
+    Ask { by: String, ask: Request, reply: oneshot::Sender<Result<Answer, Refusal>> },
+    /// Somebody looks at the farm.
+    Look(Box<dyn FnOnce(&mut Farm) + Send>),
+    /// Somebody waits for the end of a job.
     End(JobId, oneshot::Sender<JobView>),
-    Trust { party: Party, trusted: bool, reason: String, reply: oneshot::Sender<()> },
-    Workers(oneshot::Sender<(Vec<WorkerView>, Vec<Party>)>),
-    Figures(oneshot::Sender<Figures>),
-    Credential(CredentialChange, oneshot::Sender<()>),
-    FarmNow(oneshot::Sender<farm::Survey>),
-    Sight(JobId, oneshot::Sender<Option<(JobView, PlanMap)>>),
-    Progress(oneshot::Sender<Vec<Progress>>),
+    /// The hub is to end.
     Stop,
-}
-
-/// Which jobs a list has, in which order, and where it begins.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Listed {
-    /// All after this one, the oldest first.
-    After(JobId),
-    /// Those of them that are neither done nor cancelled.
-    LiveAfter(JobId),
-    /// All before this one, the newest first.
-    Before(JobId),
-    /// Those of them that are done or cancelled.
-    EndedBefore(JobId),
-}
-
-/// What a client may ask for.
-#[derive(Clone, Debug)]
-pub enum ClientRequest {
-    /// Count this, unless its owner has a job of this key already.
-    Submit {
-        /// Who wants it.
-        origin: Origin,
-        /// What to count.
-        plan: Plan,
-        /// The part that is wanted of it.
-        slice: Slice,
-        /// Jobs of higher priority are served first.
-        priority: i32,
-        /// What is to be counted twice, if anything is.
-        audit: Option<AuditPolicy>,
-    },
-    /// Count accepted ranges again.
-    Audit(JobId, AuditPolicy),
-    /// End a job without a total.
-    Cancel(JobId),
-    /// Let a job rest.
-    Pause(JobId),
-    /// Let a resting job go on.
-    Resume(JobId),
-    /// Serve a job earlier or later than others.
-    SetPriority(JobId, i32),
-}
-
-impl ClientRequest {
-    /// The event that the farm is told of.
-    pub(super) fn event(self, request: RequestId, by: String) -> Event {
-        match self {
-            ClientRequest::Submit { origin, plan, slice, priority, audit } => {
-                let (thread_memory, known) = (thread_memory(&plan), Known::of(&plan, slice));
-                Event::Submitted {
-                    request,
-                    origin,
-                    plan,
-                    slice,
-                    priority,
-                    audit,
-                    thread_memory,
-                    known,
-                }
-            }
-            ClientRequest::Audit(job, policy) => Event::AuditAsked { request, by, job, policy },
-            ClientRequest::Cancel(job) => Event::Cancelled { request, by, job },
-            ClientRequest::Pause(job) => Event::Paused { request, by, job },
-            ClientRequest::Resume(job) => Event::Resumed { request, by, job },
-            ClientRequest::SetPriority(job, priority) => {
-                Event::Prioritised { request, by, job, priority }
-            }
-        }
-    }
 }

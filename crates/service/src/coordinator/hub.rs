@@ -8,18 +8,18 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView, Known,
+    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
     LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId,
     Suspect,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::handle::{HubHandle, Input, Listed};
-use super::metrics::{Figures, Gone, Meters};
+use super::desk::known;
+use super::handle::{HubHandle, Input};
+use super::metrics::{Gone, Meters};
 use super::pump::Order;
 use crate::error::ServiceError;
-use executor::thread_memory;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 
 /// Inputs that may wait; beyond that their senders wait.
@@ -44,11 +44,8 @@ pub struct Hub {
     pace: watch::Sender<Pace>,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
-    waiting: HashMap<RequestId, oneshot::Sender<Result<JobView, Refusal>>>,
-    /// Who waits for a job to be removed.
-    removals: HashMap<RequestId, oneshot::Sender<Result<(), Refusal>>>,
-    /// Who waits for a change of trust.
-    deciding: HashMap<RequestId, oneshot::Sender<()>>,
+    /// Clients whose requests are not answered.
+    waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
     /// Who wants to know of a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
     /// Jobs of which the log says that no worker has the memory for them.
@@ -83,12 +80,18 @@ impl Hub {
         path: Option<PathBuf>,
     ) -> (Hub, HubHandle) {
         let epoch = restored.epoch;
-        let restored = restored.with_thread_memory(thread_memory).with_known(Known::of);
+        let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
-        let ledger_path = path.as_deref().map(Arc::from);
         let pace = watch::Sender::new(Pace::default());
-        let paces = pace.subscribe();
+        let handle = HubHandle {
+            inputs: handle,
+            ledger: ledger.requests.downgrade(),
+            meters: meters.clone(),
+            ledger_path: path.as_deref().map(Arc::from),
+            paces: pace.subscribe(),
+            open: watch::Sender::new(false),
+        };
         let hub = Hub {
             farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
@@ -98,26 +101,15 @@ impl Hub {
             epoch,
             is_older_told: false,
             pace,
-            meters: meters.clone(),
+            meters,
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
-            removals: HashMap::new(),
-            deciding: HashMap::new(),
             ends: Vec::new(),
             stranded: BTreeSet::new(),
             next_session: 1,
             next_request: 1,
         };
-        (
-            hub,
-            HubHandle {
-                inputs: handle,
-                meters,
-                ledger_path,
-                paces,
-                open: watch::Sender::new(false),
-            },
-        )
+        (hub, handle)
     }
 
     /// Runs until it is told to stop, or until the ledger fails.
@@ -180,7 +172,7 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
-            Input::Join(owner, hello, reply) => {
+            Input::Join { owner, hello, reply } => {
                 self.warn_of_older_copy(&hello);
                 let session = SessionId(self.next_session);
                 self.next_session += 1;
@@ -197,54 +189,13 @@ impl Hub {
                 }
                 self.step(event).await?;
             }
-            Input::Request { by, wish, reply } => {
-                let request = self.request_id();
+            Input::Ask { by, ask, reply } => {
+                let request = RequestId(self.next_request);
+                self.next_request += 1;
                 self.waiting.insert(request, reply);
-                self.step(wish.event(request, by)).await?;
+                self.step(Event::Asked { request, by, ask }).await?;
             }
-            Input::Remove(job, reply) => {
-                let request = self.request_id();
-                self.removals.insert(request, reply);
-                self.step(Event::RemovalAsked { request, job }).await?;
-            }
-            Input::Trust { party, trusted, reason, reply } => {
-                let request = self.request_id();
-                self.deciding.insert(request, reply);
-                self.step(Event::TrustChanged { request, party, trusted, reason }).await?;
-            }
-            Input::Workers(reply) => {
-                let distrusted = self.farm.distrusted().cloned().collect();
-                let _ = reply.send((self.farm.worker_views().collect(), distrusted));
-            }
-            Input::Figures(reply) => {
-                let requests = &self.ledger.requests;
-                let waiting = requests.max_capacity() - requests.capacity();
-                let _ = reply.send(Figures::of(&self.farm, self.inputs.len(), waiting));
-            }
-            Input::Credential(change, reply) => {
-                // A closed queue means that the ledger failed; its last event says why.
-                let _ = self.ledger.requests.send(LedgerRequest::Credential(change, reply)).await;
-            }
-            Input::View(job, reply) => {
-                let _ = reply.send(self.farm.job(job));
-            }
-            Input::Views(listed, most, reply) => {
-                let _ = reply.send(match listed {
-                    Listed::After(job) => self.farm.jobs(job, most),
-                    Listed::LiveAfter(job) => self.farm.live_jobs(job, most),
-                    Listed::Before(job) => self.farm.jobs_before(job, most),
-                    Listed::EndedBefore(job) => self.farm.ended_before(job, most),
-                });
-            }
-            Input::FarmNow(reply) => {
-                let _ = reply.send(self.farm.survey());
-            }
-            Input::Sight(job, reply) => {
-                let _ = reply.send(self.farm.job(job).zip(self.farm.map(job)));
-            }
-            Input::Progress(reply) => {
-                let _ = reply.send(self.farm.take_progress());
-            }
+            Input::Look(see) => see(&mut self.farm),
             Input::End(job, reply) => match self.farm.job(job) {
                 Some(view) if view.state.is_at_rest() => {
                     let _ = reply.send(view);
@@ -269,12 +220,6 @@ impl Hub {
                 self.epoch
             );
         }
-    }
-
-    fn request_id(&mut self) -> RequestId {
-        let id = RequestId(self.next_request);
-        self.next_request += 1;
-        id
     }
 
     async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
@@ -309,7 +254,7 @@ impl Hub {
         for &job in stranded.difference(&self.stranded) {
             let view = self.farm.job(job).expect("it is stranded");
             let needed = ByteSize(view.thread_memory).display().iec();
-            tracing::warn!(%job, plan = %view.plan, %needed,
+            tracing::warn!(%job, plan = %view.spec.plan, %needed,
                 "no connected worker has the memory for this job; it waits for one that has");
         }
         // One that ended or rests has no able workers either.
@@ -331,15 +276,7 @@ impl Hub {
             }
             Effect::Reply { request, answer } => {
                 if let Some(reply) = self.waiting.remove(&request) {
-                    let view = |job| self.farm.job(job).expect("answers name jobs that exist");
-                    let _ = reply.send(answer.map(view));
-                } else if let Some(reply) = self.removals.remove(&request) {
-                    let _ = reply.send(answer.map(drop));
-                }
-            }
-            Effect::TrustNoted { request } => {
-                if let Some(reply) = self.deciding.remove(&request) {
-                    let _ = reply.send(());
+                    let _ = reply.send(answer);
                 }
             }
             Effect::Contradicted { report, author } => {
@@ -353,13 +290,13 @@ impl Hub {
                 // What is counted of a cancelled job is no total.
                 let total =
                     (view.state == JobState::Done).then(|| tracing::field::display(view.total));
-                tracing::info!(%job, plan = %view.plan, state = %view.state, total, "job ended");
+                tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }
             Effect::Held { job } => {
                 let view = self.farm.job(job).expect("a job with something pending is not removed");
                 if let Some(Held { reason, worst }) = &view.held {
-                    tracing::error!(%job, plan = %view.plan, reason,
+                    tracing::error!(%job, plan = %view.spec.plan, reason,
                         "job held: its total contradicts what is known; audit or cancel it");
                     for Suspect { range, count, worker, maker } in worst {
                         tracing::warn!(%job, %range, count, worker, %maker,

@@ -1,6 +1,6 @@
 //! Who a request comes from, and what that allows.
 
-use farm::{JobView, Origin};
+use farm::JobView;
 use ledger::Role;
 use tonic::Status;
 
@@ -56,7 +56,7 @@ impl Identity {
     ///
     /// A status that says whose it is.
     pub fn require_own(&self, job: &JobView) -> Result<(), Status> {
-        let JobView { id, origin: Origin { owner, .. }, .. } = job;
+        let (id, owner) = (job.id, &job.spec.origin.owner);
         if self.role == Role::Admin || *owner == self.owner {
             return Ok(());
         }

@@ -19,8 +19,8 @@ use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::Service;
+use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::FarmServiceServer;
-use wire::v1::jobs_service_server::JobsServiceServer;
 
 use super::http::is_grpc;
 use super::{Credentials, HubHandle};
@@ -31,7 +31,7 @@ pub const LIVENESS: &str = "liveness";
 pub const READINESS: &str = "readiness";
 
 /// The gRPC services of whose health may be asked.
-const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<JobsServiceServer<()>>()];
+const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<ClientServiceServer<()>>()];
 
 /// What a coordinator is doing.
 #[derive(Clone)]
@@ -132,7 +132,7 @@ mod tests {
     use tonic_health::pb::HealthCheckRequest;
     use tonic_health::pb::health_client::HealthClient;
     use wire::v1::ListRequest;
-    use wire::v1::jobs_service_client::JobsServiceClient;
+    use wire::v1::client_service_client::ClientServiceClient;
 
     use super::*;
     use crate::coordinator::{Access, Hub, Limits, Listener, serve};
@@ -147,7 +147,7 @@ mod tests {
             let status = answer.expect("health is always served").into_inner().status();
             *healthy = status as i32 == ServingStatus::Serving as i32;
         }
-        let listed = JobsServiceClient::new(channel.clone()).list(ListRequest::default()).await;
+        let listed = ClientServiceClient::new(channel.clone()).list(ListRequest::default()).await;
         (healthy, listed.err().map_or(Code::Ok, |status| status.code()))
     }
 

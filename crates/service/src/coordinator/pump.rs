@@ -1,15 +1,17 @@
 //! Turns the hub's orders into a stream of messages: enumerates the tasks of loans, at the pace at which
 //! the worker reads them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farm::{Ack, Dismissal, LeaseId, Loan, Verdict, WorkerOrder};
+use board::{Cut, Tasks};
+use farm::{Ack, Dismissal, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
+use wire::MAX_TASKS_PER_MESSAGE;
 
 use super::{Plans, SessionFault};
-use crate::lent::Lent;
 
 /// An order of the hub to a session.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +80,44 @@ pub(super) async fn pump(
         if out.send_timeout(message, PATIENCE).await.is_err() {
             return Ok(());
         }
+    }
+}
+
+/// Loans whose tasks are still to come, in the order in which they were lent.
+#[derive(Debug, Default)]
+struct Lent(VecDeque<Coming>);
+
+/// A loan whose tasks from the ordinal `next` on are still to come.
+#[derive(Debug)]
+struct Coming {
+    loan: Loan,
+    next: u64,
+    cut: Arc<Cut>,
+}
+
+impl Lent {
+    /// All tasks of `loan`, whose plan is cut so, are to come.
+    fn push(&mut self, loan: Loan, cut: Arc<Cut>) {
+        self.0.push_back(Coming { loan, next: loan.range.start(), cut });
+    }
+
+    /// No more tasks of this lease are to come.
+    fn revoke(&mut self, lease: LeaseId) {
+        self.0.retain(|coming| coming.loan.lease != lease);
+    }
+
+    /// The next tasks: as many as one message has, or the rest of a loan. `None` if no tasks are to come.
+    fn next_block(&mut self) -> Option<TasksBlock> {
+        let Coming { loan: Loan { lease, range, .. }, next, cut } = self.0.front_mut()?;
+        let (lease, start) = (*lease, *next);
+        let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
+        let mut tasks = Tasks::with_capacity((end - start) as usize);
+        cut.fill(start..end, &mut tasks).expect("a loan is a range of its plan");
+        *next = end;
+        if end == range.end() {
+            self.0.pop_front();
+        }
+        Some(TasksBlock { lease, start, tasks })
     }
 }
 

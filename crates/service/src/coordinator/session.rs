@@ -194,12 +194,12 @@ async fn listen(
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::{Config, Hello, LoanKey, Origin, Slice};
+    use farm::{Config, Hello, JobSpec, Known, LoanKey, Origin, Request, Slice};
     use ledger::CheckedLedger;
     use tokio_stream::wrappers::ReceiverStream;
 
     use super::*;
-    use crate::coordinator::{ClientRequest, Hub};
+    use crate::coordinator::Hub;
 
     const OWNER: &str = "ann";
 
@@ -237,14 +237,10 @@ mod tests {
         // When it hangs up, is lent something all the same, and its last word comes a little later
         drop(hears);
         let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
-        let wish = ClientRequest::Submit {
-            origin: Origin::of(OWNER),
-            plan: plan.expect("such a plan exists"),
-            slice: Slice::ALL,
-            priority: 0,
-            audit: None,
-        };
-        handle.request(OWNER, wish).await.expect("the hub runs").expect("it is granted");
+        let plan = plan.expect("such a plan exists");
+        let spec = JobSpec { origin: Origin::of(OWNER), plan, slice: Slice::ALL, priority: 0 };
+        let ask = Request::Submit { spec, audit: None, known: Known::nothing() };
+        handle.ask(OWNER, ask).await.expect("the hub runs").expect("it is granted");
         tokio::time::sleep(LAST_WORDS / 10).await;
         says.send(WorkerMessage::Leaving).await.expect("it is heard");
         drop(says);

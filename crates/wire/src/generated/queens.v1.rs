@@ -760,52 +760,82 @@ pub mod farm_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AskRequest {
+    #[prost(oneof = "ask_request::Request", tags = "1, 2, 3, 4")]
+    pub request: ::core::option::Option<ask_request::Request>,
+}
+/// Nested message and enum types in `AskRequest`.
+pub mod ask_request {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Request {
+        /// The answer is the job.
+        #[prost(message, tag = "1")]
+        Submit(super::Submit),
+        /// The answer is the job.
+        #[prost(message, tag = "2")]
+        Change(super::Change),
+        /// Removes the job of this number, which is over, with all of its counts and evidence. No other job gets its
+        /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. If it
+        /// is broken off, what is left is a cancelled job, and it can be repeated. For the job's owner, and for admins.
+        /// The answer is the job as it was.
+        #[prost(uint64, tag = "3")]
+        Remove(u64),
+        /// The answer is who is not believed all the same.
+        #[prost(message, tag = "4")]
+        Trust(super::Trust),
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AskResponse {
+    #[prost(oneof = "ask_response::Answer", tags = "1, 2")]
+    pub answer: ::core::option::Option<ask_response::Answer>,
+}
+/// Nested message and enum types in `AskResponse`.
+pub mod ask_response {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Answer {
+        #[prost(message, tag = "1")]
+        Job(super::Job),
+        #[prost(message, tag = "2")]
+        Distrusted(super::Parties),
+    }
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ExportRequest {
+pub struct JobRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
 }
-/// A block of a bundle's text. Each begins where the one before it ended.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ExportResponse {
-    /// Bytes of text in it: 1,200,000 at most.
-    #[prost(uint64, tag = "2")]
-    pub length: u64,
-    /// The text, as one frame of zstd.
-    #[prost(bytes = "vec", tag = "3")]
-    pub zstd: ::prost::alloc::vec::Vec<u8>,
-    /// Nothing follows: the bundle is complete.
-    #[prost(bool, tag = "4")]
-    pub is_last: bool,
-}
+/// Adds a job. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot be numbered within 20 seconds, and jobs beyond the
+/// coordinator's bounds of jobs that have not ended, of one owner and of all.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct SubmitRequest {
-    #[prost(message, optional, tag = "6")]
+pub struct Submit {
+    #[prost(message, optional, tag = "1")]
     pub problem: ::core::option::Option<Problem>,
     /// Jobs of higher priority are served first, equal ones in the order of their submission. A submitter may say
     /// -100 to 100, an admin anything.
-    #[prost(sint32, tag = "3")]
+    #[prost(sint32, tag = "5")]
     pub priority: i32,
     /// What is to be counted twice as the job runs.
-    #[prost(message, optional, tag = "7")]
+    #[prost(message, optional, tag = "6")]
     pub audit: ::core::option::Option<AuditPolicy>,
     /// A name for the job: 1 to 128 visible ASCII characters. If the owner of the credential has a job of this name
     /// already, that one is the answer, whatever its priority and its state. ALREADY_EXISTS refuses a submission of
     /// another plan, or of a stronger audit, under its name. So a submission whose answer was lost can be repeated.
-    #[prost(string, optional, tag = "8")]
+    #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    #[prost(oneof = "submit_request::Method", tags = "2, 4, 5")]
-    pub method: ::core::option::Option<submit_request::Method>,
+    #[prost(oneof = "submit::Method", tags = "2, 3, 4")]
+    pub method: ::core::option::Option<submit::Method>,
 }
-/// Nested message and enum types in `SubmitRequest`.
-pub mod submit_request {
+/// Nested message and enum types in `Submit`.
+pub mod submit {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Method {
         #[prost(message, tag = "2")]
         Rows(super::RowsRequest),
-        #[prost(message, tag = "4")]
+        #[prost(message, tag = "3")]
         Ring(super::RingRequest),
-        #[prost(message, tag = "5")]
+        #[prost(message, tag = "4")]
         Halves(super::HalvesMethod),
     }
 }
@@ -826,47 +856,6 @@ pub struct AuditPolicy {
     #[prost(enumeration = "Across", tag = "4")]
     pub across: i32,
 }
-/// An audit that was ordered.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Audit {
-    /// How many ranges of a million are chosen.
-    #[prost(uint32, tag = "1")]
-    pub share_ppm: u32,
-    /// Whether to count by searching if the method does not search.
-    #[prost(bool, tag = "2")]
-    pub by_search: bool,
-    /// The BLAKE3 hash of the ASCII text
-    /// queens audit commitment; seed SEED; salt SALT
-    /// SEED in decimal, SALT as 32 lower-case hexadecimal digits. It is there from the beginning.
-    #[prost(bytes = "vec", tag = "3")]
-    pub commitment: ::prost::alloc::vec::Vec<u8>,
-    /// What was committed to. It is absent until the job is done or cancelled.
-    #[prost(message, optional, tag = "4")]
-    pub revealed: ::core::option::Option<RevealedSeed>,
-    /// Between whom the second opinion lies.
-    #[prost(enumeration = "Across", tag = "5")]
-    pub across: i32,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RevealedSeed {
-    #[prost(uint64, tag = "1")]
-    pub seed: u64,
-    /// 128 random bits, the most significant byte first.
-    #[prost(bytes = "vec", tag = "2")]
-    pub salt: ::prost::alloc::vec::Vec<u8>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct AuditRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-    #[prost(message, optional, tag = "2")]
-    pub policy: ::core::option::Option<AuditPolicy>,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct AuditResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
 /// The method `rows`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RowsRequest {
@@ -881,10 +870,70 @@ pub struct RingRequest {
     #[prost(uint32, optional, tag = "1")]
     pub width: ::core::option::Option<u32>,
 }
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct SubmitResponse {
+/// Changes a job; for its owner, and for admins.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Change {
+    #[prost(uint64, tag = "1")]
+    pub job: u64,
+    #[prost(oneof = "change::Change", tags = "2, 3, 4, 5, 6")]
+    pub change: ::core::option::Option<change::Change>,
+}
+/// Nested message and enum types in `Change`.
+pub mod change {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Change {
+        /// Ends it without a total; it stays in the list. Repeating it does no harm.
+        #[prost(message, tag = "2")]
+        Cancel(super::Cancel),
+        /// Stops lending its ranges until it is resumed.
+        #[prost(message, tag = "3")]
+        Pause(super::Pause),
+        /// Lends its ranges again, and its poisoned tasks.
+        #[prost(message, tag = "4")]
+        Resume(super::Resume),
+        /// Has it served earlier or later than others from now on; as in Submit. What is lent already stays lent.
+        /// FAILED_PRECONDITION refuses it for a job that is over.
+        #[prost(sint32, tag = "5")]
+        Priority(i32),
+        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that was done runs
+        /// until they agree. Of a job that is held, the ranges that look worst are counted again too.
+        #[prost(message, tag = "6")]
+        Audit(super::AuditPolicy),
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Cancel {}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Pause {}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Resume {}
+/// Believes a party no more, or again; for admins. Of a party that is believed no more, sessions end, and what nobody
+/// else has confirmed of its counts is counted again.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Trust {
     #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
+    pub party: ::core::option::Option<Party>,
+    #[prost(bool, tag = "2")]
+    pub trusted: bool,
+    /// Why, for people; one line of at most 1,024 bytes. It is written into the ledger.
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
+}
+/// Those who are taken for one when counts are compared.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Party {
+    #[prost(string, tag = "1")]
+    pub owner: ::prost::alloc::string::String,
+    /// Absent for all machines of the owner.
+    #[prost(string, optional, tag = "2")]
+    pub machine: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// After a pardon: the parties that are not believed all the same and have machines in common with the pardoned one. They
+/// are its owner as a whole, or machines that were distrusted one by one.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Parties {
+    #[prost(message, repeated, tag = "1")]
+    pub parties: ::prost::alloc::vec::Vec<Party>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRequest {
@@ -909,105 +958,6 @@ pub struct ListResponse {
     /// Whether there are jobs after these.
     #[prost(bool, tag = "2")]
     pub more: bool,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct GetRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct GetResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct WatchRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct WatchResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CancelRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct CancelResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PauseRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct PauseResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResumeRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ResumeResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SetPriorityRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-    /// As in SubmitRequest.
-    #[prost(sint32, tag = "2")]
-    pub priority: i32,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct SetPriorityResponse {
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RemoveRequest {
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct RemoveResponse {
-    /// The job as it was.
-    #[prost(message, optional, tag = "1")]
-    pub job: ::core::option::Option<Job>,
-}
-/// Why a job is held.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Held {
-    /// What the total contradicts, and where that is known from; a sentence for people.
-    #[prost(string, tag = "1")]
-    pub reason: ::prost::alloc::string::String,
-    /// The ranges that look worst, the worst first; at most eight.
-    #[prost(message, repeated, tag = "2")]
-    pub worst: ::prost::alloc::vec::Vec<Suspect>,
-}
-/// A range that may have been counted wrong.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Suspect {
-    #[prost(message, optional, tag = "1")]
-    pub range: ::core::option::Option<OrdinalRange>,
-    #[prost(uint64, tag = "2")]
-    pub count: u64,
-    /// Who counted it: the name that the worker gives itself, and who answers for it.
-    #[prost(string, tag = "3")]
-    pub worker: ::prost::alloc::string::String,
-    #[prost(string, tag = "4")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(string, tag = "5")]
-    pub machine: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Job {
@@ -1084,6 +1034,60 @@ pub struct Job {
     #[prost(int64, optional, tag = "27")]
     pub ended_at_ms: ::core::option::Option<i64>,
 }
+/// Why a job is held.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Held {
+    /// What the total contradicts, and where that is known from; a sentence for people.
+    #[prost(string, tag = "1")]
+    pub reason: ::prost::alloc::string::String,
+    /// The ranges that look worst, the worst first; at most eight.
+    #[prost(message, repeated, tag = "2")]
+    pub worst: ::prost::alloc::vec::Vec<Suspect>,
+}
+/// A range that may have been counted wrong.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Suspect {
+    #[prost(message, optional, tag = "1")]
+    pub range: ::core::option::Option<OrdinalRange>,
+    #[prost(uint64, tag = "2")]
+    pub count: u64,
+    /// Who counted it: the name that the worker gives itself, and who answers for it.
+    #[prost(string, tag = "3")]
+    pub worker: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub machine: ::prost::alloc::string::String,
+}
+/// An audit that was ordered.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Audit {
+    /// How many ranges of a million are chosen.
+    #[prost(uint32, tag = "1")]
+    pub share_ppm: u32,
+    /// Whether to count by searching if the method does not search.
+    #[prost(bool, tag = "2")]
+    pub by_search: bool,
+    /// The BLAKE3 hash of the ASCII text
+    /// queens audit commitment; seed SEED; salt SALT
+    /// SEED in decimal, SALT as 32 lower-case hexadecimal digits. It is there from the beginning.
+    #[prost(bytes = "vec", tag = "3")]
+    pub commitment: ::prost::alloc::vec::Vec<u8>,
+    /// What was committed to. It is absent until the job is done or cancelled.
+    #[prost(message, optional, tag = "4")]
+    pub revealed: ::core::option::Option<RevealedSeed>,
+    /// Between whom the second opinion lies.
+    #[prost(enumeration = "Across", tag = "5")]
+    pub across: i32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RevealedSeed {
+    #[prost(uint64, tag = "1")]
+    pub seed: u64,
+    /// 128 random bits, the most significant byte first.
+    #[prost(bytes = "vec", tag = "2")]
+    pub salt: ::prost::alloc::vec::Vec<u8>,
+}
 /// Processes of workers on one machine that were lost while they counted, and have not come back.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LostWorkers {
@@ -1103,6 +1107,111 @@ pub struct LostWorkers {
     /// they started; 0 proves nothing.
     #[prost(uint64, tag = "6")]
     pub memory_kills: u64,
+}
+/// A block of a bundle's text. Each begins where the one before it ended.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExportResponse {
+    /// Bytes of text in it: 1,200,000 at most.
+    #[prost(uint64, tag = "2")]
+    pub length: u64,
+    /// The text, as one frame of zstd.
+    #[prost(bytes = "vec", tag = "3")]
+    pub zstd: ::prost::alloc::vec::Vec<u8>,
+    /// Nothing follows: the bundle is complete.
+    #[prost(bool, tag = "4")]
+    pub is_last: bool,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListWorkersRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListWorkersResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub workers: ::prost::alloc::vec::Vec<Worker>,
+    #[prost(message, repeated, tag = "2")]
+    pub distrusted: ::prost::alloc::vec::Vec<Party>,
+}
+/// A connected worker.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Worker {
+    #[prost(string, tag = "1")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub machine: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub build: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "5")]
+    pub threads: u32,
+    /// Bytes that all threads together may take.
+    #[prost(uint64, tag = "6")]
+    pub memory: u64,
+    /// Tasks that it was lent and has not reported.
+    #[prost(uint64, tag = "7")]
+    pub tasks: u64,
+    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could see when
+    /// it started.
+    #[prost(uint64, tag = "8")]
+    pub memory_kills: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateTokenRequest {
+    #[prost(enumeration = "Role", tag = "1")]
+    pub role: i32,
+    /// Who answers for what is done with it: 1 to 128 bytes of visible characters. Several credentials may have
+    /// one owner.
+    #[prost(string, tag = "2")]
+    pub owner: ::prost::alloc::string::String,
+    /// Seconds after which it is not valid any more; absent for ever.
+    #[prost(uint64, optional, tag = "3")]
+    pub lifetime_s: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateTokenResponse {
+    #[prost(message, optional, tag = "1")]
+    pub token: ::core::option::Option<Token>,
+    /// To be shown as the header `authorization: Bearer SECRET`.
+    #[prost(string, tag = "2")]
+    pub secret: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListTokensRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListTokensResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub tokens: ::prost::alloc::vec::Vec<Token>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RevokeTokenRequest {
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+}
+/// A credential without its secret. Times are Unix milliseconds.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Token {
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    #[prost(string, tag = "2")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(enumeration = "Role", tag = "3")]
+    pub role: i32,
+    #[prost(int64, tag = "4")]
+    pub created_at_ms: i64,
+    #[prost(int64, optional, tag = "5")]
+    pub expires_at_ms: ::core::option::Option<i64>,
+    #[prost(int64, optional, tag = "6")]
+    pub revoked_at_ms: ::core::option::Option<i64>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BackupRequest {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BackupResponse {
+    /// The next bytes of the file.
+    #[prost(bytes = "vec", tag = "1")]
+    pub data: ::prost::alloc::vec::Vec<u8>,
+    /// In the last message only: the BLAKE3 hash of all bytes, 32 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub hash: ::prost::alloc::vec::Vec<u8>,
 }
 /// Between whom a second opinion lies, in audits and disputes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -1178,1170 +1287,6 @@ impl JobState {
         }
     }
 }
-/// Generated client implementations.
-pub mod jobs_service_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
-    use tonic::codegen::*;
-    use tonic::codegen::http::Uri;
-    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
-    /// Whatever changes a job is for its owner, and for admins.
-    #[derive(Debug, Clone)]
-    pub struct JobsServiceClient<T> {
-        inner: tonic::client::Grpc<T>,
-    }
-    impl<T> JobsServiceClient<T>
-    where
-        T: tonic::client::GrpcService<tonic::body::Body>,
-        T::Error: Into<StdError>,
-        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
-        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
-    {
-        pub fn new(inner: T) -> Self {
-            let inner = tonic::client::Grpc::new(inner);
-            Self { inner }
-        }
-        pub fn with_origin(inner: T, origin: Uri) -> Self {
-            let inner = tonic::client::Grpc::with_origin(inner, origin);
-            Self { inner }
-        }
-        pub fn with_interceptor<F>(
-            inner: T,
-            interceptor: F,
-        ) -> JobsServiceClient<InterceptedService<T, F>>
-        where
-            F: tonic::service::Interceptor,
-            T::ResponseBody: Default,
-            T: tonic::codegen::Service<
-                http::Request<tonic::body::Body>,
-                Response = http::Response<
-                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
-                >,
-            >,
-            <T as tonic::codegen::Service<
-                http::Request<tonic::body::Body>,
-            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
-        {
-            JobsServiceClient::new(InterceptedService::new(inner, interceptor))
-        }
-        /// Compress requests with the given encoding.
-        ///
-        /// This requires the server to support it otherwise it might respond with an
-        /// error.
-        #[must_use]
-        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
-            self.inner = self.inner.send_compressed(encoding);
-            self
-        }
-        /// Enable decompressing responses.
-        #[must_use]
-        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
-            self.inner = self.inner.accept_compressed(encoding);
-            self
-        }
-        /// Limits the maximum size of a decoded message.
-        ///
-        /// Default: `4MB`
-        #[must_use]
-        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
-            self.inner = self.inner.max_decoding_message_size(limit);
-            self
-        }
-        /// Limits the maximum size of an encoded message.
-        ///
-        /// Default: `usize::MAX`
-        #[must_use]
-        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
-            self.inner = self.inner.max_encoding_message_size(limit);
-            self
-        }
-        /// Adds a job. It is durable when the answer arrives. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot
-        /// be numbered within 20 seconds, and jobs beyond the coordinator's bounds of jobs that have not ended, of one owner and
-        /// of all.
-        pub async fn submit(
-            &mut self,
-            request: impl tonic::IntoRequest<super::SubmitRequest>,
-        ) -> std::result::Result<tonic::Response<super::SubmitResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Submit",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Submit"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Jobs, the oldest first, a page at a time.
-        pub async fn list(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListRequest>,
-        ) -> std::result::Result<tonic::Response<super::ListResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/List",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "List"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// One job.
-        pub async fn get(
-            &mut self,
-            request: impl tonic::IntoRequest<super::GetRequest>,
-        ) -> std::result::Result<tonic::Response<super::GetResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Get",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut().insert(GrpcMethod::new("queens.v1.JobsService", "Get"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// One job, now and then again every time it has changed, at most a few times a second; the
-        /// stream ends with the job.
-        pub async fn watch(
-            &mut self,
-            request: impl tonic::IntoRequest<super::WatchRequest>,
-        ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::WatchResponse>>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Watch",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Watch"));
-            self.inner.server_streaming(req, path, codec).await
-        }
-        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that was done runs
-        /// until they agree. Of a job that is held, the ranges that look worst are counted again too.
-        pub async fn audit(
-            &mut self,
-            request: impl tonic::IntoRequest<super::AuditRequest>,
-        ) -> std::result::Result<tonic::Response<super::AuditResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Audit",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Audit"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Ends a job without a total; it stays in the list. Repeating it does no harm.
-        pub async fn cancel(
-            &mut self,
-            request: impl tonic::IntoRequest<super::CancelRequest>,
-        ) -> std::result::Result<tonic::Response<super::CancelResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Cancel",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Cancel"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Stops lending a job's ranges until it is resumed.
-        pub async fn pause(
-            &mut self,
-            request: impl tonic::IntoRequest<super::PauseRequest>,
-        ) -> std::result::Result<tonic::Response<super::PauseResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Pause",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Pause"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Lends a paused job's ranges again, and any job's poisoned tasks.
-        pub async fn resume(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ResumeRequest>,
-        ) -> std::result::Result<tonic::Response<super::ResumeResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Resume",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Resume"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Has a job served earlier or later than others from now on. What is lent already stays lent. FAILED_PRECONDITION
-        /// refuses it for a job that is over.
-        pub async fn set_priority(
-            &mut self,
-            request: impl tonic::IntoRequest<super::SetPriorityRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::SetPriorityResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/SetPriority",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "SetPriority"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Removes a job that is over, with all of its counts and evidence. No other job gets its
-        /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. If it is
-        /// broken off, what is left is a cancelled job, and it can be repeated.
-        pub async fn remove(
-            &mut self,
-            request: impl tonic::IntoRequest<super::RemoveRequest>,
-        ) -> std::result::Result<tonic::Response<super::RemoveResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Remove",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Remove"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For whoever may see the job.
-        pub async fn export(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ExportRequest>,
-        ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::ExportResponse>>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.JobsService/Export",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.JobsService", "Export"));
-            self.inner.server_streaming(req, path, codec).await
-        }
-    }
-}
-/// Generated server implementations.
-pub mod jobs_service_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
-    use tonic::codegen::*;
-    /// Generated trait containing gRPC methods that should be implemented for use with JobsServiceServer.
-    #[async_trait]
-    pub trait JobsService: std::marker::Send + std::marker::Sync + 'static {
-        /// Adds a job. It is durable when the answer arrives. RESOURCE_EXHAUSTED refuses a plan whose tasks cannot
-        /// be numbered within 20 seconds, and jobs beyond the coordinator's bounds of jobs that have not ended, of one owner and
-        /// of all.
-        async fn submit(
-            &self,
-            request: tonic::Request<super::SubmitRequest>,
-        ) -> std::result::Result<tonic::Response<super::SubmitResponse>, tonic::Status>;
-        /// Jobs, the oldest first, a page at a time.
-        async fn list(
-            &self,
-            request: tonic::Request<super::ListRequest>,
-        ) -> std::result::Result<tonic::Response<super::ListResponse>, tonic::Status>;
-        /// One job.
-        async fn get(
-            &self,
-            request: tonic::Request<super::GetRequest>,
-        ) -> std::result::Result<tonic::Response<super::GetResponse>, tonic::Status>;
-        /// Server streaming response type for the Watch method.
-        type WatchStream: tonic::codegen::tokio_stream::Stream<
-                Item = std::result::Result<super::WatchResponse, tonic::Status>,
-            >
-            + std::marker::Send
-            + 'static;
-        /// One job, now and then again every time it has changed, at most a few times a second; the
-        /// stream ends with the job.
-        async fn watch(
-            &self,
-            request: tonic::Request<super::WatchRequest>,
-        ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
-        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that was done runs
-        /// until they agree. Of a job that is held, the ranges that look worst are counted again too.
-        async fn audit(
-            &self,
-            request: tonic::Request<super::AuditRequest>,
-        ) -> std::result::Result<tonic::Response<super::AuditResponse>, tonic::Status>;
-        /// Ends a job without a total; it stays in the list. Repeating it does no harm.
-        async fn cancel(
-            &self,
-            request: tonic::Request<super::CancelRequest>,
-        ) -> std::result::Result<tonic::Response<super::CancelResponse>, tonic::Status>;
-        /// Stops lending a job's ranges until it is resumed.
-        async fn pause(
-            &self,
-            request: tonic::Request<super::PauseRequest>,
-        ) -> std::result::Result<tonic::Response<super::PauseResponse>, tonic::Status>;
-        /// Lends a paused job's ranges again, and any job's poisoned tasks.
-        async fn resume(
-            &self,
-            request: tonic::Request<super::ResumeRequest>,
-        ) -> std::result::Result<tonic::Response<super::ResumeResponse>, tonic::Status>;
-        /// Has a job served earlier or later than others from now on. What is lent already stays lent. FAILED_PRECONDITION
-        /// refuses it for a job that is over.
-        async fn set_priority(
-            &self,
-            request: tonic::Request<super::SetPriorityRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::SetPriorityResponse>,
-            tonic::Status,
-        >;
-        /// Removes a job that is over, with all of its counts and evidence. No other job gets its
-        /// number. FAILED_PRECONDITION refuses it for a job that is not over, and for one that proved somebody wrong. If it is
-        /// broken off, what is left is a cancelled job, and it can be repeated.
-        async fn remove(
-            &self,
-            request: tonic::Request<super::RemoveRequest>,
-        ) -> std::result::Result<tonic::Response<super::RemoveResponse>, tonic::Status>;
-        /// Server streaming response type for the Export method.
-        type ExportStream: tonic::codegen::tokio_stream::Stream<
-                Item = std::result::Result<super::ExportResponse, tonic::Status>,
-            >
-            + std::marker::Send
-            + 'static;
-        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For whoever may see the job.
-        async fn export(
-            &self,
-            request: tonic::Request<super::ExportRequest>,
-        ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
-    }
-    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
-    /// Whatever changes a job is for its owner, and for admins.
-    #[derive(Debug)]
-    pub struct JobsServiceServer<T> {
-        inner: Arc<T>,
-        accept_compression_encodings: EnabledCompressionEncodings,
-        send_compression_encodings: EnabledCompressionEncodings,
-        max_decoding_message_size: Option<usize>,
-        max_encoding_message_size: Option<usize>,
-    }
-    impl<T> JobsServiceServer<T> {
-        pub fn new(inner: T) -> Self {
-            Self::from_arc(Arc::new(inner))
-        }
-        pub fn from_arc(inner: Arc<T>) -> Self {
-            Self {
-                inner,
-                accept_compression_encodings: Default::default(),
-                send_compression_encodings: Default::default(),
-                max_decoding_message_size: None,
-                max_encoding_message_size: None,
-            }
-        }
-        pub fn with_interceptor<F>(
-            inner: T,
-            interceptor: F,
-        ) -> InterceptedService<Self, F>
-        where
-            F: tonic::service::Interceptor,
-        {
-            InterceptedService::new(Self::new(inner), interceptor)
-        }
-        /// Enable decompressing requests with the given encoding.
-        #[must_use]
-        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
-            self.accept_compression_encodings.enable(encoding);
-            self
-        }
-        /// Compress responses with the given encoding, if the client supports it.
-        #[must_use]
-        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
-            self.send_compression_encodings.enable(encoding);
-            self
-        }
-        /// Limits the maximum size of a decoded message.
-        ///
-        /// Default: `4MB`
-        #[must_use]
-        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
-            self.max_decoding_message_size = Some(limit);
-            self
-        }
-        /// Limits the maximum size of an encoded message.
-        ///
-        /// Default: `usize::MAX`
-        #[must_use]
-        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
-            self.max_encoding_message_size = Some(limit);
-            self
-        }
-    }
-    impl<T, B> tonic::codegen::Service<http::Request<B>> for JobsServiceServer<T>
-    where
-        T: JobsService,
-        B: Body + std::marker::Send + 'static,
-        B::Error: Into<StdError> + std::marker::Send + 'static,
-    {
-        type Response = http::Response<tonic::body::Body>;
-        type Error = std::convert::Infallible;
-        type Future = BoxFuture<Self::Response, Self::Error>;
-        fn poll_ready(
-            &mut self,
-            _cx: &mut Context<'_>,
-        ) -> Poll<std::result::Result<(), Self::Error>> {
-            Poll::Ready(Ok(()))
-        }
-        fn call(&mut self, req: http::Request<B>) -> Self::Future {
-            match req.uri().path() {
-                "/queens.v1.JobsService/Submit" => {
-                    #[allow(non_camel_case_types)]
-                    struct SubmitSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::SubmitRequest>
-                    for SubmitSvc<T> {
-                        type Response = super::SubmitResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::SubmitRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::submit(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = SubmitSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/List" => {
-                    #[allow(non_camel_case_types)]
-                    struct ListSvc<T: JobsService>(pub Arc<T>);
-                    impl<T: JobsService> tonic::server::UnaryService<super::ListRequest>
-                    for ListSvc<T> {
-                        type Response = super::ListResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ListRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::list(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ListSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Get" => {
-                    #[allow(non_camel_case_types)]
-                    struct GetSvc<T: JobsService>(pub Arc<T>);
-                    impl<T: JobsService> tonic::server::UnaryService<super::GetRequest>
-                    for GetSvc<T> {
-                        type Response = super::GetResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::GetRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::get(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = GetSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Watch" => {
-                    #[allow(non_camel_case_types)]
-                    struct WatchSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::ServerStreamingService<super::WatchRequest>
-                    for WatchSvc<T> {
-                        type Response = super::WatchResponse;
-                        type ResponseStream = T::WatchStream;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::ResponseStream>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::WatchRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::watch(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = WatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.server_streaming(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Audit" => {
-                    #[allow(non_camel_case_types)]
-                    struct AuditSvc<T: JobsService>(pub Arc<T>);
-                    impl<T: JobsService> tonic::server::UnaryService<super::AuditRequest>
-                    for AuditSvc<T> {
-                        type Response = super::AuditResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::AuditRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::audit(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = AuditSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Cancel" => {
-                    #[allow(non_camel_case_types)]
-                    struct CancelSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::CancelRequest>
-                    for CancelSvc<T> {
-                        type Response = super::CancelResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::CancelRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::cancel(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = CancelSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Pause" => {
-                    #[allow(non_camel_case_types)]
-                    struct PauseSvc<T: JobsService>(pub Arc<T>);
-                    impl<T: JobsService> tonic::server::UnaryService<super::PauseRequest>
-                    for PauseSvc<T> {
-                        type Response = super::PauseResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::PauseRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::pause(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = PauseSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Resume" => {
-                    #[allow(non_camel_case_types)]
-                    struct ResumeSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::ResumeRequest>
-                    for ResumeSvc<T> {
-                        type Response = super::ResumeResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ResumeRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::resume(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ResumeSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/SetPriority" => {
-                    #[allow(non_camel_case_types)]
-                    struct SetPrioritySvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::SetPriorityRequest>
-                    for SetPrioritySvc<T> {
-                        type Response = super::SetPriorityResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::SetPriorityRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::set_priority(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = SetPrioritySvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Remove" => {
-                    #[allow(non_camel_case_types)]
-                    struct RemoveSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::UnaryService<super::RemoveRequest>
-                    for RemoveSvc<T> {
-                        type Response = super::RemoveResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::RemoveRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::remove(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = RemoveSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.JobsService/Export" => {
-                    #[allow(non_camel_case_types)]
-                    struct ExportSvc<T: JobsService>(pub Arc<T>);
-                    impl<
-                        T: JobsService,
-                    > tonic::server::ServerStreamingService<super::ExportRequest>
-                    for ExportSvc<T> {
-                        type Response = super::ExportResponse;
-                        type ResponseStream = T::ExportStream;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::ResponseStream>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ExportRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as JobsService>::export(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ExportSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.server_streaming(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                _ => {
-                    Box::pin(async move {
-                        let mut response = http::Response::new(
-                            tonic::body::Body::default(),
-                        );
-                        let headers = response.headers_mut();
-                        headers
-                            .insert(
-                                tonic::Status::GRPC_STATUS,
-                                (tonic::Code::Unimplemented as i32).into(),
-                            );
-                        headers
-                            .insert(
-                                http::header::CONTENT_TYPE,
-                                tonic::metadata::GRPC_CONTENT_TYPE,
-                            );
-                        Ok(response)
-                    })
-                }
-            }
-        }
-    }
-    impl<T> Clone for JobsServiceServer<T> {
-        fn clone(&self) -> Self {
-            let inner = self.inner.clone();
-            Self {
-                inner,
-                accept_compression_encodings: self.accept_compression_encodings,
-                send_compression_encodings: self.send_compression_encodings,
-                max_decoding_message_size: self.max_decoding_message_size,
-                max_encoding_message_size: self.max_encoding_message_size,
-            }
-        }
-    }
-    /// Generated gRPC service name
-    pub const SERVICE_NAME: &str = "queens.v1.JobsService";
-    impl<T> tonic::server::NamedService for JobsServiceServer<T> {
-        const NAME: &'static str = SERVICE_NAME;
-    }
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct BackupRequest {}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct BackupResponse {
-    /// The next bytes of the file.
-    #[prost(bytes = "vec", tag = "1")]
-    pub data: ::prost::alloc::vec::Vec<u8>,
-    /// In the last message only: the BLAKE3 hash of all bytes, 32 bytes.
-    #[prost(bytes = "vec", tag = "2")]
-    pub hash: ::prost::alloc::vec::Vec<u8>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CreateTokenRequest {
-    #[prost(enumeration = "Role", tag = "1")]
-    pub role: i32,
-    /// Who answers for what is done with it: 1 to 128 bytes of visible characters. Several credentials may have
-    /// one owner.
-    #[prost(string, tag = "2")]
-    pub owner: ::prost::alloc::string::String,
-    /// Seconds after which it is not valid any more; absent for ever.
-    #[prost(uint64, optional, tag = "3")]
-    pub lifetime_s: ::core::option::Option<u64>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CreateTokenResponse {
-    #[prost(message, optional, tag = "1")]
-    pub token: ::core::option::Option<Token>,
-    /// To be shown as the header `authorization: Bearer SECRET`.
-    #[prost(string, tag = "2")]
-    pub secret: ::prost::alloc::string::String,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListTokensRequest {}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListTokensResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub tokens: ::prost::alloc::vec::Vec<Token>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RevokeTokenRequest {
-    #[prost(uint64, tag = "1")]
-    pub id: u64,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RevokeTokenResponse {
-    #[prost(message, optional, tag = "1")]
-    pub token: ::core::option::Option<Token>,
-}
-/// A credential without its secret. Times are Unix milliseconds.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Token {
-    #[prost(uint64, tag = "1")]
-    pub id: u64,
-    #[prost(string, tag = "2")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(enumeration = "Role", tag = "3")]
-    pub role: i32,
-    #[prost(int64, tag = "4")]
-    pub created_at_ms: i64,
-    #[prost(int64, optional, tag = "5")]
-    pub expires_at_ms: ::core::option::Option<i64>,
-    #[prost(int64, optional, tag = "6")]
-    pub revoked_at_ms: ::core::option::Option<i64>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListWorkersRequest {}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListWorkersResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub workers: ::prost::alloc::vec::Vec<Worker>,
-    #[prost(message, repeated, tag = "2")]
-    pub distrusted: ::prost::alloc::vec::Vec<Party>,
-}
-/// A connected worker.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Worker {
-    #[prost(string, tag = "1")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(string, tag = "2")]
-    pub machine: ::prost::alloc::string::String,
-    #[prost(string, tag = "3")]
-    pub name: ::prost::alloc::string::String,
-    #[prost(string, tag = "4")]
-    pub build: ::prost::alloc::string::String,
-    #[prost(uint32, tag = "5")]
-    pub threads: u32,
-    /// Bytes that all threads together may take.
-    #[prost(uint64, tag = "6")]
-    pub memory: u64,
-    /// Tasks that it was lent and has not reported.
-    #[prost(uint64, tag = "7")]
-    pub tasks: u64,
-    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could see when
-    /// it started.
-    #[prost(uint64, tag = "8")]
-    pub memory_kills: u64,
-}
-/// Those who are taken for one when counts are compared.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Party {
-    #[prost(string, tag = "1")]
-    pub owner: ::prost::alloc::string::String,
-    /// Absent for all machines of the owner.
-    #[prost(string, optional, tag = "2")]
-    pub machine: ::core::option::Option<::prost::alloc::string::String>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ChangeTrustRequest {
-    #[prost(message, optional, tag = "1")]
-    pub party: ::core::option::Option<Party>,
-    #[prost(bool, tag = "2")]
-    pub trusted: bool,
-    /// Why, for people; one line of at most 1,024 bytes. It is written into the ledger.
-    #[prost(string, tag = "3")]
-    pub reason: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ChangeTrustResponse {
-    /// After a pardon: the parties that are not believed all the same and have machines in common with the pardoned
-    /// one. They are its owner as a whole, or machines that were distrusted one by one.
-    #[prost(message, repeated, tag = "1")]
-    pub still_distrusted: ::prost::alloc::vec::Vec<Party>,
-}
 /// What a credential allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -2383,7 +1328,7 @@ impl Role {
     }
 }
 /// Generated client implementations.
-pub mod admin_service_client {
+pub mod client_service_client {
     #![allow(
         unused_variables,
         dead_code,
@@ -2393,11 +1338,12 @@ pub mod admin_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
+    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
     #[derive(Debug, Clone)]
-    pub struct AdminServiceClient<T> {
+    pub struct ClientServiceClient<T> {
         inner: tonic::client::Grpc<T>,
     }
-    impl<T> AdminServiceClient<T>
+    impl<T> ClientServiceClient<T>
     where
         T: tonic::client::GrpcService<tonic::body::Body>,
         T::Error: Into<StdError>,
@@ -2415,7 +1361,7 @@ pub mod admin_service_client {
         pub fn with_interceptor<F>(
             inner: T,
             interceptor: F,
-        ) -> AdminServiceClient<InterceptedService<T, F>>
+        ) -> ClientServiceClient<InterceptedService<T, F>>
         where
             F: tonic::service::Interceptor,
             T::ResponseBody: Default,
@@ -2429,7 +1375,7 @@ pub mod admin_service_client {
                 http::Request<tonic::body::Body>,
             >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
         {
-            AdminServiceClient::new(InterceptedService::new(inner, interceptor))
+            ClientServiceClient::new(InterceptedService::new(inner, interceptor))
         }
         /// Compress requests with the given encoding.
         ///
@@ -2462,7 +1408,150 @@ pub mod admin_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Makes a credential. Its secret is told here and never again.
+        /// Asks the farm for something: see AskRequest. It is durable when the answer arrives.
+        pub async fn ask(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AskRequest>,
+        ) -> std::result::Result<tonic::Response<super::AskResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/Ask",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "Ask"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Jobs, the oldest first, a page at a time.
+        pub async fn list(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRequest>,
+        ) -> std::result::Result<tonic::Response<super::ListResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/List",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "List"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// One job.
+        pub async fn get(
+            &mut self,
+            request: impl tonic::IntoRequest<super::JobRequest>,
+        ) -> std::result::Result<tonic::Response<super::Job>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/Get",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "Get"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// One job, now and then again every time it has changed, at most a few times a second; the
+        /// stream ends with the job.
+        pub async fn watch(
+            &mut self,
+            request: impl tonic::IntoRequest<super::JobRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Job>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/Watch",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "Watch"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
+        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For whoever may see the job.
+        pub async fn export(
+            &mut self,
+            request: impl tonic::IntoRequest<super::JobRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::ExportResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/Export",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "Export"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Who counts, and who is not believed.
+        pub async fn list_workers(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListWorkersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListWorkersResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/ListWorkers",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "ListWorkers"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Makes a credential. Its secret is told here and never again. This and what follows needs an admin's credential.
         pub async fn create_token(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateTokenRequest>,
@@ -2480,11 +1569,11 @@ pub mod admin_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.AdminService/CreateToken",
+                "/queens.v1.ClientService/CreateToken",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.AdminService", "CreateToken"));
+                .insert(GrpcMethod::new("queens.v1.ClientService", "CreateToken"));
             self.inner.unary(req, path, codec).await
         }
         /// All credentials, the oldest first, without their secrets.
@@ -2505,21 +1594,18 @@ pub mod admin_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.AdminService/ListTokens",
+                "/queens.v1.ClientService/ListTokens",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.AdminService", "ListTokens"));
+                .insert(GrpcMethod::new("queens.v1.ClientService", "ListTokens"));
             self.inner.unary(req, path, codec).await
         }
         /// Ends a credential, and the sessions that began with it. Repeating it does no harm.
         pub async fn revoke_token(
             &mut self,
             request: impl tonic::IntoRequest<super::RevokeTokenRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::RevokeTokenResponse>,
-            tonic::Status,
-        > {
+        ) -> std::result::Result<tonic::Response<super::Token>, tonic::Status> {
             self.inner
                 .ready()
                 .await
@@ -2530,62 +1616,11 @@ pub mod admin_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.AdminService/RevokeToken",
+                "/queens.v1.ClientService/RevokeToken",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.AdminService", "RevokeToken"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Who counts, and who is not believed. Viewers may ask, too.
-        pub async fn list_workers(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ListWorkersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListWorkersResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.AdminService/ListWorkers",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.AdminService", "ListWorkers"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Believes a party no more, or again. Of a party that is believed no more, sessions end, and what nobody else
-        /// has confirmed of its counts is counted again.
-        pub async fn change_trust(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ChangeTrustRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ChangeTrustResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.AdminService/ChangeTrust",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.AdminService", "ChangeTrust"));
+                .insert(GrpcMethod::new("queens.v1.ClientService", "RevokeToken"));
             self.inner.unary(req, path, codec).await
         }
         /// A copy of the ledger as it is at one moment, in pieces, while the farm goes on. It has the hashes of the
@@ -2608,17 +1643,17 @@ pub mod admin_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.AdminService/Backup",
+                "/queens.v1.ClientService/Backup",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.AdminService", "Backup"));
+                .insert(GrpcMethod::new("queens.v1.ClientService", "Backup"));
             self.inner.server_streaming(req, path, codec).await
         }
     }
 }
 /// Generated server implementations.
-pub mod admin_service_server {
+pub mod client_service_server {
     #![allow(
         unused_variables,
         dead_code,
@@ -2627,10 +1662,57 @@ pub mod admin_service_server {
         clippy::let_unit_value,
     )]
     use tonic::codegen::*;
-    /// Generated trait containing gRPC methods that should be implemented for use with AdminServiceServer.
+    /// Generated trait containing gRPC methods that should be implemented for use with ClientServiceServer.
     #[async_trait]
-    pub trait AdminService: std::marker::Send + std::marker::Sync + 'static {
-        /// Makes a credential. Its secret is told here and never again.
+    pub trait ClientService: std::marker::Send + std::marker::Sync + 'static {
+        /// Asks the farm for something: see AskRequest. It is durable when the answer arrives.
+        async fn ask(
+            &self,
+            request: tonic::Request<super::AskRequest>,
+        ) -> std::result::Result<tonic::Response<super::AskResponse>, tonic::Status>;
+        /// Jobs, the oldest first, a page at a time.
+        async fn list(
+            &self,
+            request: tonic::Request<super::ListRequest>,
+        ) -> std::result::Result<tonic::Response<super::ListResponse>, tonic::Status>;
+        /// One job.
+        async fn get(
+            &self,
+            request: tonic::Request<super::JobRequest>,
+        ) -> std::result::Result<tonic::Response<super::Job>, tonic::Status>;
+        /// Server streaming response type for the Watch method.
+        type WatchStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Job, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// One job, now and then again every time it has changed, at most a few times a second; the
+        /// stream ends with the job.
+        async fn watch(
+            &self,
+            request: tonic::Request<super::JobRequest>,
+        ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
+        /// Server streaming response type for the Export method.
+        type ExportStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::ExportResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
+        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For whoever may see the job.
+        async fn export(
+            &self,
+            request: tonic::Request<super::JobRequest>,
+        ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
+        /// Who counts, and who is not believed.
+        async fn list_workers(
+            &self,
+            request: tonic::Request<super::ListWorkersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListWorkersResponse>,
+            tonic::Status,
+        >;
+        /// Makes a credential. Its secret is told here and never again. This and what follows needs an admin's credential.
         async fn create_token(
             &self,
             request: tonic::Request<super::CreateTokenRequest>,
@@ -2650,27 +1732,7 @@ pub mod admin_service_server {
         async fn revoke_token(
             &self,
             request: tonic::Request<super::RevokeTokenRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::RevokeTokenResponse>,
-            tonic::Status,
-        >;
-        /// Who counts, and who is not believed. Viewers may ask, too.
-        async fn list_workers(
-            &self,
-            request: tonic::Request<super::ListWorkersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ListWorkersResponse>,
-            tonic::Status,
-        >;
-        /// Believes a party no more, or again. Of a party that is believed no more, sessions end, and what nobody else
-        /// has confirmed of its counts is counted again.
-        async fn change_trust(
-            &self,
-            request: tonic::Request<super::ChangeTrustRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ChangeTrustResponse>,
-            tonic::Status,
-        >;
+        ) -> std::result::Result<tonic::Response<super::Token>, tonic::Status>;
         /// Server streaming response type for the Backup method.
         type BackupStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::BackupResponse, tonic::Status>,
@@ -2685,15 +1747,16 @@ pub mod admin_service_server {
             request: tonic::Request<super::BackupRequest>,
         ) -> std::result::Result<tonic::Response<Self::BackupStream>, tonic::Status>;
     }
+    /// An owner of credentials has 64 requests a second, on all connections together; further ones wait.
     #[derive(Debug)]
-    pub struct AdminServiceServer<T> {
+    pub struct ClientServiceServer<T> {
         inner: Arc<T>,
         accept_compression_encodings: EnabledCompressionEncodings,
         send_compression_encodings: EnabledCompressionEncodings,
         max_decoding_message_size: Option<usize>,
         max_encoding_message_size: Option<usize>,
     }
-    impl<T> AdminServiceServer<T> {
+    impl<T> ClientServiceServer<T> {
         pub fn new(inner: T) -> Self {
             Self::from_arc(Arc::new(inner))
         }
@@ -2744,9 +1807,9 @@ pub mod admin_service_server {
             self
         }
     }
-    impl<T, B> tonic::codegen::Service<http::Request<B>> for AdminServiceServer<T>
+    impl<T, B> tonic::codegen::Service<http::Request<B>> for ClientServiceServer<T>
     where
-        T: AdminService,
+        T: ClientService,
         B: Body + std::marker::Send + 'static,
         B::Error: Into<StdError> + std::marker::Send + 'static,
     {
@@ -2761,25 +1824,23 @@ pub mod admin_service_server {
         }
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
-                "/queens.v1.AdminService/CreateToken" => {
+                "/queens.v1.ClientService/Ask" => {
                     #[allow(non_camel_case_types)]
-                    struct CreateTokenSvc<T: AdminService>(pub Arc<T>);
-                    impl<
-                        T: AdminService,
-                    > tonic::server::UnaryService<super::CreateTokenRequest>
-                    for CreateTokenSvc<T> {
-                        type Response = super::CreateTokenResponse;
+                    struct AskSvc<T: ClientService>(pub Arc<T>);
+                    impl<T: ClientService> tonic::server::UnaryService<super::AskRequest>
+                    for AskSvc<T> {
+                        type Response = super::AskResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::CreateTokenRequest>,
+                            request: tonic::Request<super::AskRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as AdminService>::create_token(&inner, request).await
+                                <T as ClientService>::ask(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2790,7 +1851,7 @@ pub mod admin_service_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = CreateTokenSvc(inner);
+                        let method = AskSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
@@ -2806,25 +1867,24 @@ pub mod admin_service_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.AdminService/ListTokens" => {
+                "/queens.v1.ClientService/List" => {
                     #[allow(non_camel_case_types)]
-                    struct ListTokensSvc<T: AdminService>(pub Arc<T>);
+                    struct ListSvc<T: ClientService>(pub Arc<T>);
                     impl<
-                        T: AdminService,
-                    > tonic::server::UnaryService<super::ListTokensRequest>
-                    for ListTokensSvc<T> {
-                        type Response = super::ListTokensResponse;
+                        T: ClientService,
+                    > tonic::server::UnaryService<super::ListRequest> for ListSvc<T> {
+                        type Response = super::ListResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::ListTokensRequest>,
+                            request: tonic::Request<super::ListRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as AdminService>::list_tokens(&inner, request).await
+                                <T as ClientService>::list(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2835,7 +1895,7 @@ pub mod admin_service_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = ListTokensSvc(inner);
+                        let method = ListSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
@@ -2851,25 +1911,23 @@ pub mod admin_service_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.AdminService/RevokeToken" => {
+                "/queens.v1.ClientService/Get" => {
                     #[allow(non_camel_case_types)]
-                    struct RevokeTokenSvc<T: AdminService>(pub Arc<T>);
-                    impl<
-                        T: AdminService,
-                    > tonic::server::UnaryService<super::RevokeTokenRequest>
-                    for RevokeTokenSvc<T> {
-                        type Response = super::RevokeTokenResponse;
+                    struct GetSvc<T: ClientService>(pub Arc<T>);
+                    impl<T: ClientService> tonic::server::UnaryService<super::JobRequest>
+                    for GetSvc<T> {
+                        type Response = super::Job;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::RevokeTokenRequest>,
+                            request: tonic::Request<super::JobRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as AdminService>::revoke_token(&inner, request).await
+                                <T as ClientService>::get(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2880,7 +1938,7 @@ pub mod admin_service_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = RevokeTokenSvc(inner);
+                        let method = GetSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
@@ -2896,11 +1954,103 @@ pub mod admin_service_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.AdminService/ListWorkers" => {
+                "/queens.v1.ClientService/Watch" => {
                     #[allow(non_camel_case_types)]
-                    struct ListWorkersSvc<T: AdminService>(pub Arc<T>);
+                    struct WatchSvc<T: ClientService>(pub Arc<T>);
                     impl<
-                        T: AdminService,
+                        T: ClientService,
+                    > tonic::server::ServerStreamingService<super::JobRequest>
+                    for WatchSvc<T> {
+                        type Response = super::Job;
+                        type ResponseStream = T::WatchStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::JobRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ClientService>::watch(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WatchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.ClientService/Export" => {
+                    #[allow(non_camel_case_types)]
+                    struct ExportSvc<T: ClientService>(pub Arc<T>);
+                    impl<
+                        T: ClientService,
+                    > tonic::server::ServerStreamingService<super::JobRequest>
+                    for ExportSvc<T> {
+                        type Response = super::ExportResponse;
+                        type ResponseStream = T::ExportStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::JobRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ClientService>::export(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ExportSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.ClientService/ListWorkers" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListWorkersSvc<T: ClientService>(pub Arc<T>);
+                    impl<
+                        T: ClientService,
                     > tonic::server::UnaryService<super::ListWorkersRequest>
                     for ListWorkersSvc<T> {
                         type Response = super::ListWorkersResponse;
@@ -2914,7 +2064,7 @@ pub mod admin_service_server {
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as AdminService>::list_workers(&inner, request).await
+                                <T as ClientService>::list_workers(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2941,25 +2091,25 @@ pub mod admin_service_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.AdminService/ChangeTrust" => {
+                "/queens.v1.ClientService/CreateToken" => {
                     #[allow(non_camel_case_types)]
-                    struct ChangeTrustSvc<T: AdminService>(pub Arc<T>);
+                    struct CreateTokenSvc<T: ClientService>(pub Arc<T>);
                     impl<
-                        T: AdminService,
-                    > tonic::server::UnaryService<super::ChangeTrustRequest>
-                    for ChangeTrustSvc<T> {
-                        type Response = super::ChangeTrustResponse;
+                        T: ClientService,
+                    > tonic::server::UnaryService<super::CreateTokenRequest>
+                    for CreateTokenSvc<T> {
+                        type Response = super::CreateTokenResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::ChangeTrustRequest>,
+                            request: tonic::Request<super::CreateTokenRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as AdminService>::change_trust(&inner, request).await
+                                <T as ClientService>::create_token(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2970,7 +2120,7 @@ pub mod admin_service_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = ChangeTrustSvc(inner);
+                        let method = CreateTokenSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
@@ -2986,11 +2136,101 @@ pub mod admin_service_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.AdminService/Backup" => {
+                "/queens.v1.ClientService/ListTokens" => {
                     #[allow(non_camel_case_types)]
-                    struct BackupSvc<T: AdminService>(pub Arc<T>);
+                    struct ListTokensSvc<T: ClientService>(pub Arc<T>);
                     impl<
-                        T: AdminService,
+                        T: ClientService,
+                    > tonic::server::UnaryService<super::ListTokensRequest>
+                    for ListTokensSvc<T> {
+                        type Response = super::ListTokensResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListTokensRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ClientService>::list_tokens(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListTokensSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.ClientService/RevokeToken" => {
+                    #[allow(non_camel_case_types)]
+                    struct RevokeTokenSvc<T: ClientService>(pub Arc<T>);
+                    impl<
+                        T: ClientService,
+                    > tonic::server::UnaryService<super::RevokeTokenRequest>
+                    for RevokeTokenSvc<T> {
+                        type Response = super::Token;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RevokeTokenRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ClientService>::revoke_token(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RevokeTokenSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.ClientService/Backup" => {
+                    #[allow(non_camel_case_types)]
+                    struct BackupSvc<T: ClientService>(pub Arc<T>);
+                    impl<
+                        T: ClientService,
                     > tonic::server::ServerStreamingService<super::BackupRequest>
                     for BackupSvc<T> {
                         type Response = super::BackupResponse;
@@ -3005,7 +2245,7 @@ pub mod admin_service_server {
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as AdminService>::backup(&inner, request).await
+                                <T as ClientService>::backup(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -3054,7 +2294,7 @@ pub mod admin_service_server {
             }
         }
     }
-    impl<T> Clone for AdminServiceServer<T> {
+    impl<T> Clone for ClientServiceServer<T> {
         fn clone(&self) -> Self {
             let inner = self.inner.clone();
             Self {
@@ -3067,8 +2307,8 @@ pub mod admin_service_server {
         }
     }
     /// Generated gRPC service name
-    pub const SERVICE_NAME: &str = "queens.v1.AdminService";
-    impl<T> tonic::server::NamedService for AdminServiceServer<T> {
+    pub const SERVICE_NAME: &str = "queens.v1.ClientService";
+    impl<T> tonic::server::NamedService for ClientServiceServer<T> {
         const NAME: &'static str = SERVICE_NAME;
     }
 }

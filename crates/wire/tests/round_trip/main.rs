@@ -98,7 +98,7 @@ fn a_choice_of_a_method_comes_back() {
         [MethodChoice::Rows { rows: value }, MethodChoice::Ring { width: value }]
     });
     for choice in choices.chain([MethodChoice::Halves]) {
-        assert_eq!(MethodChoice::from(v1::submit_request::Method::from(choice)), choice);
+        assert_eq!(MethodChoice::from(v1::submit::Method::from(choice)), choice);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId,
+    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobSpec,
     JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
     Origin, Pace, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TaskCounts,
     TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
@@ -160,14 +160,11 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
             let (origin, priority) = who;
             JobView {
                 id: JobId(id),
-                origin,
-                plan,
-                slice: audits.0,
+                spec: JobSpec { origin, plan, slice: audits.0, priority },
                 audit: audits.1.map(|policy| AuditView::of(policy, state)),
                 held: (state == JobState::Held).then_some(held),
                 audits_wanted: audits.2,
                 audits_agreed: audits.3,
-                priority,
                 state,
                 tasks_done,
                 total,

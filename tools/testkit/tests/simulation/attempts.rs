@@ -1,6 +1,8 @@
 //! The witness's books of how often a process was lost with each task.
 
-use farm::{Effect, Event, JobId, JobState, JobView, LedgerCommand, SessionId};
+use farm::{
+    Change, Effect, Event, JobChange, JobId, JobState, JobView, LedgerCommand, Request, SessionId,
+};
 
 use crate::books::{Book, Seat, ordinals};
 use crate::tally::Tally;
@@ -134,9 +136,10 @@ impl Witness {
         assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.poisoned_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
             let Effect::Ledger { command, .. } = effect else { return false };
-            matches!(command, LedgerCommand::SetState { state: JobState::Running, .. })
+            let running = JobChange::State(JobState::Running);
+            matches!(command, LedgerCommand::Change { change, .. } if *change == running)
         };
-        if let Event::Resumed { job, .. } = event
+        if let Event::Asked { ask: Request::Change(job, Change::Resume), .. } = event
             && effects.iter().any(is_resumed)
         {
             self.book(*job).clear_all(tally);

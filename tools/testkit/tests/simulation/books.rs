@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farm::rules::{MemoryJob, StoredJob};
+use farm::rules::MemoryJob;
 use farm::{
-    Across, AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobState,
-    LeaseId, Plan, Range, Row, Slice, Vote,
+    Across, AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobSpec,
+    JobState, LeaseId, Range, Row, Vote,
 };
 
 use crate::rows::Rows;
@@ -93,7 +93,8 @@ impl Seat {
 }
 
 impl Book {
-    pub fn new(plan: &Plan, slice: Slice, priority: i32, policy: Option<AuditPolicy>) -> Book {
+    pub fn new(spec: &JobSpec, policy: Option<AuditPolicy>) -> Book {
+        let JobSpec { plan, slice, priority, .. } = spec;
         let tasks = plan.tasks as usize;
         let ordinals = slice.ordinals(plan.tasks);
         Book {
@@ -102,7 +103,7 @@ impl Book {
             ordinals,
             policy,
             seed_told: false,
-            priority,
+            priority: *priority,
             thread_memory: thread_memory(plan),
             state: JobState::Running,
             claimed: vec![false; tasks],
@@ -119,9 +120,8 @@ impl Book {
     }
 
     pub fn restored(stored: &MemoryJob) -> Book {
-        let StoredJob { plan, slice, priority, state, .. } = stored.job;
-        let mut book = Book::new(&plan, slice, priority, stored.policies.last().copied());
-        (book.state, book.seed_told) = (state, stored.job.seed_told);
+        let mut book = Book::new(&stored.job.spec, stored.policies.last().copied());
+        (book.state, book.seed_told) = (stored.job.state, stored.job.seed_told);
         book.rows = Rows::of(&stored.rows);
         for counted in stored.rows.values() {
             let range = counted.row.range;

@@ -1,6 +1,6 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{AuditPolicy, Check, CountedRange, Event, JobId, JobState, JobView};
+use farm::{AuditPolicy, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
@@ -42,12 +42,12 @@ impl World {
         for nth in 0..self.ledger.jobs.len() as u64 {
             if self.random.per_mille(500) {
                 let at = self.soon(1, 1_000);
-                self.ask(at, ClientRequest::Resume(nth));
+                self.ask(at, ClientRequest::Change(nth, Change::Resume));
             }
             if self.scenario.audited && self.random.per_mille(200) {
                 let (at, policy) =
                     (self.soon(1, 60_000), policy(&mut self.random, self.scenario.across));
-                self.ask(at, ClientRequest::Audit(nth, policy));
+                self.ask(at, ClientRequest::Change(nth, Change::Audit(policy)));
             }
         }
     }
@@ -65,7 +65,7 @@ impl World {
         let held: Vec<_> = held.map(|view| view.id).collect();
         let running: Vec<_> = views.iter().filter(|view| view.state == JobState::Running).collect();
         let is_stuck = |view: &JobView| {
-            let tasks = view.slice.ordinals(view.plan.tasks).len();
+            let tasks = view.spec.slice.ordinals(view.spec.plan.tasks).len();
             view.poisoned > 0 && view.tasks_done + view.poisoned == tasks
         };
         let is_stuck = running.iter().all(|view| is_stuck(view));
@@ -78,7 +78,7 @@ impl World {
                 by_search: false,
                 across: self.scenario.across,
             };
-            self.ask_about(id, at - 4_500, |nth| ClientRequest::Audit(nth, everything));
+            self.ask_about(id, at - 4_500, Change::Audit(everything));
         }
         if !is_stuck {
             return;
@@ -89,14 +89,14 @@ impl World {
         }
         self.tally.stuck_on_poison += running.len() as u64;
         for id in running {
-            self.ask_about(id, at - 4_000, ClientRequest::Resume);
+            self.ask_about(id, at - 4_000, Change::Resume);
         }
     }
 
-    fn ask_about(&mut self, job: JobId, at: u64, wanted: impl Fn(u64) -> ClientRequest) {
+    fn ask_about(&mut self, job: JobId, at: u64, change: Change) {
         let nth = self.ledger.jobs.keys().position(|&id| id == job);
         let nth = nth.expect("every job that the farm shows is durable") as u64;
-        self.ask(at, wanted(nth));
+        self.ask(at, ClientRequest::Change(nth, change));
     }
 
     pub fn check_progress(&self) {

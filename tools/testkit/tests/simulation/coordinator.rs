@@ -3,12 +3,13 @@
 use std::num::NonZero;
 
 use farm::{
-    Dismissal, Effect, Event, Farm, LedgerCommand, LoanKey, Millis, Origin, RequestId, Ticket,
+    Dismissal, Effect, Event, Farm, JobSpec, LedgerCommand, LoanKey, Millis, Origin, Request,
+    RequestId, Ticket,
 };
 
 use crate::agenda::Happening;
 use crate::real::RealLedger;
-use crate::scenario::{ClientRequest, Submission, thread_memory};
+use crate::scenario::{ClientRequest, Submission};
 use crate::world::World;
 
 /// The key of the farm's loans, in all lives of the coordinator.
@@ -112,7 +113,6 @@ impl World {
             | Effect::Finished { .. }
             | Effect::Held { .. }
             | Effect::Contradicted { .. } => {}
-            Effect::TrustNoted { .. } => unreachable!("nobody decides whom to trust"),
         }
     }
 
@@ -187,47 +187,23 @@ impl World {
             let at = self.soon(10, 100);
             return self.ask(at, wanted);
         }
-        let job = match wanted {
-            ClientRequest::Submit(_) => None,
-            ClientRequest::Audit(nth, _)
-            | ClientRequest::Pause(nth)
-            | ClientRequest::Resume(nth)
-            | ClientRequest::Cancel(nth)
-            | ClientRequest::SetPriority(nth, _) => {
+        let (job, ask) = match wanted {
+            ClientRequest::Submit(Submission { plan, slice, priority, audit }) => {
+                self.unanswered.insert(request, wanted);
+                let spec = JobSpec { origin: Origin::default(), plan, slice, priority };
+                let known = self.truths.known(&plan, slice);
+                (None, Request::Submit { spec, audit, known })
+            }
+            ClientRequest::Change(nth, change) => {
                 let Some(count) = NonZero::new(self.ledger.jobs.len() as u64) else { return };
-                self.ledger.jobs.keys().nth((nth % count) as usize).copied()
+                let job = self.ledger.jobs.keys().nth((nth % count) as usize).copied();
+                let job = job.expect("one of those that there are");
+                (Some(job), Request::Change(job, change))
             }
         };
         self.witness.asked(request, wanted, job);
         let by = format!("client {}", request.0);
-        let event = match (wanted, job) {
-            (ClientRequest::Pause(_), Some(job)) => Event::Paused { request, by, job },
-            (ClientRequest::Resume(_), Some(job)) => Event::Resumed { request, by, job },
-            (ClientRequest::Cancel(_), Some(job)) => Event::Cancelled { request, by, job },
-            (ClientRequest::SetPriority(_, priority), Some(job)) => {
-                Event::Prioritised { request, by, job, priority }
-            }
-            (ClientRequest::Audit(_, policy), Some(job)) => {
-                Event::AuditAsked { request, by, job, policy }
-            }
-            (ClientRequest::Submit(Submission { plan, slice, priority, audit }), _) => {
-                self.unanswered.insert(request, wanted);
-                let known = self.truths.known(&plan, slice);
-                let (origin, thread_memory) = (Origin::default(), thread_memory(&plan));
-                Event::Submitted {
-                    request,
-                    origin,
-                    plan,
-                    slice,
-                    priority,
-                    audit,
-                    thread_memory,
-                    known,
-                }
-            }
-            (_, None) => unreachable!("one of those that there are"),
-        };
-        self.step(event);
+        self.step(Event::Asked { request, by, ask });
     }
 
     pub fn farm_wakes(&mut self, epoch: u64) {

@@ -14,14 +14,13 @@ use std::rc::Rc;
 
 use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
-    Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
-    JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored, Slice, Ticket,
-    Withdrawn,
+    Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobChange,
+    JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored,
+    Slice, Ticket, Withdrawn,
 };
 
 use crate::real::RealLedger;
 use crate::rows::vote;
-use crate::scenario::thread_memory;
 use crate::tally::Tally;
 use crate::truth::{Truth, Truths, is_published};
 
@@ -143,8 +142,7 @@ impl Ledger {
         self.queue.clear();
         self.answers.clear();
         for job in &mut restored.jobs {
-            job.thread_memory = thread_memory(&job.plan);
-            job.known = self.truths.known(&job.plan, job.slice);
+            job.known = self.truths.known(&job.spec.plan, job.spec.slice);
         }
         restored
     }
@@ -179,7 +177,7 @@ impl Ledger {
                 let newest = self.jobs.last_key_value().map_or(JobId(0), |(&id, _)| id);
                 assert!(*job > newest, "job number {job} was used before");
             }
-            LedgerCommand::SetState { job, state, .. } => {
+            LedgerCommand::Change { job, change: JobChange::State(state), .. } => {
                 let known = self.state(*job);
                 assert!(!matches!(state, JobState::Done | JobState::Held), "these have commands");
                 let is_given_up = *state == JobState::Cancelled;
@@ -188,7 +186,7 @@ impl Ledger {
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::SetPriority { job, .. } => {
+            LedgerCommand::Change { job, change: JobChange::Priority(_), .. } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
             LedgerCommand::Finish { job, total, .. } => {
@@ -223,9 +221,7 @@ impl Ledger {
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {}
-            LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
-                unreachable!("nobody decides whom to trust")
-            }
+            LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
             LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
         }
     }
@@ -260,7 +256,7 @@ impl Ledger {
 
     fn note(&mut self, command: &LedgerCommand, answer: &LedgerAnswer) {
         match command {
-            LedgerCommand::CreateJob { job, plan, slice, .. } => {
+            LedgerCommand::CreateJob { job, spec: JobSpec { plan, slice, .. }, .. } => {
                 let known = LedgerJob {
                     plan: *plan,
                     slice: *slice,
@@ -270,11 +266,12 @@ impl Ledger {
                 };
                 self.jobs.insert(*job, known);
             }
-            LedgerCommand::SetState { job, state, .. } => {
-                *self.states.entry((*job, state.name())).or_default() += 1;
-            }
-            LedgerCommand::SetPriority { job, .. } => {
-                *self.states.entry((*job, "prioritised")).or_default() += 1;
+            LedgerCommand::Change { job, change, .. } => {
+                let name = match change {
+                    JobChange::State(state) => state.name(),
+                    JobChange::Priority(_) => "prioritised",
+                };
+                *self.states.entry((*job, name)).or_default() += 1;
             }
             LedgerCommand::RequestAudit { job, .. } => {
                 *self.states.entry((*job, "audited")).or_default() += 1;
@@ -306,7 +303,6 @@ impl Ledger {
             LedgerCommand::Finish { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Distrust { .. }
             | LedgerCommand::Remove { .. } => {}
         }
     }

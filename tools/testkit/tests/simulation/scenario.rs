@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AgentConfig, AuditPolicy, Config, KernelName, Maker, Method, Party, Plan, Problem,
-    Range, Slice,
+    Across, AgentConfig, AuditPolicy, Change, Config, KernelName, Maker, Method, Party, Plan,
+    Problem, Range, Slice,
 };
 
 use crate::random::Random;
@@ -126,11 +126,7 @@ impl Poison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRequest {
     Submit(Submission),
-    Audit(u64, AuditPolicy),
-    Pause(u64),
-    Resume(u64),
-    Cancel(u64),
-    SetPriority(u64, i32),
+    Change(u64, Change),
 }
 
 /// A job to be.
@@ -319,7 +315,8 @@ fn requests(
     }
     if audited {
         for _ in 0..random.below(4) {
-            let wanted = ClientRequest::Audit(random.below(4), policy(random, across));
+            let (nth, audit) = (random.below(4), Change::Audit(policy(random, across)));
+            let wanted = ClientRequest::Change(nth, audit);
             requests.push((random.below(chaos_ms), wanted));
         }
     }
@@ -327,15 +324,15 @@ fn requests(
         for _ in 0..random.between(1, 6) {
             let job = random.below(4);
             let priority = random.between(0, 4) as i32 - 2;
-            let wanted = random.pick(&[
-                ClientRequest::Pause(job),
-                ClientRequest::Resume(job),
-                ClientRequest::Resume(job),
-                ClientRequest::Cancel(job),
-                ClientRequest::SetPriority(job, priority),
-                ClientRequest::SetPriority(job, priority),
+            let change = random.pick(&[
+                Change::Pause,
+                Change::Resume,
+                Change::Resume,
+                Change::Cancel,
+                Change::Priority(priority),
+                Change::Priority(priority),
             ]);
-            requests.push((random.below(chaos_ms), wanted));
+            requests.push((random.below(chaos_ms), ClientRequest::Change(job, change)));
         }
     }
     requests

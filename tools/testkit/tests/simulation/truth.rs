@@ -6,6 +6,7 @@ use std::rc::Rc;
 use farm::{Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, Tally, TaskCounts};
 
 use crate::random::{Random, mix};
+use crate::scenario::thread_memory;
 
 /// Boards of this size and more have counts near 2^63 per task: a few of them pass 2^64.
 pub const HUGE_N: u32 = 27;
@@ -96,6 +97,6 @@ impl Truths {
         let value = self.of(plan).total(&slice.ordinals(plan.tasks));
         let fact = Fact::Published { value, source: "the truth" };
         let facts = if is_published(plan) { vec![fact] } else { Vec::new() };
-        Known { facts, ..Known::nothing() }
+        Known { thread_memory: thread_memory(plan), facts, ..Known::nothing() }
     }
 }

@@ -1,4 +1,4 @@
-//! What the page's forms do: the same as the gRPC service of jobs, by the same rules.
+//! What the page's forms do: the same as the gRPC service of clients, by the same rules.
 
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, Path, State};
@@ -6,15 +6,16 @@ use axum::response::Redirect;
 use axum::routing::post;
 use axum::{Extension, Router};
 use board::MethodChoice;
-use farm::{Across, AuditPolicy, Problem};
+use farm::{AuditPolicy, JobId, Problem};
 use serde::Deserialize;
 use tonic::Status;
+use wire::v1;
+use wire::v1::ask_request::Request as Asked;
 
 use super::Web;
 use super::fault::Fault;
 use super::pages::job_id;
-use crate::coordinator::desk::Submission;
-use crate::coordinator::{ClientRequest, Identity};
+use crate::coordinator::Identity;
 
 /// The routes of all forms.
 pub(super) fn routes() -> Router<Web> {
@@ -37,7 +38,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn submission(self) -> Result<Submission, Status> {
+    fn submit(self) -> Result<v1::Submit, Status> {
         let Wanted { problem, n, method, priority, audit, key } = self;
         let problem = Problem::from_text(&problem, n).ok_or_else(|| {
             Status::invalid_argument(format!(
@@ -55,16 +56,13 @@ impl Wanted {
             return Err(Status::invalid_argument("a percentage is from 0 to 100"));
         }
         let share_ppm = (audit * f64::from(AuditPolicy::ALL) / 100.0).round() as u32;
-        let audit = (share_ppm > 0).then(|| AuditPolicy {
-            share_ppm,
-            seed: rand::random::<u64>() >> 1,
-            salt: rand::random(),
-            by_search: false,
-            across: Across::Machines,
-        });
-        let key = wire::key(Some(key).filter(|key| !key.is_empty()));
-        let key = key.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        Ok(Submission { problem, method, priority, key, audit })
+        Ok(v1::Submit {
+            problem: Some(problem.into()),
+            method: Some(method.into()),
+            priority,
+            audit: (share_ppm > 0).then(|| v1::AuditPolicy { share_ppm, ..Default::default() }),
+            key: Some(key).filter(|key| !key.is_empty()),
+        })
     }
 }
 
@@ -78,8 +76,8 @@ async fn submit(
     form: Result<Form<Wanted>, FormRejection>,
 ) -> Result<Redirect, Fault> {
     let Form(wanted) = form.map_err(|_| Status::invalid_argument(MALFORMED))?;
-    let job = web.desk.submit(identity, wanted.submission()?).await?;
-    Ok(Redirect::to(&format!("/jobs/{}", job.id)))
+    let job = web.desk.ask(&identity, Asked::Submit(wanted.submit()?)).await?.job();
+    Ok(Redirect::to(&format!("/jobs/{}", job.map_or(0, |job| job.id.0))))
 }
 
 async fn change(
@@ -87,16 +85,13 @@ async fn change(
     Path((job, action)): Path<(String, String)>,
     Extension(identity): Extension<Identity>,
 ) -> Result<Redirect, Fault> {
-    let job = job_id(&job)?;
-    let wish = match action.as_str() {
-        "pause" => ClientRequest::Pause(job),
-        "resume" => ClientRequest::Resume(job),
-        "cancel" => ClientRequest::Cancel(job),
+    let change = match action.as_str() {
+        "pause" => v1::change::Change::Pause(v1::Pause {}),
+        "resume" => v1::change::Change::Resume(v1::Resume {}),
+        "cancel" => v1::change::Change::Cancel(v1::Cancel {}),
         _ => return Err(Fault::not_found("there is no such page")),
     };
-    web.desk.change(&identity, (job, wish)).await?;
-    tracing::info!(%job, action, by = identity.owner, "job changed through the page");
-    Ok(Redirect::to(&format!("/jobs/{job}")))
+    act(&web, &identity, &job, change).await
 }
 
 /// The priority that a form asks for.
@@ -111,10 +106,21 @@ async fn set_priority(
     Extension(identity): Extension<Identity>,
     form: Result<Form<WantedPriority>, FormRejection>,
 ) -> Result<Redirect, Fault> {
-    let job = job_id(&job)?;
     let malformed = "a priority is a whole number: jobs of higher priority are served first";
     let Form(WantedPriority { priority }) =
         form.map_err(|_| Status::invalid_argument(malformed))?;
-    web.desk.set_priority(&identity, job, priority).await?;
+    act(&web, &identity, &job, v1::change::Change::Priority(priority)).await
+}
+
+/// Changes a job, and shows it.
+async fn act(
+    web: &Web,
+    identity: &Identity,
+    job: &str,
+    change: v1::change::Change,
+) -> Result<Redirect, Fault> {
+    let JobId(job) = job_id(job)?;
+    let change = v1::Change { job, change: Some(change) };
+    web.desk.ask(identity, Asked::Change(change)).await?;
     Ok(Redirect::to(&format!("/jobs/{job}")))
 }

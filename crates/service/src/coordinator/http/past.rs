@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use farm::{JobId, Progress};
+use farm::{Farm, JobId, Progress};
 use ledger::{LedgerFault, Look, unix_ms};
 use page::{History, Load, Span};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -35,7 +35,7 @@ impl Past {
         let remembering = past.clone();
         tokio::spawn(async move {
             // What was done until now is read from the ledger.
-            if hub.take_progress().await.is_err() {
+            if hub.look(Farm::take_progress).await.is_err() {
                 return;
             }
             remembering.note(Instant::now(), unix_ms(), &[]);
@@ -54,7 +54,7 @@ impl Past {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
-                let Ok(progress) = hub.take_progress().await else { return };
+                let Ok(progress) = hub.look(Farm::take_progress).await else { return };
                 remembering.note(Instant::now(), unix_ms(), &progress);
             }
         });

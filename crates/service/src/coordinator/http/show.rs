@@ -15,7 +15,6 @@ use tokio::time::Instant;
 use super::past::Past;
 use super::records::Records;
 use crate::coordinator::HubHandle;
-use crate::coordinator::handle::Listed;
 use crate::error::HubGone;
 
 /// For how long something that was made is shown.
@@ -105,7 +104,7 @@ impl Show {
     }
 
     async fn snapshot(&self) -> Result<Arc<Snapshot>, HubGone> {
-        let survey = self.0.hub.farm_now().await?;
+        let survey = self.0.hub.look(|farm| farm.survey()).await?;
         Ok(Arc::new(Snapshot { survey, rates: self.0.past.rates(), unix_ms: unix_ms() }))
     }
 
@@ -113,13 +112,14 @@ impl Show {
         let shown = match view {
             View::Jobs(None) => Shown::new(page::jobs(snapshot, None), None),
             View::Jobs(Some(before)) => {
-                let listed = Listed::EndedBefore(before);
-                let jobs = self.0.hub.jobs(listed, Farm::ENDED_SHOWN).await?;
+                let ended = move |farm: &mut Farm| farm.ended_before(before, Farm::ENDED_SHOWN);
+                let jobs = self.0.hub.look(ended).await?;
                 Shown::new(page::jobs(snapshot, Some(&EndedBefore { before, jobs })), None)
             }
             View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
-                let Some((view, map)) = self.0.hub.sight(id).await? else { return Ok(None) };
+                let seen = self.0.hub.look(move |farm| farm.job(id).zip(farm.map(id)));
+                let Some((view, map)) = seen.await? else { return Ok(None) };
                 let record = self.0.records.of(id, &map);
                 let history = self.0.past.of(id, snapshot.unix_ms);
                 let sight = JobSight { view, map, record, history };

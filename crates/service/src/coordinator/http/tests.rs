@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farm::{Across, AuditPolicy, Config, Hello, JobId, LoanKey};
+use farm::{Across, AuditPolicy, Change, Config, Hello, JobId, LoanKey, Request};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 
 use crate::coordinator::{
-    Access, ClientRequest, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
+    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
 };
 use crate::tls::{Authority, ServerTls, Trust};
 use crate::{KeyFolder, Pin, Token};
@@ -345,7 +345,7 @@ async fn a_priority_is_changed_by_whoever_may_give_it() {
         let answer = farm.post(&format!("{job}/priority"), &bearing(&secret(who)), &form).await;
         assert_eq!(answer.status, status, "{priority} by {who:?}: {}", answer.body);
         let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
-        assert_eq!(view.priority, then, "{priority} by {who:?}");
+        assert_eq!(view.spec.priority, then, "{priority} by {who:?}");
     }
 }
 
@@ -366,8 +366,8 @@ async fn a_jobs_log_tells_who_has_changed_it() {
     }
     let (share_ppm, across) = (AuditPolicy::ALL / 2, Across::Machines);
     let policy = AuditPolicy { share_ppm, seed: 1, salt: 2, by_search: false, across };
-    let audit = ClientRequest::Audit(JobId(1), policy);
-    farm.hub.request("auditor", audit).await.expect("it runs").expect("there is such a job");
+    let audit = Request::Change(JobId(1), Change::Audit(policy));
+    farm.hub.ask("auditor", audit).await.expect("it runs").expect("there is such a job");
     let answer = farm.post(&format!("{job}/cancel"), &bearing(&secret(Role::Submitter)), "").await;
     assert_eq!(answer.status, 303, "{}", answer.body);
 
@@ -513,7 +513,7 @@ async fn who_looks_on_hears_no_more_after_logging_out() {
 #[tokio::test]
 async fn a_form_is_no_grpc() {
     let farm = serving(&Access::Open, None).await;
-    for path in ["/queens.v1.JobsService/Cancel", "/grpc.health.v1.Health/Check"] {
+    for path in ["/queens.v1.ClientService/Ask", "/grpc.health.v1.Health/Check"] {
         for kind in ["text/plain", "application/grpc"] {
             let headers = format!("Content-Type: {kind}\r\n");
             let answer = farm.ask("POST", path, &headers, "\0\0\0\0\x02\x08\x01").await;

@@ -71,10 +71,10 @@ impl Metrics {
         for job in &self.figures.jobs {
             let labels = [
                 ("job_id", job.id.to_string()),
-                ("problem", job.plan.problem.to_string()),
-                ("method", job.plan.method.to_string()),
-                ("part", job.slice.to_string()),
-                ("owner", job.origin.owner.clone()),
+                ("problem", job.spec.plan.problem.to_string()),
+                ("method", job.spec.plan.method.to_string()),
+                ("part", job.spec.slice.to_string()),
+                ("owner", job.spec.origin.owner.clone()),
             ];
             infos.encode_info(&labels)?;
         }

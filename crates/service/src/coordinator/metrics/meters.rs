@@ -183,7 +183,7 @@ impl Drop for Present {
     }
 }
 
-/// The methods that a serialised descriptor set names, like `queens.v1.JobsService/Get`.
+/// The methods that a serialised descriptor set names, like `queens.v1.ClientService/Get`.
 fn methods(descriptors: &[u8]) -> HashSet<String> {
     let files = FileDescriptorSet::decode(descriptors).expect("it is a descriptor set").file;
     let mut found = HashSet::new();
@@ -226,7 +226,8 @@ mod tests {
     #[test]
     fn only_methods_that_exist_have_series_of_their_own() {
         let meters = Meters::new();
-        let paths = ["/queens.v1.JobsService/Get", "/queens.v1.JobsService/Nonsense", "/Nonsense"];
+        let paths =
+            ["/queens.v1.ClientService/Get", "/queens.v1.ClientService/Nonsense", "/Nonsense"];
         for path in paths {
             meters.called(path, Code::Unauthenticated, Duration::from_secs(1));
         }
@@ -234,8 +235,8 @@ mod tests {
             let call = Call { method: method.into(), code: "UNAUTHENTICATED" };
             meters.call_seconds.get(&call).is_some()
         };
-        assert!(has_series("queens.v1.JobsService/Get") && has_series("other"));
-        assert!(!has_series("queens.v1.JobsService/Nonsense") && !has_series("Nonsense"));
+        assert!(has_series("queens.v1.ClientService/Get") && has_series("other"));
+        assert!(!has_series("queens.v1.ClientService/Nonsense") && !has_series("Nonsense"));
     }
 
     #[test]

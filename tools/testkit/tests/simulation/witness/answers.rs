@@ -3,8 +3,8 @@
 use std::fmt;
 
 use farm::{
-    Author, DisputeState, Event, Found, JobId, JobState, LeaseId, LedgerAnswer, Range, Refusal,
-    RequestId, Verdict,
+    Answer, Author, Change, DisputeState, Event, Found, JobId, JobState, LeaseId, LedgerAnswer,
+    Range, Refusal, RequestId, Verdict,
 };
 
 use super::Witness;
@@ -115,25 +115,30 @@ impl Witness {
     pub(super) fn reply(
         &mut self,
         request: RequestId,
-        answer: Result<JobId, Refusal>,
+        answer: Result<&Answer, Refusal>,
         ledger: &Ledger,
         tally: &mut Tally,
     ) {
         let (wanted, named) = self.requests.remove(&request).expect("one answer to a question");
         let state = match wanted {
             ClientRequest::Submit(submission) => {
-                let job = answer.expect("every plan is welcome");
-                assert_eq!(ledger.jobs[&job].plan, submission.plan, "the job is not durable");
+                let Ok(Answer::Job(job)) = answer else {
+                    panic!("every plan is welcome: {answer:?}")
+                };
+                let durable = ledger.jobs[&job.id].plan;
+                assert_eq!(durable, submission.plan, "the job is not durable");
                 return;
             }
-            ClientRequest::Audit(..) => "audited",
-            ClientRequest::SetPriority(..) => "prioritised",
-            ClientRequest::Pause(_) => JobState::Paused.name(),
-            ClientRequest::Resume(_) => JobState::Running.name(),
-            ClientRequest::Cancel(_) => JobState::Cancelled.name(),
+            ClientRequest::Change(_, Change::Audit(_)) => "audited",
+            ClientRequest::Change(_, Change::Priority(_)) => "prioritised",
+            ClientRequest::Change(_, Change::Pause) => JobState::Paused.name(),
+            ClientRequest::Change(_, Change::Resume) => JobState::Running.name(),
+            ClientRequest::Change(_, Change::Cancel) => JobState::Cancelled.name(),
         };
         match answer {
-            Ok(job) => {
+            Ok(Answer::Distrusted(_)) => panic!("nobody decides whom to trust"),
+            Ok(Answer::Job(view)) => {
+                let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");
                 tally.audits_asked += u64::from(state == "audited");
                 let told = self.told_states.entry((job, state)).or_default();

@@ -11,9 +11,9 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Ack, Author, Dismissal, Distrusted, Effect, Event, Farm, Found, Hello, JobId, JobState,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Party, Range, Report, RequestId,
-    SessionId, Ticket,
+    Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Found, Hello, JobId, JobState,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Party, Range, Report, Request,
+    RequestId, SessionId, Ticket,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -220,7 +220,10 @@ impl Witness {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
-                    Event::Paused { job, .. } | Event::Cancelled { job, .. } => *job != held.job,
+                    Event::Asked {
+                        ask: Request::Change(job, Change::Pause | Change::Cancel),
+                        ..
+                    } => *job != held.job,
                     Event::Reported { .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
                     Event::Declined { lease: declined, .. } => declined != lease,
@@ -249,11 +252,12 @@ impl Witness {
             }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
             Effect::Ledger { ticket, command } => self.command(event, *ticket, command, tally),
-            Effect::Reply { request, answer } => self.reply(*request, *answer, ledger, tally),
+            Effect::Reply { request, answer } => {
+                self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, tally);
+            }
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
             Effect::Lost(_) => {}         // for people
             Effect::Contradicted { .. } => {} // looked at in `step`
-            Effect::TrustNoted { .. } => unreachable!("nobody decides whom to trust"),
             Effect::Held { job } => {
                 let states = (self.books[job].state, ledger.state(*job));
                 assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use farm::{Author, Event, JobState, LedgerCommand, LoanKind, Party, Report, Ticket, Vote};
+use farm::{
+    Author, Change, Event, JobChange, JobId, JobState, LedgerCommand, LoanKind, Party, Report,
+    Request, Ticket, Vote,
+};
 
 use super::Witness;
 use crate::books::ordinals;
@@ -46,28 +49,28 @@ impl Witness {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
-            LedgerCommand::SetState { job, state, by } => {
-                let asked = match event {
-                    Event::Paused { job, by, .. } => (*job, JobState::Paused, by),
-                    Event::Resumed { job, by, .. } => (*job, JobState::Running, by),
-                    Event::Cancelled { job, by, .. } => (*job, JobState::Cancelled, by),
-                    _ => panic!("nobody asked: {command:?}"),
+            LedgerCommand::Change { job, change, by } => {
+                let (asked, who) = asked(event, *job);
+                assert_eq!(by, who, "another one asked");
+                let is_it = match asked {
+                    Change::Cancel => *change == JobChange::State(JobState::Cancelled),
+                    Change::Pause => *change == JobChange::State(JobState::Paused),
+                    Change::Resume => *change == JobChange::State(JobState::Running),
+                    Change::Priority(priority) => *change == JobChange::Priority(priority),
+                    Change::Audit(_) => false,
                 };
-                assert_eq!((*job, *state, by), asked, "another thing was asked");
-                self.book(*job).state = *state;
-            }
-            LedgerCommand::SetPriority { job, priority, by } => {
-                let Event::Prioritised { job: of, priority: asked, by: who, .. } = event else {
-                    panic!("nobody asked: {command:?}")
-                };
-                assert_eq!((job, priority, by), (of, asked, who), "another thing was asked");
-                self.book(*job).priority = *priority;
+                assert!(is_it, "{asked:?} was asked: {command:?}");
+                match *change {
+                    JobChange::State(state) => self.book(*job).state = state,
+                    JobChange::Priority(priority) => self.book(*job).priority = priority,
+                }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                let Event::AuditAsked { job: of, policy: asked, by: who, .. } = event else {
-                    panic!("nobody asked: {command:?}")
-                };
-                assert_eq!((job, policy, by), (of, asked, who), "another thing was asked");
+                assert_eq!(
+                    asked(event, *job),
+                    (Change::Audit(*policy), by),
+                    "another thing was asked"
+                );
                 let book = self.book(*job);
                 (book.policy, book.seed_told) = (Some(*policy), false);
                 book.asked += 1;
@@ -132,9 +135,7 @@ impl Witness {
                 );
                 book.asked += 1;
             }
-            LedgerCommand::Trust { .. } | LedgerCommand::Distrust { .. } => {
-                unreachable!("nobody decides whom to trust")
-            }
+            LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
             LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
             LedgerCommand::CreateJob { .. } => {}
         }
@@ -173,5 +174,13 @@ impl Witness {
             Event::Ledger { ticket, .. } => self.compares[ticket].1.clone(),
             _ => panic!("a count comes from a report"),
         }
+    }
+}
+
+/// The change of a job that somebody has just asked for, and who that is.
+fn asked(event: &Event, job: JobId) -> (Change, &String) {
+    match event {
+        Event::Asked { by, ask: Request::Change(of, change), .. } if *of == job => (*change, by),
+        _ => panic!("nobody asked for a change of job {job}: {event:?}"),
     }
 }

@@ -62,8 +62,8 @@ impl Witness {
 
     fn told_written(&mut self, done: &Done, tally: &mut Tally) {
         match &done.command {
-            LedgerCommand::CreateJob { job, plan, slice, priority, audit, .. } => {
-                self.books.insert(*job, Book::new(plan, *slice, *priority, *audit));
+            LedgerCommand::CreateJob { job, spec, audit } => {
+                self.books.insert(*job, Book::new(spec, *audit));
             }
             LedgerCommand::Finish { job, .. } => {
                 tally.put_off += u64::from(self.settling);
@@ -84,15 +84,12 @@ impl Witness {
                 let counted = book.rows.take(report.range);
                 book.rows.put(CountedRange { check: Check::Agreed, ..counted });
             }
-            LedgerCommand::SetState { .. }
-            | LedgerCommand::SetPriority { .. }
-            | LedgerCommand::Dispute { .. } => {}
+            LedgerCommand::Change { .. } | LedgerCommand::Dispute { .. } => {}
             LedgerCommand::RequestAudit { .. }
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Hold { .. }
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
-            | LedgerCommand::Distrust { .. }
             | LedgerCommand::Remove { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {
@@ -170,7 +167,7 @@ impl Witness {
 /// What is told of single tasks belongs to an accepted row, and adds up to it.
 fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
     for (id, job) in &store.jobs {
-        let plan = job.job.plan.fingerprint();
+        let plan = job.job.spec.plan.fingerprint();
         let rows = job.rows.values().map(|counted| &counted.row);
         for row in rows {
             let Some(counts) = job.task_counts.get(&row.range.start()) else { continue };

@@ -1,0 +1,105 @@
+//! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
+
+use crate::{AuditPolicy, JobId, JobState, JobView, Known, Party, Plan, Slice};
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// Count this, unless its owner has a job of this key already: then that job is the answer.
+    Submit {
+        /// The job.
+        spec: JobSpec,
+        /// What is to be counted twice, if anything is.
+        audit: Option<AuditPolicy>,
+        /// What is known of its counts before they are counted.
+        known: Known,
+    },
+    /// Change a job. The answer is the job.
+    Change(JobId, Change),
+    /// Remove a job that is over. The answer is the job as it was.
+    Remove(JobId),
+    /// Believe a party from now on, or believe it no more, and end its sessions. The answer is who is not believed
+    /// all the same: parties that have machines in common with one that is pardoned.
+    Trust {
+        /// Who.
+        party: Party,
+        /// Whether it is believed from now on.
+        trusted: bool,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// A change of a job that a client may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// End it without a total.
+    Cancel,
+    /// Let it rest.
+    Pause,
+    /// Let it go on, and its poisoned tasks be tried again.
+    Resume,
+    /// Serve it earlier or later than others: jobs of higher priority are served first.
+    Priority(i32),
+    /// Count accepted ranges again, those to come included.
+    Audit(AuditPolicy),
+}
+
+/// What a client is answered, once it is durable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The job that was asked for.
+    Job(Box<JobView>),
+    /// Parties that are not believed.
+    Distrusted(Vec<Party>),
+}
+
+impl Answer {
+    /// The job, if it is about one.
+    #[must_use]
+    pub fn job(self) -> Option<JobView> {
+        match self {
+            Answer::Job(job) => Some(*job),
+            Answer::Distrusted(_) => None,
+        }
+    }
+}
+
+/// A job as it is submitted, stored and shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSpec {
+    /// Who submitted it.
+    pub origin: Origin,
+    /// What it counts.
+    pub plan: Plan,
+    /// The part that is wanted of it.
+    pub slice: Slice,
+    /// Jobs of higher priority are served first.
+    pub priority: i32,
+}
+
+/// Who submitted a job, and what they call it. No two jobs have the same owner and the same key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The owner of the credential; empty if ledgers were merged.
+    pub owner: String,
+    /// The name that the owner gave it, which no other job of the owner has.
+    pub key: Option<String>,
+}
+
+impl Origin {
+    /// A job of this owner, without a name.
+    #[must_use]
+    pub fn of(owner: &str) -> Origin {
+        Origin { owner: owner.into(), key: None }
+    }
+}
+
+/// A change of a job that the ledger makes, and that its log tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// It stands elsewhere now.
+    State(JobState),
+    /// It is served earlier or later than others.
+    Priority(i32),
+}

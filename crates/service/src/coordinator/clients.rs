@@ -1,0 +1,261 @@
+//! The service of clients. It only translates between messages, the desk and the hub.
+
+use std::time::Duration;
+
+use farm::{JobId, JobView, Party, WorkerView};
+use ledger::{Credential, Role};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use wire::v1::client_service_server::ClientService;
+use wire::{WireError, v1};
+
+use super::bundles::Bundles;
+use super::copies::Copies;
+use super::credentials::identity;
+use super::desk::Desk;
+use super::sending::while_admitted;
+use super::server::Answers;
+use super::{Credentials, HubHandle, Right, SessionFault, times};
+
+/// The most jobs in one answer, and how many there are if the client does not say.
+const MOST_LISTED: usize = 256;
+/// How often the state of a watched job is read.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What the service needs.
+#[derive(Clone)]
+pub(super) struct Clients {
+    pub(super) hub: HubHandle,
+    pub(super) desk: Desk,
+    pub(super) credentials: Credentials,
+    pub(super) bundles: Bundles,
+    pub(super) copies: Copies,
+}
+
+impl Clients {
+    /// The job as soon as it is no longer what it was, or nobody listens to `sender`.
+    async fn changed<T>(
+        &self,
+        last: &JobView,
+        sender: &mpsc::Sender<T>,
+    ) -> Result<JobView, Status> {
+        loop {
+            tokio::time::sleep(WATCH_INTERVAL).await;
+            let job = self.desk.view(last.id).await?;
+            if job != *last || sender.is_closed() {
+                return Ok(job);
+            }
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl ClientService for Clients {
+    async fn ask(
+        &self,
+        request: Request<v1::AskRequest>,
+    ) -> Result<Response<v1::AskResponse>, Status> {
+        let identity = identity(&request);
+        let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
+        Ok(Response::new(self.desk.ask(&identity, asked).await?.into()))
+    }
+
+    async fn list(
+        &self,
+        request: Request<v1::ListRequest>,
+    ) -> Result<Response<v1::ListResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let v1::ListRequest { page_size, after, live_only, newest_first } = request.into_inner();
+        let most = match page_size {
+            0 => MOST_LISTED,
+            wanted => MOST_LISTED.min(usize::try_from(wanted).unwrap_or(usize::MAX)),
+        };
+        if live_only && newest_first {
+            return Err(Status::invalid_argument(
+                "a list of the newest jobs is one of all, and not of those that have not ended",
+            ));
+        }
+        let before = JobId(if after == 0 { u64::MAX } else { after });
+        let after = JobId(after);
+        // One more than is told of shows whether there are more.
+        let seen = self.hub.look(move |farm| {
+            if newest_first {
+                farm.jobs_before(before, most + 1)
+            } else if live_only {
+                farm.live_jobs(after, most + 1)
+            } else {
+                farm.jobs(after, most + 1)
+            }
+        });
+        let mut jobs = seen.await?;
+        let more = jobs.len() > most;
+        jobs.truncate(most);
+        times::add(&self.hub, &mut jobs).await;
+        let jobs = jobs.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListResponse { jobs, more }))
+    }
+
+    async fn get(&self, request: Request<v1::JobRequest>) -> Result<Response<v1::Job>, Status> {
+        identity(&request).require(Right::See)?;
+        let mut job = self.desk.view(JobId(request.into_inner().job)).await?;
+        times::add(&self.hub, std::slice::from_mut(&mut job)).await;
+        Ok(Response::new(job.into()))
+    }
+
+    type WatchStream = Answers<v1::Job>;
+
+    async fn watch(
+        &self,
+        request: Request<v1::JobRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::See)?;
+        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
+        let (sender, receiver) = mpsc::channel(1);
+        let clients = self.clone();
+        let viewer = self.hub.meters().viewer();
+        tokio::spawn(async move {
+            let _viewer = viewer;
+            let mut tell = Ok(last.clone());
+            loop {
+                let over = !matches!(&tell, Ok(job) if !job.state.is_over());
+                if sender.send(tell.map(Into::into)).await.is_err() || over {
+                    return;
+                }
+                tell = tokio::select! {
+                    () = clients.credentials.ended(&identity) => Err(SessionFault::Expired.into()),
+                    changed = clients.changed(&last, &sender) => changed,
+                };
+                if let Ok(job) = &tell {
+                    last = job.clone();
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    type ExportStream = Answers<v1::ExportResponse>;
+
+    async fn export(
+        &self,
+        request: Request<v1::JobRequest>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::See)?;
+        let blocks = self.bundles.begin(JobId(request.into_inner().job))?;
+        let blocks = while_admitted(blocks, identity, self.credentials.clone());
+        Ok(Response::new(Box::pin(blocks)))
+    }
+
+    async fn create_token(
+        &self,
+        request: Request<v1::CreateTokenRequest>,
+    ) -> Result<Response<v1::CreateTokenResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let request = request.into_inner();
+        let role = role(request.role())?;
+        let owner = wire::name("owner", request.owner)?;
+        if owner.contains('/') {
+            return Err(Status::invalid_argument(
+                "the name of an owner has no slash, which stands between owner and machine",
+            ));
+        }
+        let lifetime = request.lifetime_s.map(Duration::from_secs);
+        let created = self.credentials.create(&self.hub, &owner, role, lifetime).await?;
+        let (token, credential) = created;
+        tracing::info!(id = credential.id, owner, role = role.name(), "token created");
+        let secret = token.secret().to_string();
+        Ok(Response::new(v1::CreateTokenResponse { token: Some(told(credential)), secret }))
+    }
+
+    async fn list_tokens(
+        &self,
+        request: Request<v1::ListTokensRequest>,
+    ) -> Result<Response<v1::ListTokensResponse>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let tokens = self.credentials.list().into_iter().map(told).collect();
+        Ok(Response::new(v1::ListTokensResponse { tokens }))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<v1::RevokeTokenRequest>,
+    ) -> Result<Response<v1::Token>, Status> {
+        identity(&request).require(Right::Decide)?;
+        let id = request.into_inner().id;
+        let revoked = self.credentials.revoke(&self.hub, id).await?;
+        let none =
+            || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
+        let credential = revoked.ok_or_else(none)?;
+        tracing::info!(id, owner = credential.owner, "token revoked");
+        Ok(Response::new(told(credential)))
+    }
+
+    async fn list_workers(
+        &self,
+        request: Request<v1::ListWorkersRequest>,
+    ) -> Result<Response<v1::ListWorkersResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let seen = self.hub.look(|farm| {
+            let distrusted: Vec<Party> = farm.distrusted().cloned().collect();
+            (farm.worker_views().collect::<Vec<_>>(), distrusted)
+        });
+        let (workers, distrusted) = seen.await?;
+        let worker = |view: WorkerView| v1::Worker {
+            owner: view.author.maker.owner,
+            machine: view.author.maker.machine,
+            name: view.author.worker,
+            build: view.author.build,
+            threads: view.threads,
+            memory: view.memory,
+            memory_kills: view.memory_kills,
+            tasks: view.tasks,
+        };
+        Ok(Response::new(v1::ListWorkersResponse {
+            workers: workers.into_iter().map(worker).collect(),
+            distrusted: distrusted.into_iter().map(Into::into).collect(),
+        }))
+    }
+
+    type BackupStream = ReceiverStream<Result<v1::BackupResponse, Status>>;
+
+    async fn backup(
+        &self,
+        request: Request<v1::BackupRequest>,
+    ) -> Result<Response<Self::BackupStream>, Status> {
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
+        let pieces = self.copies.begin()?;
+        tracing::info!(by = identity.owner, "a copy of the ledger is being made");
+        let credentials = self.credentials.clone();
+        Ok(Response::new(while_admitted(pieces, identity, credentials)))
+    }
+}
+
+fn role(role: v1::Role) -> Result<Role, Status> {
+    match role {
+        v1::Role::Unspecified => Err(WireError::Missing("role").into()),
+        v1::Role::Admin => Ok(Role::Admin),
+        v1::Role::Submitter => Ok(Role::Submitter),
+        v1::Role::Viewer => Ok(Role::Viewer),
+        v1::Role::Worker => Ok(Role::Worker),
+    }
+}
+
+fn told(credential: Credential) -> v1::Token {
+    let role = match credential.role {
+        Role::Admin => v1::Role::Admin,
+        Role::Submitter => v1::Role::Submitter,
+        Role::Viewer => v1::Role::Viewer,
+        Role::Worker => v1::Role::Worker,
+    };
+    v1::Token {
+        id: credential.id,
+        owner: credential.owner,
+        role: role.into(),
+        created_at_ms: credential.created_at_ms,
+        expires_at_ms: credential.expires_at_ms,
+        revoked_at_ms: credential.revoked_at_ms,
+    }
+}
