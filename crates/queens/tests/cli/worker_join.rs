@@ -86,6 +86,24 @@ fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
 }
 
 #[test]
+fn the_log_says_who_made_a_credential_and_who_revoked_it() {
+    let farm = Farm::new("--tls", "");
+    let coordinator = farm.start_coordinator();
+    let admin = ["token", "create", "--role", "admin", "--owner", "ann"];
+    let ann = with(&farm.key("join"), &admin).success();
+    let by_ann = |words: &[&str]| run(&mut queens(&[words, &["--join", ann.trim()]].concat()));
+    by_ann(&["token", "create", "--role", "worker", "--owner", "lab"]).success();
+    by_ann(&["token", "revoke", "2"]).success();
+
+    let said = coordinator.said();
+    let line = |words: &str| said.lines().rfind(|line| line.contains(words)).expect("it is logged");
+    for words in ["token created", "token revoked"] {
+        let line = line(words);
+        assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
+    }
+}
+
+#[test]
 fn a_workers_join_string_needs_tls_and_a_file_of_its_own() {
     let refused = |options: &str| run(&mut queens(&words(&format!("coordinator {options}"))));
     refused("--worker-join-file w").usage("there is no join string without TLS");

@@ -7,6 +7,7 @@
 //! A session that began with a credential ends when the credential does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use wire::v1::farm_service_server::FarmServiceServer;
 use super::HubHandle;
 use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
+use super::metrics::Meters;
 use crate::Token;
 use crate::error::HubGone;
 
@@ -234,37 +236,57 @@ pub(super) fn status(credential: &Credential) -> Option<&'static str> {
 pub(super) struct Gate {
     pub(super) credentials: Credentials,
     requests: Rates<String>,
+    meters: Meters,
+    /// Lines of the log about wrong credentials.
+    lines: Rates<()>,
 }
 
 impl Gate {
-    pub(super) fn new(credentials: Credentials) -> Gate {
-        Gate { credentials, requests: requests() }
+    pub(super) fn new(credentials: Credentials, meters: Meters) -> Gate {
+        Gate { credentials, requests: requests(), meters, lines: Rates::new(1, 1) }
+    }
+
+    /// Who shows this secret from the address `peer`. Wrong ones are counted and logged, with a line a second at most.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Credentials::identify`].
+    pub(super) fn identify(&self, secret: Option<&[u8]>, peer: IpAddr) -> Result<Identity, Status> {
+        let known = self.credentials.identify(secret);
+        if let (Some(_), Err(status)) = (secret, &known) {
+            let so_far = self.meters.wrong_credentials.inc() + 1;
+            if self.lines.allow(&()) {
+                tracing::warn!(%peer, so_far, reason = status.message(), "a wrong credential was shown");
+            }
+        }
+        known
     }
 
     /// Lets a client's request and its connection in, once its owner does not ask for too much: its
     /// handler finds its identity in its extensions.
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
-        let asker = asker(&identity, grant(extensions));
+        let admission = admission(extensions);
+        admission.grant();
+        let asker = asker(&identity, admission);
         extensions.insert(identity);
         self.requests.wait(&asker).await;
     }
 }
 
-/// The connection of a request has shown a credential, or needs none.
-fn grant(extensions: &Extensions) -> &Admission {
-    let admission = extensions.get::<Admission>().expect("every connection has one");
-    admission.grant();
-    admission
+/// The connection that a request with these extensions came by.
+pub(super) fn admission(extensions: &Extensions) -> &Admission {
+    extensions.get().expect("every connection has one")
 }
 
 /// Lets requests of gRPC in that show a credential, or need none. A worker's session is one request
 /// for as long as it lasts, so that all workers of an owner may come back at once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
-    match gate.credentials.identify(given.and_then(|given| bearer(given.as_bytes()))) {
+    let peer = admission(request.extensions()).peer();
+    match gate.identify(given.and_then(|given| bearer(given.as_bytes())), peer) {
         Ok(identity) => {
             if is_of_worker(request.uri().path()) {
-                grant(request.extensions());
+                admission(request.extensions()).grant();
                 request.extensions_mut().insert(identity);
             } else {
                 gate.admit(identity, request.extensions_mut()).await;

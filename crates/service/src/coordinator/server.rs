@@ -96,7 +96,7 @@ fn routes_of(
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
     let meters = hub.meters().clone();
-    let gate = Gate::new(credentials.clone());
+    let gate = Gate::new(credentials.clone(), meters.clone());
     let admin = AdminServiceServer::new(Admin {
         hub: hub.clone(),
         credentials: credentials.clone(),

@@ -268,6 +268,8 @@ async fn a_cookie_is_kept_from_scripts_from_other_sites_and_from_plain_text() {
     let set = plain.post("/login", "", &form).await;
     let set = set.header("set-cookie").expect("it logs in");
     assert!(set.starts_with("queens=") && set.ends_with("; HttpOnly; SameSite=Strict"), "{set}");
+    let lasting = "strict-transport-security";
+    assert_eq!(plain.get("/login", "").await.header(lasting), None);
 
     let folder = tempfile::tempdir().expect("a temporary folder");
     let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
@@ -278,6 +280,7 @@ async fn a_cookie_is_kept_from_scripts_from_other_sites_and_from_plain_text() {
     let set = answer.header("set-cookie").expect("it logs in");
     assert!(set.starts_with("__Host-queens=") && set.contains("; Path=/;"), "{set}");
     assert!(set.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{set}");
+    assert_eq!(answer.header(lasting), Some("max-age=2592000"));
     assert_eq!(encrypted.get("/", &answer.cookie()).await.status, 200);
 }
 

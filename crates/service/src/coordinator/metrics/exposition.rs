@@ -224,6 +224,8 @@ impl Metrics {
             None,
             &self.meters.viewers,
         )?;
+        let help = "Requests and logins that showed a credential that is none, or no longer one";
+        page.metric("wrong_credentials", help, None, &self.meters.wrong_credentials)?;
         if let Some(end) = self.meters.certificate_end() {
             let help =
                 "When the certificate ends that is shown now, since 1970; absent without TLS";

@@ -85,6 +85,8 @@ pub(in crate::coordinator) struct Meters {
     pub(super) dismissals: Family<Reason, Counter>,
     pub(super) call_seconds: Family<Call, Histogram, fn() -> Histogram>,
     pub(super) viewers: Gauge,
+    /// Requests and logins that showed a credential that is none, or no longer one.
+    pub(in crate::coordinator) wrong_credentials: Counter,
     certificate: Arc<OnceLock<ServerTls>>,
 }
 
@@ -111,6 +113,7 @@ impl Meters {
                 Histogram::new(exponential_buckets(0.001, 2.0, 16))
             }),
             viewers: Gauge::default(),
+            wrong_credentials: Counter::default(),
             certificate: Arc::default(),
         }
     }
