@@ -66,7 +66,8 @@ impl AdminService for Admin {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
         let id = request.into_inner().id;
-        let revoked = self.credentials.revoke(&self.hub, id).await?;
+        let revoked = self.credentials.revoke(&self.hub, id).await;
+        let revoked = revoked.map_err(|error| Status::unavailable(error.to_string()))?;
         let none =
             || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
         let credential = revoked.ok_or_else(none)?;

@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use axum::middleware::{from_fn, from_fn_with_state};
 use farm::{AuditPolicy, Hello, JobId, JobView, Problem, WorkerMessage};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::Routes;
-use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
 use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use wire::v1::admin_service_server::AdminServiceServer;
@@ -27,7 +25,7 @@ use super::credentials::{Gate, admit, identity};
 use super::desk::{Desk, Submission};
 use super::handle::Listed;
 use super::http::only_grpc;
-use super::limits::{self, Admission};
+use super::limits::{self, Connection};
 use super::metrics::measure_call;
 use super::phase::Late;
 use super::sending::while_admitted;
@@ -46,13 +44,10 @@ const OUTGOING: usize = 8;
 
 /// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
 /// else is asked is answered from the first [`Phase::Serving`] on.
-pub async fn serve<C>(
-    connections: impl Stream<Item = io::Result<C>>,
+pub async fn serve(
+    connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
-) -> Result<(), ServiceError>
-where
-    C: Connected<ConnectInfo = Admission> + AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+) -> Result<(), ServiceError> {
     // The health service tells no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
     let first = phases.borrow().clone();

@@ -1,7 +1,7 @@
 //! What the service measures while it runs.
 
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -15,8 +15,6 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prost::Message;
 use prost_types::FileDescriptorSet;
 use tonic::Code;
-
-use crate::tls::ServerTls;
 
 /// Why a worker was dismissed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +85,6 @@ pub(in crate::coordinator) struct Meters {
     pub(super) viewers: Gauge,
     /// Requests and logins that showed a credential that is none, or no longer one.
     pub(in crate::coordinator) wrong_credentials: Counter,
-    certificate: Arc<OnceLock<ServerTls>>,
 }
 
 impl std::fmt::Debug for Meters {
@@ -114,7 +111,6 @@ impl Meters {
             }),
             viewers: Gauge::default(),
             wrong_credentials: Counter::default(),
-            certificate: Arc::default(),
         }
     }
 
@@ -132,17 +128,6 @@ impl Meters {
     /// Somebody follows the farm for as long as the value lives.
     pub(in crate::coordinator) fn viewer(&self) -> Present {
         Present::counted_by(&self.viewers)
-    }
-
-    /// From now on the end of the certificate is told that `tls` shows; only the first call counts.
-    pub(in crate::coordinator) fn show_certificate(&self, tls: ServerTls) {
-        // There is one listener, and it never changes its certificate for another kind of one.
-        let _ = self.certificate.set(tls);
-    }
-
-    /// When the certificate ends that is shown now, seconds since 1970.
-    pub(super) fn certificate_end(&self) -> Option<i64> {
-        self.certificate.get()?.end()
     }
 
     fn called(&self, path: &str, code: Code, took: Duration) {
