@@ -6,7 +6,7 @@ from plans import Wrong, demand
 
 VERSION = 1
 # Bytes of a line with its line feed, and of all lines that a verifier keeps.
-LONGEST, MOST_KEPT = 128 << 10, 64 << 20
+LONGEST, MOST_KEPT, MOST_AUTHORS = 128 << 10, 64 << 20, 100_000
 
 is_small = lambda value: value == str(int(value)) and int(value) >> 128 == 0
 is_hex = lambda value, size: type(value) is str and len(value) == 2 * size and set(value) <= set("0123456789abcdef")

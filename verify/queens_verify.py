@@ -13,7 +13,7 @@ import sys
 import time
 
 from blake3 import hashed as blake3, little
-from lines import BEFORE, KEPT, LINES, LONGEST, MOST_KEPT, TYPES, VERSION, content
+from lines import BEFORE, KEPT, LINES, LONGEST, MOST_AUTHORS, MOST_KEPT, TYPES, VERSION, content
 from plans import Halves, Ring, Rows, Wrong, demand, of_part, search
 
 # How many placements of N queens there are (OEIS A000170).
@@ -64,6 +64,7 @@ class Check:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draw(draws, seed)
         self.policies, self.authors, self.hits, self.last = [], [], {}, None
+        self.known_authors = set()
         self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
         self.told, self.passed, self.kept = 0, [0, 0], 0
         while (line := self.line(file)) is not None:
@@ -126,7 +127,10 @@ class Check:
         """It changes what second counts are worth, and not whether the bundle holds."""
 
     def author(self, line):
-        demand(line not in self.authors, "the author is there already")
+        demand(len(self.authors) < MOST_AUTHORS, "there are too many authors")
+        known = tuple(line.values())
+        demand(known not in self.known_authors, "the author is there already")
+        self.known_authors.add(known)
         self.authors.append(line)
 
     def range(self, line):

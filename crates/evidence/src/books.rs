@@ -9,14 +9,15 @@ use farm::{
 };
 
 use crate::draw::Drawing;
-use crate::format::{
-    Audit, AuditDraw, AuthorLine, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow,
-};
+use crate::format::{Audit, AuditDraw, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
 use crate::told;
 use crate::worth::{Amount, Worth, are_apart};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
 const MOST_KEPT: usize = 64 << 20;
+
+/// The most lines of authors. Each takes some 300 bytes of memory besides its text.
+const MOST_AUTHORS: usize = 100_000;
 
 /// The most audits that can have been ordered: all of them are printed.
 const MOST_POLICIES: usize = 1000;
@@ -42,8 +43,8 @@ pub(super) struct Books {
     pub(super) trust: Vec<TrustChange>,
     distrusted: Distrusted,
     pub(super) authors: Vec<StatedAuthor>,
-    /// Lines of authors, of which none may come twice.
-    known_authors: HashSet<AuthorLine>,
+    /// Hashes of the lines of authors, of which none may come twice.
+    known_authors: HashSet<blake3::Hash>,
     /// What each author has counted, as the bundle says.
     pub(super) counted_by: BTreeMap<u32, Amount>,
     kept: usize,
@@ -128,7 +129,11 @@ impl Books {
                 if self.authors.is_empty() {
                     self.distrusted = Distrusted::after(&self.trust);
                 }
-                ensure!(self.known_authors.insert(line.clone()), "the author is there already");
+                ensure!(
+                    self.authors.len() < MOST_AUTHORS,
+                    "it has more than {MOST_AUTHORS} authors"
+                );
+                ensure!(self.known_authors.insert(line.hash()), "the author is there already");
                 self.authors.push(line.try_into()?);
             }
             Line::Range(line) => {

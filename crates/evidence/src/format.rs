@@ -168,6 +168,14 @@ impl From<&Row> for AuthorLine {
     }
 }
 
+impl AuthorLine {
+    /// What tells it from every other one.
+    pub(super) fn hash(&self) -> blake3::Hash {
+        let line = serde_json::to_vec(self).expect("text can be written");
+        blake3::hash(&line)
+    }
+}
+
 /// Somebody who counted ranges of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedAuthor {

@@ -385,6 +385,30 @@ fn ranges_beyond_those_that_the_header_says_are_refused_where_they_begin() {
 }
 
 #[test]
+fn a_bundle_has_no_more_authors_than_fit_into_memory() {
+    const MOST: usize = 100_000;
+    let forger = Forger::honest(8, ROWS, 10);
+    let path = forger.write("bundle");
+    let text = fs::read_to_string(&path).expect("it was written");
+    let (header, rest) = text.split_once('\n').expect("it has lines");
+    let (author, rows) = rest.split_once('\n').expect("it has lines");
+    let one = "\"worker\":\"m\"";
+    let mut wrong = Vec::new();
+    for authors in [MOST, MOST + 1] {
+        let header = header.replacen("\"authors\":1", &format!("\"authors\":{authors}"), 1);
+        let others =
+            (1..authors).map(|at| author.replacen(one, &format!("\"worker\":\"{at}\""), 1));
+        let others: String = others.map(|line| line + "\n").collect();
+        fs::write(&path, format!("{header}\n{author}\n{others}{rows}")).expect("it can be written");
+        let sample = Sample { draws: 200, seed: Seed::Number(1), all: false };
+        wrong.push(check(&path, sample).err().map(|error| error.to_string()));
+    }
+    assert_eq!(wrong[0], None);
+    let wrong = wrong[1].as_ref().expect("it has too many");
+    assert!(wrong.contains("it has more than 100000 authors"), "{wrong}");
+}
+
+#[test]
 fn whom_the_farm_does_not_believe_confirms_nothing() {
     let mut forger = Forger::honest(8, ROWS, 10);
     forger.second(0, "avx2 mirrored", author("p", "n"));

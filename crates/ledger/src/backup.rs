@@ -7,11 +7,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, OpenFlags};
 
 use super::place;
-use super::{Evidence, LedgerFault, scrub, wait};
+use super::{Evidence, LedgerFault, format, scrub, wait};
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.
@@ -61,7 +61,7 @@ impl Draft {
     /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<(), LedgerFault> {
         place::warn_of_missing_log(from)?;
-        let mut source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let mut source = format::reader(from)?;
         source.busy_handler(Some(wait::for_others))?;
         let mut copy = Connection::open(&self.path)?;
         let backup = Backup::new(&source, &mut copy)?;

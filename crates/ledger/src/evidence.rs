@@ -6,12 +6,12 @@ use farm::{
     CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Restored, RestoredJob, TaskCounts,
     TrustChange,
 };
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::Row;
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::{self, Place};
 use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_trust};
-use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, task_counts};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Evidence {
     /// [`LedgerFault`], if it cannot be read, or it is damaged.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
         place::warn_of_missing_log(path)?;
-        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let db = format::reader(path)?;
         // One transaction: whatever is written meanwhile is not seen.
         db.execute_batch("BEGIN")?;
         let ledger = CheckedLedger::check(db, Some(Place::of(path)?), None)?;

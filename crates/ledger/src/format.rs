@@ -1,6 +1,14 @@
 //! How a file says that it is a ledger of this program, and of which format.
+//!
+//! A ledger may come from a stranger. So nothing of it is run: it has the tables and indices that this program makes, and
+//! neither views nor triggers; and no value of it is larger than those that this program writes.
 
-use rusqlite::Connection;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
 
 use super::LedgerFault;
 
@@ -8,10 +16,36 @@ use super::LedgerFault;
 const APPLICATION_ID: i32 = 0x514e_534c;
 /// The format that this program writes and reads: what `schema.sql` says.
 const FORMAT: i32 = 1;
+/// Bytes of the largest row that is read or written. What the tasks of a row count takes at most 32 KiB of it.
+const MOST_BYTES: i32 = 1 << 20;
+/// What every ledger holds.
+const SCHEMA: &str = include_str!("schema.sql");
+/// What a ledger that Litestream replicates may hold besides.
+const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
+                             CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)";
+
+/// Opens the file `path`, which may come from a stranger, and which has to be there, to read it.
+///
+/// # Errors
+///
+/// SQLite's.
+pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    distrust(&db)?;
+    Ok(db)
+}
+
+/// Lets nothing that a file says change more than an answer, before anything of it is read.
+pub(super) fn distrust(db: &Connection) -> Result<(), rusqlite::Error> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_BYTES)?;
+    Ok(())
+}
 
 /// Makes a new database a ledger of this format, without rows.
 pub(super) fn create(db: &Connection) -> Result<(), LedgerFault> {
-    db.execute_batch(include_str!("schema.sql"))?;
+    db.execute_batch(SCHEMA)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(db.pragma_update(None, "user_version", FORMAT)?)
 }
@@ -27,10 +61,41 @@ pub(super) fn check(db: &Connection) -> Result<(), LedgerFault> {
         return Err(LedgerFault::Content("it is a database, but not a ledger".into()));
     }
     match number("user_version")? {
-        FORMAT => Ok(()),
+        FORMAT => check_schema(db),
         other => Err(LedgerFault::Version(format!(
             "its format is {other}, and this program reads format {FORMAT}"
         ))),
+    }
+}
+
+/// A table, an index, a view or a trigger: its kind, its name, and the SQL that makes it, if it has any.
+type Part = (String, String, Option<String>);
+
+/// Refuses whatever is not exactly what this program makes.
+fn check_schema(db: &Connection) -> Result<(), LedgerFault> {
+    let read = |db: &Connection, most: usize| -> Result<BTreeSet<Part>, rusqlite::Error> {
+        let mut query = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+        let parts = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        parts.take(most).collect()
+    };
+    let ours = Connection::open_in_memory()?;
+    ours.execute_batch(SCHEMA)?;
+    let wanted = read(&ours, usize::MAX)?;
+    ours.execute_batch(OF_LITESTREAM)?;
+    let allowed = read(&ours, usize::MAX)?;
+    // With so many parts, one is none of ours.
+    let found = read(db, allowed.len() + 1)?;
+    let content = |what: &Part, said: &str| {
+        let (kind, name, _) = what;
+        let text = format!("its {kind} {name:?} {said}: a ledger has what this program makes");
+        Err(LedgerFault::Content(text))
+    };
+    if let Some(extra) = found.difference(&allowed).next() {
+        return content(extra, "is no part of a ledger");
+    }
+    match wanted.difference(&found).next() {
+        Some(missing) => content(missing, "is missing"),
+        None => Ok(()),
     }
 }
 

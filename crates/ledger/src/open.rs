@@ -67,13 +67,10 @@ impl CheckedLedger {
     ///
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
-        CheckedLedger::open_locked(path, LedgerLock::of(path)?)
-    }
-
-    /// Opens the ledger whose lock this process has.
-    pub(crate) fn open_locked(path: &Path, lock: LedgerLock) -> Result<CheckedLedger, LedgerFault> {
-        place::warn_of_missing_log(path)?;
+        // Before the lock, whose name is that of the file behind all links.
         place::make(path)?;
+        let lock = LedgerLock::of(path)?;
+        place::warn_of_missing_log(path)?;
         let db = Connection::open(path)?;
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
     }
@@ -105,6 +102,7 @@ impl CheckedLedger {
         lock: Option<LedgerLock>,
     ) -> Result<CheckedLedger, LedgerFault> {
         assert!(rusqlite::version_number() >= MIN_SQLITE, "SQLite {}", rusqlite::version());
+        format::distrust(&db)?;
         // Without this, SQLite would write to a file that we refuse when it is closed.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // Without this, SQLite would prepare a query anew for each range that it is asked about, to choose the best plan
@@ -326,7 +324,7 @@ impl LedgerLock {
         const PAUSE: Duration = Duration::from_millis(20);
         let mut name = one_name(path)?.into_os_string();
         name.push("-lock");
-        let file = File::options().create(true).truncate(false).write(true).open(name)?;
+        let file = place::private().create(true).truncate(false).open(name)?;
         for attempt in 1.. {
             match file.try_lock() {
                 Ok(()) => return Ok(LedgerLock { _file: file }),

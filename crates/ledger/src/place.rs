@@ -54,13 +54,12 @@ impl Place {
     }
 }
 
-/// Makes the file of a ledger, readable by its owner only, if there is none.
-pub(crate) fn make(path: &Path) -> Result<(), LedgerFault> {
-    match private().create_new(true).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error.into()),
+/// Makes the file of a ledger, readable by its owner only, if there is none. A link to it may be there already.
+pub(crate) fn make(path: &Path) -> std::io::Result<()> {
+    if !path.exists() {
+        private().create(true).truncate(false).open(path)?;
     }
+    Ok(())
 }
 
 /// Warns of a ledger that names its log and lacks it, before SQLite opens it: it may be a copy that was made while the ledger
@@ -251,11 +250,24 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_ledger_that_a_link_names_before_it_is_there_is_its_owners_only_and_has_one_lock() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, path) = scratch();
+        let link = folder.path().join("link.db");
+        std::os::unix::fs::symlink(&path, &link).expect("it can have a link");
+        let _ledger = ledger_in(&link);
+        let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "it is one ledger");
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_new_ledger_is_its_owners_only() {
         use std::os::unix::fs::PermissionsExt;
         let (_folder, path) = scratch();
         let _ledger = ledger_in(&path);
-        for file in [log(&path), path] {
+        for file in [log(&path), with_suffix(&path, "-lock"), path] {
             let mode = fs::metadata(file).expect("it is there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use super::store::SqlStore;
 use super::{
     CheckedLedger, Evidence, Happening, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look,
-    Slot, spawn, unix_ms,
+    Slot, scrub, spawn, unix_ms,
 };
 
 const JOB: JobId = JobId(1);

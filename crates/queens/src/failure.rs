@@ -41,7 +41,7 @@ pub enum Failure {
     /// No coordinator answers.
     #[error(
         "no coordinator answers at {url} ({reason}); start one with `queens coordinator`, or name \
-         another with --coordinator"
+         another with --coordinator or, if it serves TLS, --join-file"
     )]
     Unreachable {
         /// The address of the coordinator.
@@ -80,20 +80,6 @@ pub enum Failure {
         /// Why not.
         reason: String,
     },
-    /// A file with certificates cannot be used.
-    #[error("cannot use the certificate in {}: {reason}", path.display())]
-    CertificateFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// No authority is trusted on this system.
-    #[error(
-        "no authority's certificate is installed on this system; name a file with one, --tls-ca FILE, or use a \
-         join string, --join-file FILE"
-    )]
-    NoRoots,
     /// Whoever answers is not the coordinator.
     #[error("whoever answers at {url} does not prove to be the coordinator: {reason}")]
     Impostor {
@@ -376,8 +362,6 @@ impl Failure {
             Failure::Token { .. }
             | Failure::Forbidden(_)
             | Failure::SecretFile { .. }
-            | Failure::CertificateFile { .. }
-            | Failure::NoRoots
             | Failure::Impostor { .. } => 6,
             Failure::LedgerHeld { .. } | Failure::LedgerBusy { .. } => 7,
             Failure::LedgerOfAnotherPlan { .. } => 8,

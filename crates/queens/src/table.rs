@@ -130,16 +130,25 @@ impl Table {
 
     /// Prints the table as comma-separated values (RFC 4180).
     pub(crate) fn print_csv(&self) -> Result<(), Failure> {
-        let entry = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
-            true => format!("\"{}\"", text.replace('"', "\"\"")),
-            false => text.to_string(),
-        };
         let names: Vec<String> =
             self.columns.iter().map(|(name, _)| name.to_lowercase().replace(' ', "_")).collect();
         output::print(names.join(","))?;
         self.rows.iter().try_for_each(|row| {
-            output::print(row.iter().map(|text| entry(text)).collect::<Vec<_>>().join(","))
+            output::print(row.iter().map(|text| csv_entry(text)).collect::<Vec<_>>().join(","))
         })
+    }
+}
+
+/// A text as an entry of comma-separated values. An apostrophe stands before what a spreadsheet would take for a formula,
+/// because names come from others.
+fn csv_entry(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        && text != "-"
+        && text.parse::<f64>().is_err();
+    let text = if is_formula { format!("'{text}") } else { text.to_string() };
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
     }
 }
 
@@ -157,6 +166,17 @@ mod tests {
         assert_eq!(lines[0], "    JOB  OWNER                     DONE");
         assert_eq!(lines[1], "      7  a-lab-with-a-long-name    0.1%");
         assert_eq!(lines[2], "1234567  b                       100.0%");
+    }
+
+    #[test]
+    fn no_entry_of_a_csv_file_is_a_formula() {
+        for name in ["=1+1", "+cmd", "-x|calc", "@SUM(A1)", "\t=1"] {
+            assert_eq!(csv_entry(name), format!("'{name}"));
+        }
+        assert_eq!(csv_entry("=HYPERLINK(\"a\",\"b\")"), "\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\"");
+        for plain in ["-", "-5", "+1.5", "lab-1", "a=b", ""] {
+            assert_eq!(csv_entry(plain), plain);
+        }
     }
 
     #[test]

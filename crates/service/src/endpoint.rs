@@ -1,18 +1,23 @@
-//! Connects to a coordinator.
+//! Connects to a coordinator, in plain text or over TLS.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls;
+use tokio_util::either::Either;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{self, Channel};
+use tonic::transport::{self, Channel, Uri};
 use tonic::{Request, Status};
+use tower::{Service, ServiceExt, service_fn};
 
-use crate::address_file::Whereabouts;
-use crate::dial::{DialError, SPEAKS_TLS, dialler};
-use crate::tls::{Refusal, Trust};
-use crate::{JoinString, ServiceError, Token};
+use crate::{JoinString, Pin, ServiceError, Token};
 
 /// Where a coordinator is, how it is recognised, and what it wants to be shown.
 #[derive(Clone, Debug)]
@@ -24,42 +29,34 @@ pub struct Endpoint {
 
 #[derive(Clone, Debug)]
 enum Place {
-    Url(String, Proofs),
+    /// In plain text, with the file of the token that every request carries.
+    Url(String, Option<PathBuf>),
     Join(JoinString),
-    File(PathBuf, Proofs),
-}
-
-/// The files that belong to a URL. A join string needs neither.
-#[derive(Clone, Debug, Default)]
-pub struct Proofs {
-    /// The file with the token that every request carries.
-    pub token_file: Option<PathBuf>,
-    /// The authority that must have signed the coordinator's certificate, as PEM, instead of those that this
-    /// system trusts.
-    pub authority_file: Option<PathBuf>,
+    File(PathBuf),
 }
 
 /// A connection that adds the token to every request.
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator at `url`, which may lack its `http://`. Over https, the coordinator's certificate must be signed by an
-    /// authority that this system trusts, or by that of `proofs`.
-    pub fn new(url: &str, proofs: Proofs) -> Endpoint {
+    /// The coordinator that serves plain text at `url`, which may lack its `http://`. `token_file` is the file with the
+    /// secret that it wants.
+    #[must_use]
+    pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
         let url = if url.contains("://") { url.to_string() } else { format!("http://{url}") };
-        Endpoint { name: url.clone(), place: Place::Url(url, proofs) }
+        Endpoint { name: url.clone(), place: Place::Url(url, token_file) }
     }
 
     /// The coordinator that a join string names.
+    #[must_use]
     pub fn join(join: JoinString) -> Endpoint {
         Endpoint { name: url_of(&join), place: Place::Join(join) }
     }
 
-    /// The coordinator that the file `path` names, with a join string or with a URL, to which `proofs` belong.
-    /// The file is read for every connection.
-    pub fn join_file(path: PathBuf, proofs: Proofs) -> Endpoint {
-        let name = format!("the address in {}", path.display());
-        Endpoint { name, place: Place::File(path, proofs) }
+    /// The coordinator that the join string in the file `path` names. The file is read for every connection.
+    #[must_use]
+    pub fn join_file(path: PathBuf) -> Endpoint {
+        Endpoint { name: address_in(&path), place: Place::File(path) }
     }
 
     /// The URL, or where it can be found.
@@ -71,13 +68,10 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Url`], [`ServiceError::SecretFile`], [`ServiceError::CertificateFile`] or
-    /// [`ServiceError::NoRoots`], if the URL, a file or this system's certificates cannot be used;
-    /// [`ServiceError::Unreachable`], if there is no file with the address yet, which waiting may mend.
+    /// [`ServiceError::Url`] or [`ServiceError::SecretFile`], if the URL or a file cannot be used;
+    /// [`ServiceError::Unreachable`], if there is no file with the join string yet, which waiting may mend.
     pub fn check(&self) -> Result<(), ServiceError> {
-        let target = self.target()?;
-        target.builder()?;
-        target.trust.as_ref().map(Trust::client).transpose()?;
+        self.target()?.builder()?;
         Ok(())
     }
 
@@ -86,7 +80,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// Those of [`Endpoint::check`]; [`ServiceError::Unreachable`] if no coordinator answers;
-    /// [`ServiceError::Untimely`], [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
+    /// [`ServiceError::Impostor`] or [`ServiceError::Incompatible`] if something else does.
     pub async fn connect(&self) -> Result<TokenChannel, ServiceError> {
         let target = self.target()?;
         Ok(InterceptedService::new(target.channel().await?, target.show_token()?))
@@ -101,11 +95,6 @@ impl Endpoint {
         self.target()?.channel().await
     }
 
-    /// The error that `status` stands for if the port speaks TLS and plain text was sent.
-    pub fn mismatch(&self, status: &Status) -> Option<ServiceError> {
-        mismatch(&self.name, status)
-    }
-
     /// The join string, if that is how the coordinator is named.
     ///
     /// # Errors
@@ -115,9 +104,12 @@ impl Endpoint {
         match &self.place {
             Place::Url(..) => Ok(None),
             Place::Join(join) => Ok(Some(join.clone())),
-            Place::File(path, _) => match Whereabouts::read(path)? {
-                Whereabouts::Join(join) => Ok(Some(join)),
-                Whereabouts::Url(_) => Ok(None),
+            Place::File(path) => match JoinString::read(path)? {
+                Some(join) => Ok(Some(join)),
+                None => Err(ServiceError::Unreachable {
+                    url: address_in(path),
+                    reason: "the file does not exist; a coordinator that serves writes it".into(),
+                }),
             },
         }
     }
@@ -129,21 +121,12 @@ impl Endpoint {
     }
 
     fn target(&self) -> Result<Target, ServiceError> {
-        match &self.place {
-            Place::Url(url, proofs) => proofs.target(url),
-            Place::Join(join) => Ok(Target::of(join)),
-            Place::File(path, proofs) => match (Whereabouts::read(path)?, &proofs.token_file) {
-                (Whereabouts::Url(url), _) => proofs.target(&url),
-                (Whereabouts::Join(join), None) => Ok(Target::of(&join)),
-                (Whereabouts::Join(_), Some(token_file)) => Err(ServiceError::SecretFile {
-                    path: token_file.clone(),
-                    reason: format!(
-                        "the join string in {} has its own secret; leave one of the two files out",
-                        path.display()
-                    ),
-                }),
-            },
+        if let Some(join) = self.join_string()? {
+            return Ok(Target { url: url_of(&join), token: Some(join.token), pin: Some(join.pin) });
         }
+        let Place::Url(url, token_file) = &self.place else { unreachable!("it has a join string") };
+        let token = token_file.as_deref().map(Token::read).transpose()?;
+        Ok(Target { url: url.clone(), token, pin: None })
     }
 }
 
@@ -151,63 +134,37 @@ fn url_of(join: &JoinString) -> String {
     format!("https://{}", join.address)
 }
 
-impl Proofs {
-    /// The token in `token_file`, and the authorities that this system trusts.
-    pub fn of_token(token_file: PathBuf) -> Proofs {
-        Proofs { token_file: Some(token_file), authority_file: None }
-    }
-
-    fn target(&self, url: &str) -> Result<Target, ServiceError> {
-        let url = url.to_string();
-        let trust = self.authority_file.clone().map_or(Trust::System, Trust::File);
-        let trust = url.starts_with("https://").then_some(trust);
-        if trust.is_none() && self.authority_file.is_some() {
-            let reason = "an authority certifies only what begins with https://".into();
-            return Err(ServiceError::Url { url, reason });
-        }
-        let token = self.token_file.as_deref().map(Token::read).transpose()?;
-        Ok(Target { url, token, trust })
-    }
+fn address_in(file: &Path) -> String {
+    format!("the address in {}", file.display())
 }
 
 /// All that is needed for one connection.
 struct Target {
     url: String,
     token: Option<Token>,
-    /// `None` for a connection in plain text.
-    trust: Option<Trust>,
+    /// How the coordinator is recognised; `None` in plain text.
+    pin: Option<Pin>,
 }
 
 impl Target {
-    fn of(join: &JoinString) -> Target {
-        let (token, trust) = (Some(join.token.clone()), Some(Trust::Pin(join.pin)));
-        Target { url: url_of(join), token, trust }
-    }
-
     async fn channel(&self) -> Result<Channel, ServiceError> {
-        let builder = self.builder()?;
-        let tls = self.trust.as_ref().map(|trust| {
-            let host = builder.uri().host().unwrap_or_default();
-            let name = trust.name(host).map_err(|error| self.refuse(error.to_string()))?;
-            Ok::<_, ServiceError>((trust.client()?, name))
-        });
-        let connected = builder.connect_with_connector(dialler(tls.transpose()?)).await;
+        let connected = self.builder()?.connect_with_connector(dialler(self.pin)).await;
         connected.map_err(|error| self.failure(&error))
     }
 
     fn failure(&self, error: &transport::Error) -> ServiceError {
         let url = self.url.clone();
-        match dial_error(error) {
-            Some(DialError::NoTls) => ServiceError::Incompatible(format!(
+        match causes(error).find_map(|cause| cause.downcast_ref()) {
+            Some(rustls::Error::InvalidMessage(_)) => ServiceError::Incompatible(format!(
                 "the port at {url} does not speak TLS: if its coordinator was started with --insecure, connect \
                  to http://"
             )),
-            Some(DialError::Refused(refusal @ Refusal::Untimely(_))) => {
-                ServiceError::Untimely { url, reason: refusal.to_string() }
-            }
-            Some(DialError::Refused(refusal)) => {
-                ServiceError::Impostor { url, reason: refusal.to_string() }
-            }
+            Some(rustls::Error::InvalidCertificate(_)) => ServiceError::Impostor {
+                url,
+                reason: "its authority is not the one in the join string; get the join string that the coordinator \
+                         shows now, and if it is the same, somebody else answers at this address"
+                    .into(),
+            },
             _ => ServiceError::Unreachable { url, reason: innermost(error) },
         }
     }
@@ -217,15 +174,14 @@ impl Target {
         Ok(ShowToken(header.transpose().map_err(anyhow::Error::from)?))
     }
 
-    fn refuse(&self, reason: String) -> ServiceError {
-        ServiceError::Url { url: self.url.clone(), reason }
-    }
-
     fn builder(&self) -> Result<transport::Endpoint, ServiceError> {
+        let refuse = |reason| ServiceError::Url { url: self.url.clone(), reason };
         let builder = Channel::from_shared(self.url.clone())
-            .map_err(|error| self.refuse(format!("not a URL: {error}")))?;
-        if !matches!(builder.uri().scheme_str(), Some("http" | "https")) {
-            return Err(self.refuse("it must begin with http:// or https://".into()));
+            .map_err(|error| refuse(format!("not a URL: {error}")))?;
+        if self.pin.is_none() && builder.uri().scheme_str() != Some("http") {
+            return Err(refuse(
+                "it must begin with http://; what serves TLS is named by its join string".into(),
+            ));
         }
         Ok(builder
             .connect_timeout(Duration::from_secs(5))
@@ -236,6 +192,36 @@ impl Target {
             .initial_connection_window_size(2 << 20)
             .tcp_nodelay(true))
     }
+}
+
+/// A connection that was dialled.
+type Dialled = TokioIo<Either<TcpStream, Box<TlsStream<TcpStream>>>>;
+
+/// Dials URIs: in plain text, or whoever has the certificate with the hash `pin`.
+fn dialler(
+    pin: Option<Pin>,
+) -> impl Service<Uri, Response = Dialled, Error = tower::BoxError, Future: Send> + Send {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    let tls = pin.map(|pin| pin.connector(b"h2"));
+    service_fn(move |uri| {
+        let (tcp, tls) = (tcp.clone(), tls.clone());
+        async move {
+            let stream = tcp.oneshot(uri).await?.into_inner();
+            Ok(TokioIo::new(match tls {
+                None => Either::Left(stream),
+                Some((tls, name)) => {
+                    Either::Right(Box::new(tls.connect(name, stream).await.map_err(tls_fault)?))
+                }
+            }))
+        }
+    })
+}
+
+/// What was wrong with a handshake, which an error of input and output does not name as its cause.
+fn tls_fault(error: io::Error) -> tower::BoxError {
+    error.downcast::<rustls::Error>().map_or_else(Into::into, Into::into)
 }
 
 /// Adds the token to every request.
@@ -254,20 +240,6 @@ impl tonic::service::Interceptor for ShowToken {
 /// The causes of an error, beginning with itself.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&cause| cause.source())
-}
-
-fn dial_error(error: &transport::Error) -> Option<&DialError> {
-    causes(error).find_map(|cause| cause.downcast_ref())
-}
-
-/// The error that `status` stands for if the port at `url` speaks TLS and plain text was sent.
-pub(crate) fn mismatch(url: &str, status: &Status) -> Option<ServiceError> {
-    // HTTP/2 keeps only the text of an error.
-    (innermost(status) == SPEAKS_TLS).then(|| {
-        ServiceError::Incompatible(format!(
-            "the port at {url} speaks TLS: connect with the coordinator's join string, or to https://"
-        ))
-    })
 }
 
 /// The innermost cause of an error. It is the part that a person can act on: "transport error" is not.

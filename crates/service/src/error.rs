@@ -62,30 +62,9 @@ pub enum ServiceError {
         /// Why it cannot be used.
         reason: String,
     },
-    /// A file with certificates cannot be used.
-    #[error("cannot use the certificate in {}: {reason}", path.display())]
-    CertificateFile {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot be used.
-        reason: String,
-    },
-    /// This system trusts no authority.
-    #[error(
-        "no authority's certificate is installed on this system: name the authority's file, or use a join string"
-    )]
-    NoRoots,
     /// Whoever answers is not the coordinator.
     #[error("whoever answers at {url} does not prove to be the coordinator: {reason}")]
     Impostor {
-        /// The address of the coordinator.
-        url: String,
-        /// What is wrong with its certificate.
-        reason: String,
-    },
-    /// The coordinator's certificate is not valid yet or any more, by the clock of this machine.
-    #[error("whoever answers at {url} does not prove to be the coordinator: {reason}")]
-    Untimely {
         /// The address of the coordinator.
         url: String,
         /// What is wrong with its certificate.

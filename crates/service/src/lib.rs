@@ -6,26 +6,21 @@
 //! does).
 #![forbid(unsafe_code)]
 
-mod address_file;
 pub mod coordinator;
-mod dial;
 mod endpoint;
 mod error;
 mod join_string;
 pub mod local;
 mod monitor_folder;
-mod mounted_secret;
-mod pin;
 mod secret_file;
 pub mod tls;
 mod token;
 pub mod worker;
 
-pub use address_file::AddressFile;
-pub use endpoint::{Endpoint, Proofs, ShowToken, TokenChannel};
+pub use endpoint::{Endpoint, ShowToken, TokenChannel};
 pub use error::{HubGone, ServiceError};
-pub use join_string::{HostPort, HostPortError, JoinString, JoinStringError};
+pub use join_string::{HostPort, HostPortError, JoinFile, JoinString, JoinStringError};
 pub use monitor_folder::write_monitor_folder;
-pub use pin::Pin;
 pub use secret_file::KeyFolder;
+pub use tls::Pin;
 pub use token::{Token, TokenError};

@@ -26,9 +26,7 @@ pub fn write_monitor_folder(
         reason: error.to_string(),
     })?;
     if let Some(authority) = authority {
-        let path = folder.join(AUTHORITY);
-        secret_file::replace_public(&path, authority.as_bytes())
-            .map_err(|error| ServiceError::SecretFile { path, reason: error.to_string() })?;
+        secret_file::replace_public(&folder.join(AUTHORITY), authority.as_bytes())?;
     }
     secret_file::replace(&folder.join(TOKEN), token.secret().as_bytes())
 }

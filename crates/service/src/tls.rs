@@ -1,38 +1,284 @@
 //! TLS 1.3 between coordinators and those who connect to them.
 //!
 //! ```text
-//!   Authority ──signs──► leaf ──┐
-//!       │                       ├──► ServerTls: shows the newest certificate to new connections
-//!       │    files of others ───┘
-//!       └──hash──► Pin ──► join string ──► Trust::Pin: accepts what this authority has signed
+//!   Authority ──its certificate──► whoever connects: is its hash the Pin?
+//!       └──────────hash──► Pin ──► join string ──────────────┘
 //! ```
 //!
-//! A farm is its own authority, and whoever connects knows the authority's hash. So no name and no address
-//! is verified, and tunnels and address translation do not matter.
+//! A farm is its own authority, and whoever connects knows the hash of its certificate and nothing else. So no name, no
+//! address and no clock is looked at, and tunnels and address translation do not matter. The certificate has no end: a farm
+//! whose authority is replaced needs new join strings.
 
-mod authority;
-mod server;
-#[cfg(test)]
-mod tests;
-mod trust;
-
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
-use tokio_rustls::rustls::{SupportedProtocolVersion, version};
+use ::ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use tokio_rustls::rustls::client::Resumption;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::NoServerSessionStorage;
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme,
+};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-pub use authority::Authority;
-pub use server::ServerTls;
-pub(crate) use trust::{Refusal, Trust, refusal};
+use crate::{KeyFolder, ServiceError};
 
-/// The name in the leaves of every farm's own authority. It resolves nowhere.
+/// The name in the certificates of all farms, which whoever verifies names wants to hear. It resolves nowhere.
 const NAME: &str = "coordinator.queens.internal";
-const VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13];
-/// What workers and clients speak over TLS.
-const HTTP_2: &[u8] = b"h2";
-/// What a coordinator speaks besides, for whoever reads its page or its figures.
-const HTTP_1: &[u8] = b"http/1.1";
+
+/// The key and the certificate of a farm, which are one secret file as PEM.
+pub struct Authority {
+    certificate: CertificateDer<'static>,
+    config: Arc<ServerConfig>,
+}
+
+impl Authority {
+    /// Its file in the folder of keys.
+    pub const FILE: &str = "authority.pem";
+
+    /// Reads the authority in `keys`, or makes it.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if its file cannot be made or used.
+    pub fn read_or_make(keys: &KeyFolder) -> Result<Authority, ServiceError> {
+        let pem = keys.read_or_make(Self::FILE, || make().into_bytes())?;
+        Authority::from_pem(&pem).map_err(|error| ServiceError::SecretFile {
+            path: keys.path(Self::FILE),
+            reason: format!(
+                "it holds no authority ({error:#}); restore it, or remove it: then there is a new authority, \
+                 and workers and clients need new join strings"
+            ),
+        })
+    }
+
+    fn from_pem(pem: &[u8]) -> anyhow::Result<Authority> {
+        let certificate = CertificateDer::from_pem_slice(pem)?;
+        let key = PrivateKeyDer::from_pem_slice(pem)?;
+        // This fails if they do not belong together.
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)?;
+        // HTTP/1.1 is for whoever reads the page or the figures.
+        config.alpn_protocols = vec![b"h2".into(), b"http/1.1".into()];
+        // Connections last for days, so that resuming them is not worth the memory.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Authority { certificate, config: Arc::new(config) })
+    }
+
+    /// The hash by which workers and clients know this authority.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        Pin::of(&self.certificate)
+    }
+
+    /// Its certificate as PEM, for programs that know authorities by their certificates. It is no secret.
+    #[must_use]
+    pub fn certificate_pem(&self) -> String {
+        pem::encode(&pem::Pem::new("CERTIFICATE", self.certificate.to_vec()))
+    }
+
+    /// What shows the certificate to whoever connects.
+    #[must_use]
+    pub fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.config.clone())
+    }
+}
+
+/// A new key and its certificate, as PEM.
+fn make() -> String {
+    let mut description = CertificateParams::new([NAME.to_string()]).expect("it is a name");
+    description.distinguished_name.push(DnType::CommonName, "a queens farm");
+    description.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate().expect("the system has random numbers");
+    let certificate = description.self_signed(&key).expect("the description is complete");
+    key.serialize_pem() + &certificate.pem()
+}
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
+}
+
+/// SHA-256 hash of the certificate of a farm's authority in its binary form (DER). Its text is 64 hexadecimal
+/// digits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Pin([u8; SHA256_OUTPUT_LEN]);
+
+impl Pin {
+    /// The hash of a certificate.
+    #[must_use]
+    pub fn of(certificate_der: &[u8]) -> Pin {
+        let hash = digest(&SHA256, certificate_der);
+        Pin(hash.as_ref().try_into().expect("SHA-256 has 32 bytes"))
+    }
+
+    /// How to connect to whoever shows the certificate with this hash, and the name to ask for. `protocol` is what is
+    /// spoken.
+    pub(crate) fn connector(self, protocol: &[u8]) -> (TlsConnector, ServerName<'static>) {
+        let verifier = Pinned { pin: self, provider: provider() };
+        let mut config = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])
+            .expect("the provider knows TLS 1.3")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        config.alpn_protocols = vec![protocol.into()];
+        config.resumption = Resumption::disabled();
+        (TlsConnector::from(Arc::new(config)), NAME.try_into().expect("it is a name"))
+    }
+}
+
+impl FromStr for Pin {
+    type Err = hex::FromHexError;
+
+    fn from_str(text: &str) -> Result<Pin, hex::FromHexError> {
+        let mut hash = [0; SHA256_OUTPUT_LEN];
+        hex::decode_to_slice(text, &mut hash)?;
+        Ok(Pin(hash))
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pin({self})")
+    }
+}
+
+/// Accepts one certificate, which is known by its hash, from whoever has its key.
+#[derive(Debug)]
+struct Pinned {
+    pin: Pin,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if Pin::of(shown) == self.pin {
+            return Ok(ServerCertVerified::assertion());
+        }
+        Err(CertificateError::ApplicationVerificationFailure.into())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("only TLS 1.3 is spoken".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use tokio::io::DuplexStream;
+    use tokio_rustls::client::TlsStream;
+    use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_certificate_with_the_pinned_hash_is_accepted_and_no_other() {
+        let [ours, other] = [authority(), authority()];
+        handshake(&ours, ours.pin()).await.expect("it is the pinned one");
+        is_refused(&other, ours.pin()).await;
+    }
+
+    #[tokio::test]
+    async fn a_certificate_is_of_no_use_without_its_key_nor_beside_a_strangers() {
+        let [ours, stranger] = [authority(), authority()];
+        let key = PrivateKeyDer::from_pem_slice(make().as_bytes()).expect("it has a key");
+        let key = provider().key_provider.load_private_key(key).expect("it is one");
+        let both = vec![stranger.certificate.clone(), ours.certificate.clone()];
+        for chain in [vec![ours.certificate.clone()], both] {
+            let shown = SingleCertAndKey::from(CertifiedKey::new(chain, key.clone()));
+            let config = ServerConfig::builder_with_provider(provider())
+                .with_protocol_versions(&[&TLS13])
+                .expect("the provider knows TLS 1.3")
+                .with_no_client_auth()
+                .with_cert_resolver(Arc::new(shown));
+            let thief = Authority { certificate: ours.certificate.clone(), config: config.into() };
+            is_refused(&thief, ours.pin()).await;
+        }
+    }
+
+    #[test]
+    fn an_authority_is_made_once_and_read_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
+        let made = Authority::read_or_make(&keys).expect("it can be made");
+        let again = Authority::read_or_make(&keys).expect("it is there");
+        assert_eq!(again.pin(), made.pin());
+    }
+
+    #[test]
+    fn a_damaged_authority_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
+        let [one, other] = [make(), make()];
+        let certificate = |pem: &str| pem.find("-----BEGIN CERTIFICATE").expect("it has one");
+        let (key, own) = one.split_at(certificate(&one));
+        let of_another = format!("{key}{}", &other[certificate(&other)..]);
+        Authority::read_or_make(&keys).expect("it can be made");
+        for damaged in ["", key, own, &of_another] {
+            std::fs::write(keys.path(Authority::FILE), damaged).expect("it can be written");
+            let refused = Authority::read_or_make(&keys).err().expect("it is refused").to_string();
+            assert!(refused.contains("holds no authority"), "{refused}");
+        }
+    }
+
+    fn authority() -> Authority {
+        Authority::from_pem(make().as_bytes()).expect("it is one")
+    }
+
+    async fn handshake(shown: &Authority, pin: Pin) -> io::Result<TlsStream<DuplexStream>> {
+        let (connector, name) = pin.connector(b"h2");
+        let (near, far) = tokio::io::duplex(64 << 10);
+        tokio::join!(connector.connect(name, near), shown.acceptor().accept(far)).0
+    }
+
+    async fn is_refused(shown: &Authority, pin: Pin) {
+        let error = handshake(shown, pin).await.expect_err("it is refused");
+        let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<Error>());
+        assert!(matches!(cause, Some(Error::InvalidCertificate(_))), "{error}");
+    }
 }

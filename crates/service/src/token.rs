@@ -19,7 +19,8 @@ impl Token {
     ///
     /// [`ServiceError::SecretFile`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
-        secret_file::read_text(path)?.trim().parse().map_err(|TokenError| {
+        let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
+        String::from_utf8_lossy(&text).trim().parse().map_err(|TokenError| {
             let reason = "it must hold one line of at least 16 printable characters".into();
             ServiceError::SecretFile { path: path.into(), reason }
         })
@@ -32,8 +33,21 @@ impl Token {
     ///
     /// [`ServiceError::SecretFile`], if the file cannot be made or used.
     pub fn read_or_make(path: &Path) -> Result<Token, ServiceError> {
-        secret_file::read_or_make(path, || format!("{}\n", Token::random().0).into_bytes())?;
+        secret_file::read_or_make(path, || Token::random().line())?;
         Token::read(path)
+    }
+
+    /// Writes it to the file `path`, in the place of the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if the file cannot be written.
+    pub(crate) fn replace(&self, path: &Path) -> Result<(), ServiceError> {
+        secret_file::replace(path, &self.line())
+    }
+
+    fn line(&self) -> Vec<u8> {
+        format!("{}\n", self.0).into_bytes()
     }
 
     /// A new token.

@@ -17,6 +17,8 @@ use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 const MAX_WEIGHT: u8 = 64;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
+/// The most processes that a machine can have lost for lack of memory: one a second for half a year.
+const MAX_MEMORY_KILLS: u64 = 1 << 24;
 
 impl TryFrom<v1::WorkRequest> for WorkerMessage {
     type Error = WireError;
@@ -78,6 +80,9 @@ impl TryFrom<v1::Hello> for Hello {
         }
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
+        }
+        if hello.memory_kills > MAX_MEMORY_KILLS {
+            return Err(WireError::out_of_bounds("memory_kills", hello.memory_kills));
         }
         if hello.holding.len() > Hello::MAX_HOLDINGS {
             return Err(WireError::out_of_bounds("holding", hello.holding.len()));

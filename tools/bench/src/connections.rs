@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use service::{Endpoint, Proofs};
+use service::Endpoint;
 
 use crate::crowd::{Crowd, Habits};
 use crate::farm::{PLAN, submit};
@@ -169,7 +169,7 @@ impl Drop for Members {
 
 /// A crowd, in its own process.
 pub(crate) async fn serve(args: CrowdArgs) -> Result<()> {
-    let endpoint = Endpoint::join_file(args.join, Proofs::default());
+    let endpoint = Endpoint::join_file(args.join);
     let task = Duration::from_millis(args.task_ms);
     let habits = Habits { is_paced: !args.unpaced };
     let mut crowd = Crowd::connect(endpoint, args.workers, task, habits).await?;

@@ -8,10 +8,10 @@ use clap::Args;
 use farm::Config;
 use ledger::{CheckedLedger, Credential, Role};
 use service::coordinator::{
-    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, loan_key, secure, serve,
+    Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, loan_key, serve,
 };
-use service::tls::{Authority, ServerTls};
-use service::{JoinString, KeyFolder, Token};
+use service::tls::Authority;
+use service::{JoinFile, KeyFolder, Token};
 use tokio::sync::watch;
 
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ impl Tokens {
             expires_at_ms: None,
             revoked_at_ms: None,
         };
-        let credentials = Credentials::new(&Access::Token(own), vec![credential]);
+        let credentials = Credentials::new(Some((own, OwnFiles::default())), vec![credential]);
         Ok(Tokens { credentials, workers, viewers })
     }
 }
@@ -64,21 +64,19 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let keys = KeyFolder::beside(&args.ledger);
     let (hub, handle) = Hub::new(Config::default(), loan_key(&keys)?, ledger);
-    let connections = listener.connections();
     let server = match args.join_file {
         None => {
-            let open_to_all = Credentials::new(&Access::Open, Vec::new());
-            tokio::spawn(serve(connections, serving(open_to_all, handle)))
+            let open_to_all = Credentials::new(None, Vec::new());
+            tokio::spawn(serve(listener.connections(None), serving(open_to_all, handle)))
         }
         Some(join_file) => {
             let authority = Authority::read_or_make(&keys)?;
-            let token = Token::read_or_make(&keys.path("token"))?;
-            let credentials = Credentials::new(&Access::Token(token.clone()), Vec::new());
-            let phases = serving(credentials, handle);
+            let token = keys.token("token")?;
             let (address, pin) = (args.listen.to_string().parse()?, authority.pin());
-            JoinString { token, address, pin }.save(&join_file)?;
-            let secured = secure(connections, ServerTls::by_authority(authority)?);
-            tokio::spawn(serve(secured, phases))
+            JoinFile { path: join_file, address, pin }.write(&token)?;
+            let credentials = Credentials::new(Some((token, OwnFiles::default())), Vec::new());
+            let phases = serving(credentials, handle);
+            tokio::spawn(serve(listener.connections(Some(authority.acceptor())), phases))
         }
     };
     tokio::select! {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use farm::{Config, LoanKey};
 use ledger::CheckedLedger;
 use service::coordinator::{Hub, HubHandle, Limits, Listener, serve};
-use service::{Endpoint, Proofs, ServiceError};
+use service::{Endpoint, ServiceError};
 use tempfile::TempDir;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -47,9 +47,9 @@ impl LocalFarm {
         let listener = Listener::bind(&[any], Limits::default()).await?;
         let address = listener.addresses()?[0].to_string();
         let tokens = Tokens::new(folder.path())?;
-        let endpoint = Endpoint::new(&address, Proofs::of_token(tokens.workers.clone()));
+        let endpoint = Endpoint::new(&address, Some(tokens.workers.clone()));
         let phases = serving(tokens.credentials.clone(), handle.clone());
-        let server = serve(listener.connections(), phases);
+        let server = serve(listener.connections(None), phases);
         let mut others = JoinSet::new();
         others.spawn(async { Ok(server.await?) });
         let hub = tokio::spawn(hub.run());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use farm::{Answer, JobView};
-use service::{Endpoint, Proofs};
+use service::Endpoint;
 use wire::v1;
 use wire::v1::client_service_client::ClientServiceClient;
 
@@ -34,10 +34,10 @@ impl Coordinator {
         std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
         let port = free_port().context("no free port")?;
         let address = format!("127.0.0.1:{port}");
-        let mut endpoint = Endpoint::new(&address, Proofs::default());
+        let mut endpoint = Endpoint::new(&address, None);
         let join_file = tls.then(|| folder.join("join"));
         if let Some(join) = &join_file {
-            endpoint = Endpoint::join_file(join.clone(), Proofs::default());
+            endpoint = Endpoint::join_file(join.clone());
         }
         let child = spawn(&address, &folder, join_file.as_deref())?;
         let coordinator = Coordinator { child, folder, address, endpoint, join_file };

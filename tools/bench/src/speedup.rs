@@ -252,7 +252,7 @@ pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
         report_ms: 1_000,
         resend_ms: 30_000,
     };
-    let endpoint = Endpoint::new(&args.coordinator, service::Proofs::default());
+    let endpoint = Endpoint::new(&args.coordinator, None);
     let mut connector = GrpcConnector { endpoint };
     let (_stop, stopping) = watch::channel(false);
     Ok(work(config, LeaveRules::default(), executor, parts, &mut connector, stopping).await?)

@@ -34,6 +34,9 @@ use crate::{
     Withdrawn,
 };
 
+/// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
+const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
+
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
@@ -52,6 +55,8 @@ impl Farm {
         if !job.spec.plan.tells_tasks() {
             report.task_counts = TaskCounts::default();
         }
+        let most_busy_us = MOST_BUSY_US.saturating_mul(known.view().threads.into());
+        report.busy_us = report.busy_us.min(most_busy_us);
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);

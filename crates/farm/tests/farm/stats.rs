@@ -21,6 +21,19 @@ fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
 }
 
 #[test]
+fn no_report_says_more_than_a_day_of_each_thread() {
+    const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
+    let mut stage = Stage::new();
+    stage.submit(10, 0);
+    let one = stage.join_with("w1", 2, 1 << 30);
+    let loan = stage.last_loan(one);
+
+    stage.finish(one, &loan, u64::MAX / loan.range.len());
+
+    assert_eq!(stage.farm.stats().busy_us, 2 * DAY_US);
+}
+
+#[test]
 fn leases_are_counted_when_they_are_given_and_when_they_run_out() {
     let mut stage = Stage::new();
     stage.submit(4, 0);

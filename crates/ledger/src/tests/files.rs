@@ -82,6 +82,62 @@ fn every_opening_has_its_own_number() {
     }
 }
 
+/// What a stranger may have put into a ledger, and what is said of it.
+const PLANTED: [(&str, &str); 6] = [
+    (
+        "ALTER TABLE trust RENAME TO hidden; CREATE VIEW trust AS \
+         WITH RECURSIVE ever(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM ever) SELECT x FROM ever",
+        "no part of a ledger",
+    ),
+    (
+        "CREATE TRIGGER more AFTER INSERT ON openings BEGIN DELETE FROM ranges; END",
+        "its trigger \"more\" is no part",
+    ),
+    ("CREATE TABLE more (x CHECK (x > 0))", "its table \"more\" is no part"),
+    ("CREATE TABLE _litestream_lock (id INTEGER, more)", "is no part"),
+    ("DROP INDEX ranges_to_audit", "its index \"ranges_to_audit\" is missing"),
+    ("UPDATE ranges SET kernel = CAST(zeroblob(400000000) AS TEXT)", "too big"),
+];
+
+#[test]
+fn a_ledger_with_more_or_larger_things_than_ours_is_refused_within_a_second() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    ledger_in(&path).close().expect("it can be closed");
+    for (planted, said) in PLANTED {
+        let altered = folder.path().join("altered.db");
+        fs::copy(&path, &altered).expect("it can be copied");
+        let db = rusqlite::Connection::open(&altered).expect("it is there");
+        db.execute_batch(planted).expect("it is SQL");
+        drop(db);
+        let begun = std::time::Instant::now();
+        let faults = [
+            CheckedLedger::open_again(&altered).expect_err(planted).to_string(),
+            Evidence::open(&altered).expect_err(planted).to_string(),
+            match scrub(&altered) {
+                Ok(report) => report.damages.join("; "),
+                Err(fault) => fault.to_string(),
+            },
+        ];
+        let took = begun.elapsed();
+        assert!(faults.iter().all(|fault| fault.contains(said)), "{planted}: {faults:?}");
+        assert!(took.as_secs_f64() < 3.0, "{planted}: all three took {took:?}");
+    }
+}
+
+#[test]
+fn a_ledger_that_litestream_replicates_is_a_ledger() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    ledger_in(&path).close().expect("it can be closed");
+    let db = rusqlite::Connection::open(&path).expect("it is there");
+    let its = "CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER);
+               CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);";
+    db.execute_batch(its).expect("it is SQL");
+    drop(db);
+    open(&path).expect("it is sound");
+}
+
 /// Whatever bit of the file a bad disk turns: the ledger is refused and left alone, or it says
 /// the same as before.
 #[test]

@@ -12,14 +12,13 @@ use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_client::ClientServiceClient;
 
 use crate::failure::Failure;
-use service::{Endpoint, JoinString, Proofs, ServiceError, TokenChannel};
+use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 
 /// Where the coordinator is, and how each side proves itself to the other.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Coordinator")]
 pub(super) struct CoordinatorArgs {
-    /// The coordinator's address; with https:// its certificate must be signed by an authority that this
-    /// system trusts
+    /// The address of a coordinator that serves plain text
     #[arg(
         long,
         value_name = "URL",
@@ -30,18 +29,14 @@ pub(super) struct CoordinatorArgs {
     /// The file with the secret of a credential, or with the coordinator's own token, if one is wanted
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// The authority that has signed the coordinator's certificate, as PEM, instead of those of the system
-    #[arg(long, value_name = "FILE", env = "QUEENS_TLS_CA")]
-    tls_ca: Option<PathBuf>,
     /// The coordinator's join string, which stands for all other options of where it is; other users of this machine
     /// can read it in the list of processes
     #[arg(long, value_name = "STRING", env = "QUEENS_JOIN", hide_env_values = true,
-          conflicts_with_all = ["coordinator", "token_file", "tls_ca", "join_file"])]
+          conflicts_with_all = ["coordinator", "token_file", "join_file"])]
     join: Option<String>,
-    /// The file with the coordinator's join string, or with its address (`coordinator --address-file`), to
-    /// which --token-file and --tls-ca belong. It is read again for every connection, and a worker waits for
-    /// it
-    #[arg(long, value_name = "FILE", env = "QUEENS_JOIN_FILE", conflicts_with = "coordinator")]
+    /// The file with the coordinator's join string. It is read again for every connection, and a worker waits for it
+    #[arg(long, value_name = "FILE", env = "QUEENS_JOIN_FILE",
+          conflicts_with_all = ["coordinator", "token_file"])]
     join_file: Option<PathBuf>,
 }
 
@@ -54,11 +49,9 @@ impl CoordinatorArgs {
             let unusable = |error| Failure::Usage(format!("cannot use the join string: {error}"));
             return Ok(Endpoint::join(join.parse::<JoinString>().map_err(unusable)?));
         }
-        let (token_file, authority_file) = (self.token_file.clone(), self.tls_ca.clone());
-        let proofs = Proofs { token_file, authority_file };
         Ok(match &self.join_file {
-            Some(file) => Endpoint::join_file(file.clone(), proofs),
-            None => Endpoint::new(&self.coordinator, proofs),
+            Some(file) => Endpoint::join_file(file.clone()),
+            None => Endpoint::new(&self.coordinator, self.token_file.clone()),
         })
     }
 }
@@ -191,7 +184,7 @@ impl Client {
         tokio::time::sleep(Duration::from_secs(1)).await;
         match self.endpoint.connect().await {
             Ok(channel) => self.service = ClientServiceClient::new(channel),
-            Err(ServiceError::Unreachable { .. } | ServiceError::Untimely { .. }) => {}
+            Err(ServiceError::Unreachable { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -205,9 +198,6 @@ impl Client {
     }
 
     pub(super) fn failure(&self, status: Status) -> Failure {
-        if let Some(mismatch) = self.endpoint.mismatch(&status) {
-            return mismatch.into();
-        }
         let (url, reason) = (self.endpoint.url().to_string(), status.message().to_string());
         match status.code() {
             Code::Unauthenticated => Failure::Token { url, reason },
@@ -224,10 +214,11 @@ impl Client {
         }
     }
 
-    /// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted.
+    /// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted. What the
+    /// coordinator itself has said has no cause here.
     pub(super) fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
-            && self.endpoint.mismatch(status).is_none()
+            || std::error::Error::source(status).is_some()
     }
 }
 

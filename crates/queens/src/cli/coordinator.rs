@@ -9,15 +9,14 @@ use farm::Config;
 use sd_notify::NotifyState;
 use tokio::sync::watch;
 
-use super::door::{Door, DoorArgs, Entrance};
+use super::door::DoorArgs;
 use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
 use service::KeyFolder;
-use service::coordinator::{
-    Access, Credentials, Hub, Limits, Listener, Phase, loan_key, secure, serve,
-};
+use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, serve};
+use service::tls::Authority;
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -63,13 +62,16 @@ pub(super) struct CoordinatorArgs {
 }
 
 impl CoordinatorArgs {
-    /// The addresses to listen on, and how the coordinator is reached there, if all options fit together.
-    async fn entrance(&self) -> Result<(Vec<SocketAddr>, Entrance), Failure> {
+    /// The addresses to listen on.
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
         let mut addresses = Vec::new();
         for listen in &self.listen {
             addresses.push(resolve(listen).await?);
         }
-        let entrance = self.door.clone().entrance(&addresses)?;
+        Ok(addresses)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
         if self.lease_ttl_ms < 2 * self.lease_ms {
             return Err(Failure::Usage(format!(
                 "a lease that keeps a worker busy for {} ms must live for more than {} ms: give \
@@ -77,37 +79,34 @@ impl CoordinatorArgs {
                 self.lease_ms, self.lease_ttl_ms
             )));
         }
-        Ok((addresses, entrance))
+        check_folder(&self.ledger)
     }
 }
 
 /// Serves until it is asked to stop.
 pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
-    let (addresses, entrance) = args.entrance().await?;
+    let addresses = args.addresses().await?;
+    args.check()?;
+    let keys = KeyFolder::beside(&args.ledger);
+    let door = args.door.clone().open(&addresses, keys.clone())?;
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
     tokio::pin!(asked);
     let listener = Listener::bind(&addresses, Limits::default()).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
-    check_folder(&args.ledger)?;
-    let keys = KeyFolder::beside(&args.ledger);
-    let Door { access, tls, signs } = entrance.door(&keys)?;
-    let shown = tls.clone();
 
     // Health is served while the ledger is being read, and everything else afterwards.
     let (phase, phases) = watch::channel(Phase::Starting);
-    let connections = listener.connections();
-    let mut server = match tls {
-        Some(tls) => tokio::spawn(serve(secure(connections, tls), phases)),
-        None => tokio::spawn(serve(connections, phases)),
-    };
+    let tls = door.authority.as_ref().map(Authority::acceptor);
+    let has_tls = tls.is_some();
+    let mut server = tokio::spawn(serve(listener.connections(tls), phases));
     systemd::tell(&[NotifyState::Status("reading the ledger")]);
     let ledger = tokio::select! {
         ledger = read_ledger(args.ledger.clone()) => ledger?,
         () = &mut asked => return Ok(()),
     };
-    signs.write_join_strings(&keys, &ledger, &bound)?;
-    signs.write_monitor_folder(&keys, &ledger)?;
+    let own = door.write_files(&ledger, &bound)?;
+    let has_token = own.is_some();
     let config = Config {
         lease_ms: args.lease_ms,
         lease_ttl_ms: args.lease_ttl_ms,
@@ -119,17 +118,14 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
     let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
     let mut hub = tokio::spawn(hub.run());
-    let has_tls = shown.is_some();
-    shown.into_iter().for_each(|tls| handle.show_certificate(tls));
-    phase.send_replace(Phase::Serving(Credentials::new(&access, known), handle.clone()));
+    phase.send_replace(Phase::Serving(Credentials::new(own, known), handle.clone()));
     tokio::select! {
         () = handle.opened() => {}
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
     }
-    let address_file = signs.write_address(&bound)?;
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
-        token = matches!(access, Access::Token(_)), "coordinator serves");
+        token = has_token, "coordinator serves");
     let status = format!("serving on {addresses}");
     systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
 
@@ -141,10 +137,6 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     tracing::info!("asked to stop: closing the ledger");
     systemd::tell(&[NotifyState::Stopping, NotifyState::Status("closing the ledger")]);
     phase.send_replace(Phase::Draining);
-    // A successor can write the file only after this: it waits for the ledger.
-    if let Some(file) = address_file {
-        file.remove();
-    }
     handle.stop().await;
     hub.await.map_err(anyhow::Error::from)??;
     phase.send_replace(Phase::Stopped);

@@ -43,10 +43,7 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
         |reason: String| Failure::Unreachable { url: endpoint.url().to_string(), reason };
     let mut ask = async |service: &str| {
         let answer = client.check(HealthCheckRequest { service: service.into() }).await;
-        let answer = answer.map_err(|status| match endpoint.mismatch(&status) {
-            Some(mismatch) => mismatch.into(),
-            None => unreachable(status.message().into()),
-        });
+        let answer = answer.map_err(|status| unreachable(status.message().into()));
         answer.map(|answer| answer.into_inner().status())
     };
     match ask(service).await? {

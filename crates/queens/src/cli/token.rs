@@ -58,7 +58,7 @@ struct TokenListArgs {
 
 #[derive(Debug, Args)]
 struct RevokeArgs {
-    /// The credential's number
+    /// The credential's number; 0 is the coordinator's own token, which it replaces by a new one
     id: u64,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
@@ -126,7 +126,13 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.revoke_token(v1::RevokeTokenRequest { id: args.id }).await;
     let owner = client.given(answer)?.owner;
-    output::print(format_args!("token {} of {owner} is revoked", args.id))
+    output::print(format_args!("token {} of {owner} is revoked", args.id))?;
+    if args.id == 0 {
+        eprintln!(
+            "the coordinator has written a new one into the files of its token and of its join string"
+        );
+    }
+    Ok(())
 }
 
 fn role_name(token: &v1::Token) -> &'static str {

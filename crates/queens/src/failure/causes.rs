@@ -34,13 +34,7 @@ impl From<ServiceError> for Failure {
             ServiceError::Token { url, reason } => Failure::Token { url, reason },
             ServiceError::Forbidden(reason) => Failure::Forbidden(reason),
             ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
-            ServiceError::CertificateFile { path, reason } => {
-                Failure::CertificateFile { path, reason }
-            }
-            ServiceError::NoRoots => Failure::NoRoots,
-            ServiceError::Impostor { url, reason } | ServiceError::Untimely { url, reason } => {
-                Failure::Impostor { url, reason }
-            }
+            ServiceError::Impostor { url, reason } => Failure::Impostor { url, reason },
             ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
             ServiceError::Incompatible(text) => Failure::Incompatible(text),
             ServiceError::Tasks(_) => Failure::Incompatible(format!(

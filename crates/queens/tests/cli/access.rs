@@ -1,8 +1,9 @@
 //! The coordinator's doors: who gets in, what may be asked, and how much of it.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -68,6 +69,39 @@ fn a_wrong_or_missing_token_is_refused() {
         farm.client(&words).refusal(6, &way_out);
     }
     assert_eq!(farm.client(&["health"]).success(), "serving\n", "probes have no token");
+}
+
+#[test]
+fn wrong_credentials_are_counted_and_logged_with_a_line_a_second() {
+    const ATTEMPTS: usize = 40;
+    let scratch = Scratch::new();
+    let token = scratch.path("token");
+    let farm = Farm::new(&format!("--token-file {}", token.display()), "");
+    let coordinator = farm.start_coordinator();
+    let ask = |secret: &str| {
+        let mut stream = std::net::TcpStream::connect(farm.address()).expect("it listens");
+        let request = format!(
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+
+    let begun = Instant::now();
+    for _ in 0..ATTEMPTS {
+        assert!(ask("0123456789abcdef").starts_with("HTTP/1.1 401"));
+    }
+    let seconds = begun.elapsed().as_secs() as usize + 1;
+
+    let told = ask(fs::read_to_string(&token).expect("it was made").trim());
+    let counted = format!("queens_wrong_credentials_total {ATTEMPTS}\n");
+    assert!(told.contains(&counted), "{told}");
+    let said = coordinator.said();
+    let lines = said.matches("a wrong credential was shown").count();
+    assert!((1..=seconds).contains(&lines), "{lines} lines in {seconds} s: {said}");
+    assert!(said.contains("127.0.0.1"), "{said}");
 }
 
 #[test]

@@ -17,9 +17,9 @@ const LONG: u32 = 16;
 #[test]
 fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     // Given a worker in the middle of a job
-    let (_scratch, file) = address_file();
+    let (_scratch, file) = join_file();
     let options =
-        format!("--address-file {} --lease-ms 600000 --lease-ttl-ms 3600000", text(&file));
+        format!("--tls --join-file {} --lease-ms 600000 --lease-ttl-ms 3600000", text(&file));
     let farm = Farm::new(&options, "--report-ms 50");
     let mut worker = farm.start_worker_by(&["--join-file", text(&file)]);
     worker.wait_for_line("does not exist");
@@ -74,30 +74,20 @@ fn a_worker_that_starts_first_waits_for_the_join_file_and_says_so_once() {
 }
 
 #[test]
-fn every_address_is_served_and_the_file_goes_with_the_coordinator() {
-    let (_scratch, file) = address_file();
-    let farm = Farm::new(&format!("--address-file {} --listen 127.0.0.2:0", text(&file)), "");
+fn every_address_is_served() {
+    let farm = Farm::new("--listen 127.0.0.2:0", "");
     let coordinator = start_at(&farm, "127.0.0.1:0");
     let served = addresses(&coordinator);
     assert_eq!(served.len(), 2, "{served:?}");
-    assert_eq!(read(&file), format!("http://{}", served[0]));
     for address in &served {
         run(&mut queens(&["jobs", "--coordinator", &address.to_string()])).success();
     }
-    coordinator.stop();
-    assert!(!file.exists(), "it tells of a coordinator that is gone");
-
-    // What another coordinator has written stays.
-    let coordinator = start_at(&farm, "127.0.0.1:0");
-    fs::write(&file, "http://another:1\n").expect("it can be written");
-    coordinator.stop();
-    assert_eq!(read(&file), "http://another:1");
 }
 
 #[test]
-fn the_file_tells_what_is_advertised() {
-    let (_scratch, file) = address_file();
-    let farm = Farm::new(&format!("--address-file {}", text(&file)), "");
+fn the_join_string_tells_what_is_advertised() {
+    let (_scratch, file) = join_file();
+    let farm = Farm::new(&format!("--tls --join-file {}", text(&file)), "");
     let advertise = |address: &str| {
         let mut command = farm.coordinator_at("127.0.0.1:0");
         let mut coordinator =
@@ -108,10 +98,11 @@ fn the_file_tells_what_is_advertised() {
         told
     };
     let (told, port) = advertise("head-node");
-    assert_eq!(told, format!("http://head-node:{port}"));
+    assert!(told.contains(&format!("@head-node:{port}#")), "{told}");
     let (told, port) = advertise("2001:db8::1");
-    assert_eq!(told, format!("http://[2001:db8::1]:{port}"));
-    assert_eq!(advertise("head-node:99").0, "http://head-node:99");
+    assert!(told.contains(&format!("@[2001:db8::1]:{port}#")), "{told}");
+    let (told, _) = advertise("head-node:99");
+    assert!(told.contains("@head-node:99#"), "{told}");
     for nonsense in ["head node", "h:", "h:0", "h:1:2", "[h]x"] {
         run(farm.coordinator().args(["--advertise", nonsense])).usage("--advertise");
     }
@@ -123,36 +114,24 @@ fn one_address_that_others_can_reach_closes_the_door_of_all() {
     let coordinator = start_at(&farm, "127.0.0.1:0");
     let served = addresses(&coordinator);
     let at_loopback = format!("http://{}", served[0]);
-    run(&mut queens(&["jobs", "--coordinator", &at_loopback])).refusal(12, &["speaks TLS"]);
+    run(&mut queens(&["jobs", "--coordinator", &at_loopback])).refusal(5, &["--join-file"]);
     let join = read(&farm.key("join"));
     assert!(join.contains(&format!(":{}#", served[1].port())), "others reach the second: {join}");
     at(&farm.key("join"), &["jobs"]).success();
 }
 
 #[test]
-fn a_token_belongs_to_an_address_and_not_to_a_join_string() {
-    let (scratch, file) = address_file();
-    let token = scratch.path("token");
-    let open = format!("--address-file {} --token-file {}", text(&file), text(&token));
-    let farm = Farm::new(&open, "");
-    let coordinator = start_at(&farm, "127.0.0.1:0");
-    at(&file, &["jobs"]).refusal(6, &["refuses this token"]);
-    at(&file, &["jobs", "--token-file", text(&token)]).success();
-    coordinator.stop();
-
-    let farm = Farm::new("--tls", "");
-    let _coordinator = farm.start_coordinator();
-    let words = ["jobs", "--token-file", text(&token)];
-    at(&farm.key("join"), &words).refusal(6, &["has its own secret", text(&token)]);
+fn a_file_without_a_join_string_is_refused() {
+    let (_scratch, file) = join_file();
     fs::write(&file, "head-node:7410").expect("it can be written");
     fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
-    at(&file, &["jobs"]).refusal(6, &["neither an address with http:// nor a join string"]);
+    at(&file, &["jobs"]).refusal(6, &["it holds no join string", text(&file)]);
 }
 
-/// A path for an address file, and what keeps its folder.
-fn address_file() -> (Scratch, PathBuf) {
+/// A path for a join file, and what keeps its folder.
+fn join_file() -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
-    let file = scratch.path("address");
+    let file = scratch.path("join");
     (scratch, file)
 }
 

@@ -3,8 +3,8 @@
 use std::fs;
 
 use serde_json::Value;
+use service::Endpoint;
 use service::worker::LinkEnd;
-use service::{Endpoint, Proofs};
 
 use crate::support::liar::Liar;
 use crate::support::process::{queens, run};
@@ -147,7 +147,7 @@ fn the_seed_of_an_audit_is_told_when_the_job_is_over_and_was_committed_to() {
 
 /// The farm, for a liar.
 fn at(farm: &Farm) -> Endpoint {
-    Endpoint::new(&farm.url(), Proofs::default())
+    Endpoint::new(&farm.url(), None)
 }
 
 fn json(text: &str) -> Value {

@@ -77,7 +77,7 @@ fn damage_is_refused_and_not_made_worse() {
         sql(path, "CREATE TABLE recipes (name TEXT)");
     });
     let statements = [
-        ("no such table", "DROP TABLE disputes"),
+        ("is missing", "DROP TABLE disputes"),
         ("was altered", "UPDATE ranges SET count = count + 1 WHERE first = 0"),
         ("was altered", "UPDATE ranges SET past = past + 1 WHERE first = 0"),
         ("was altered", "UPDATE ranges SET worker = 'another' WHERE first = 0"),

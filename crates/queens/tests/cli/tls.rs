@@ -2,11 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-
-use crate::support::process::{Outcome, Process, queens, run, wait_until};
+use crate::support::process::{Outcome, Process, queens, run};
 use crate::support::recorder::Recorder;
 use crate::support::{Farm, Scratch};
 
@@ -70,13 +68,16 @@ fn who_listens_to_others_serves_tls_and_wants_a_token() {
 }
 
 #[test]
-fn plain_text_is_refused_by_who_speaks_tls() {
+fn plain_text_is_not_answered_by_who_speaks_tls() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
-    for command in ["jobs", "health", "submit 8 --wait", "watch 1", "worker --log error"] {
+    for command in
+        ["jobs", "health", "submit 8 --wait", "watch 1", "worker --give-up-after 1s --log error"]
+    {
         let words: Vec<&str> = command.split(' ').collect();
-        farm.client(&words).refusal(12, &[&farm.url(), "speaks TLS", "join string"]);
+        farm.client(&words).refusal(5, &[]);
     }
+    farm.client(&["jobs"]).refusal(5, &[&farm.url(), "if it serves TLS, --join-file"]);
 }
 
 #[test]
@@ -172,64 +173,19 @@ fn a_join_file_is_read_again_for_every_connection() {
 }
 
 #[test]
-fn a_certificate_from_elsewhere_is_served_and_read_again() {
-    let scratch = Scratch::new();
-    let path = |name: &str| scratch.path(name);
-    let [old, new] = ["old", "new"].map(|name| Elsewhere::new(&path(&format!("{name}-ca.pem"))));
-    let (certificate, key) = (path("tls.pem"), path("tls.key"));
-    old.certify("127.0.0.1", &certificate, &key);
-    let options = format!("--tls-cert {} --tls-key {}", certificate.display(), key.display());
-    let farm = Farm::new(&options, "");
-    let mut coordinator = farm.start_coordinator();
-    let jobs = |authority: &Elsewhere| jobs_at(&farm.address(), &farm, &authority.file);
-    jobs(&old).success();
-
-    // Neither an authority that is not trusted nor another name will do.
-    jobs(&new).refusal(6, &["does not prove to be the coordinator", "authority"]);
-    let other_name = farm.address().replace("127.0.0.1", "localhost");
-    jobs_at(&other_name, &farm, &old.file).refusal(6, &["does not prove", "name"]);
-
-    // A broken file keeps the old certificate.
-    fs::write(&certificate, "nonsense").expect("it can be written");
-    coordinator.wait_for_line("the certificate stays as it was");
-    jobs(&old).success();
-
-    // A whole one replaces it while the coordinator serves.
-    let _worker = farm.start_worker_by(&[
-        "--coordinator",
-        &format!("https://{}", farm.address()),
-        "--token-file",
-        text(&farm.key("token")),
-        "--tls-ca",
-        text(&old.file),
-    ]);
-    new.certify("127.0.0.1", &certificate, &key);
-    wait_until("the new certificate", || jobs(&new).code == Some(0));
-    jobs(&old).refusal(6, &["does not prove to be the coordinator"]);
-    assert!(coordinator.is_running());
-}
-
-#[test]
 fn options_that_contradict_each_other_are_refused() {
-    let elsewhere = "--tls-cert c --tls-key k";
     for options in ["--tls --insecure", "--join-file j --insecure"] {
         let words = format!("coordinator {options}");
         let words: Vec<&str> = words.split(' ').collect();
         run(&mut queens(&words)).usage("cannot be used");
     }
-    for options in ["--tls", "--join-file j", "--insecure"] {
-        let words = format!("coordinator {elsewhere} {options}");
-        let words: Vec<&str> = words.split(' ').collect();
-        run(&mut queens(&words)).usage("cannot be used");
-    }
-    run(&mut queens(&["coordinator", "--tls-cert", "c"])).usage("--tls-key");
     let join = "--join queens://s@h:1#0";
     for ways in [
         format!("{join} --coordinator http://h"),
         format!("{join} --token-file t"),
-        format!("{join} --tls-ca c"),
         format!("{join} --join-file j"),
         "--join-file j --coordinator http://h".into(),
+        "--join-file j --token-file t".into(),
     ] {
         let words = format!("jobs {ways}");
         let words: Vec<&str> = words.split(' ').collect();
@@ -256,40 +212,6 @@ fn without_tls_a_token_is_wanted_if_there_is_one() {
 fn joined(farm: &Farm, words: &[&str]) -> Outcome {
     let file = farm.key("join");
     run(&mut queens(&[words, &["--join-file", text(&file)]].concat()))
-}
-
-fn jobs_at(address: &str, farm: &Farm, authority: &Path) -> Outcome {
-    let (url, token) = (format!("https://{address}"), farm.key("token"));
-    let words = ["jobs", "--coordinator", &url, "--token-file", text(&token)];
-    run(queens(&words).arg("--tls-ca").arg(authority))
-}
-
-/// An authority that the farm has nothing to do with.
-struct Elsewhere {
-    issuer: CertifiedIssuer<'static, KeyPair>,
-    file: PathBuf,
-}
-
-impl Elsewhere {
-    fn new(file: &Path) -> Elsewhere {
-        let mut authority = CertificateParams::default();
-        authority.distinguished_name.push(DnType::CommonName, file.display().to_string());
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("there are random numbers");
-        let issuer = CertifiedIssuer::self_signed(authority, key).expect("it is complete");
-        fs::write(file, issuer.pem()).expect("it can be written");
-        Elsewhere { issuer, file: file.into() }
-    }
-
-    /// Writes a new certificate for `name` and its key.
-    fn certify(&self, name: &str, certificate: &Path, key: &Path) {
-        let leaf = CertificateParams::new([name.to_string()]).expect("it is a name");
-        let pair = KeyPair::generate().expect("there are random numbers");
-        let signed = leaf.signed_by(&pair, &self.issuer).expect("it is complete");
-        fs::write(certificate, signed.pem()).expect("it can be written");
-        fs::write(key, pair.serialize_pem()).expect("it can be written");
-        fs::set_permissions(key, PermissionsExt::from_mode(0o600)).expect("it is ours");
-    }
 }
 
 fn read(file: &Path) -> String {

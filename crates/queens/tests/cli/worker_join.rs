@@ -66,7 +66,7 @@ fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
     let coordinator = farm.start_coordinator();
     assert_eq!(fs::read_to_string(&file).expect("it was written"), first);
     let credentials = with(&admin, &["token", "list", "--json"]).success();
-    assert_eq!(credentials.lines().count(), 1, "{credentials}");
+    assert_eq!(credentials.lines().count(), 2, "with the coordinator's own: {credentials}");
 
     with(&admin, &["token", "revoke", "1"]).success();
     let refused = farm.start_worker_by(&["--join-file", text(&file)]).wait();
@@ -86,11 +86,61 @@ fn a_workers_join_string_is_kept_until_it_is_revoked_and_then_stays_so() {
 }
 
 #[test]
+fn the_farms_own_token_is_replaced_while_it_serves() {
+    let farm = Farm::new("--tls", "");
+    let mut coordinator = farm.start_coordinator();
+    let join = farm.key("join");
+    let old = fs::read_to_string(&join).expect("it was written");
+    let listed = with(&join, &["token", "list", "--json"]).success();
+    assert!(listed.contains(r#""token":"0""#) && listed.contains(r#""admin""#), "{listed}");
+    // Given: a worker that reads the file, and one that was told what was in it.
+    let mut follows = farm.start_worker_by(&["--join-file", text(&join)]);
+    let mut stays = farm.start_worker_by(&["--join", old.trim()]);
+    [&mut follows, &mut stays].into_iter().for_each(|worker| worker.wait_for_line("welcomes"));
+
+    with(&join, &["token", "revoke", "0"]).success();
+
+    // Then the old token is of no use to anybody, and the sessions that it began have ended.
+    run(&mut queens(&["jobs", "--join", old.trim()])).refusal(6, &["refuses this token"]);
+    assert_eq!(stays.wait().code(), Some(6));
+    let new = fs::read_to_string(&join).expect("it was written");
+    assert_ne!(new, old);
+    let token = fs::read_to_string(farm.key("token")).expect("it was written");
+    assert!(new.contains(&format!("//{}@", token.trim())), "both files have the new one");
+    let total = with(&join, &["submit", "10", "--wait"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)), "the other worker has come back");
+    assert!(coordinator.is_running());
+
+    // And a coordinator that comes back has the new one.
+    coordinator.stop();
+    let _coordinator = farm.start_coordinator();
+    with(&join, &["jobs"]).success();
+    run(&mut queens(&["jobs", "--join", old.trim()])).refusal(6, &["refuses this token"]);
+}
+
+#[test]
+fn the_log_says_who_made_a_credential_and_who_revoked_it() {
+    let farm = Farm::new("--tls", "");
+    let coordinator = farm.start_coordinator();
+    let admin = ["token", "create", "--role", "admin", "--owner", "ann"];
+    let ann = with(&farm.key("join"), &admin).success();
+    let by_ann = |words: &[&str]| run(&mut queens(&[words, &["--join", ann.trim()]].concat()));
+    by_ann(&["token", "create", "--role", "worker", "--owner", "lab"]).success();
+    by_ann(&["token", "revoke", "2"]).success();
+
+    let said = coordinator.said();
+    let line = |words: &str| said.lines().rfind(|line| line.contains(words)).expect("it is logged");
+    for words in ["token created", "token revoked"] {
+        let line = line(words);
+        assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
+    }
+}
+
+#[test]
 fn a_workers_join_string_needs_tls_and_a_file_of_its_own() {
     let refused = |options: &str| run(&mut queens(&words(&format!("coordinator {options}"))));
     refused("--worker-join-file w").usage("there is no join string without TLS");
     refused("--worker-join-file w --insecure").usage("cannot be used");
-    refused("--worker-join-file w --tls-cert c --tls-key k").usage("cannot be used");
     refused("--tls --worker-join-file w --join-file w").usage("name two files");
 }
 

@@ -152,7 +152,8 @@ impl ClientService for Clients {
         &self,
         request: Request<v1::CreateTokenRequest>,
     ) -> Result<Response<v1::CreateTokenResponse>, Status> {
-        identity(&request).require(Right::Decide)?;
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
         let request = request.into_inner();
         let role = role(request.role())?;
         let owner = wire::name("owner", request.owner)?;
@@ -164,7 +165,8 @@ impl ClientService for Clients {
         let lifetime = request.lifetime_s.map(Duration::from_secs);
         let created = self.credentials.create(&self.hub, &owner, role, lifetime).await?;
         let (token, credential) = created;
-        tracing::info!(id = credential.id, owner, role = role.name(), "token created");
+        let (id, by) = (credential.id, identity.owner);
+        tracing::info!(id, owner, role = role.name(), by, "token created");
         let secret = token.secret().to_string();
         Ok(Response::new(v1::CreateTokenResponse { token: Some(told(credential)), secret }))
     }
@@ -182,13 +184,15 @@ impl ClientService for Clients {
         &self,
         request: Request<v1::RevokeTokenRequest>,
     ) -> Result<Response<v1::Token>, Status> {
-        identity(&request).require(Right::Decide)?;
+        let identity = identity(&request);
+        identity.require(Right::Decide)?;
         let id = request.into_inner().id;
-        let revoked = self.credentials.revoke(&self.hub, id).await?;
+        let revoked = self.credentials.revoke(&self.hub, id).await;
+        let revoked = revoked.map_err(|error| Status::unavailable(error.to_string()))?;
         let none =
             || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
         let credential = revoked.ok_or_else(none)?;
-        tracing::info!(id, owner = credential.owner, "token revoked");
+        tracing::info!(id, owner = credential.owner, by = identity.owner, "token revoked");
         Ok(Response::new(told(credential)))
     }
 

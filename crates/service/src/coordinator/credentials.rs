@@ -7,6 +7,7 @@
 //! A session that began with a credential ends when the credential does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -23,21 +24,17 @@ use wire::v1::farm_service_server::FarmServiceServer;
 use super::HubHandle;
 use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
-use crate::Token;
+use super::metrics::Meters;
+use super::own_secrets::OwnFiles;
 use crate::error::HubGone;
+use crate::{ServiceError, Token};
 
 /// The owner of the coordinator's own token, and of the workers of whoever runs the farm: one owner, so that
 /// its counts are no second opinion about each other.
 pub(super) const ADMIN_OWNER: &str = "admin";
 
-/// Who is admitted besides those with a credential.
-#[derive(Clone)]
-pub enum Access {
-    /// Whoever shows this token, as an admin.
-    Token(Token),
-    /// Whoever can connect, as an admin.
-    Open,
-}
+/// The number of the coordinator's own token among the credentials. It is no credential of the ledger.
+const OWN: u64 = 0;
 
 /// All credentials of a coordinator.
 #[derive(Clone)]
@@ -46,13 +43,13 @@ pub struct Credentials {
 }
 
 struct Shared {
-    /// BLAKE3 of the coordinator's own token; `None` where access is open.
-    own: Option<blake3::Hash>,
+    /// Where the coordinator's own token is kept; `None` where access is open.
+    own: Option<OwnFiles>,
     known: RwLock<Known>,
     changed: watch::Sender<()>,
 }
 
-/// The credentials of a ledger, those that have ended included.
+/// The credentials of a ledger, those that have ended included, and the coordinator's own token.
 #[derive(Default)]
 pub(super) struct Known {
     by_id: BTreeMap<u64, Credential>,
@@ -61,6 +58,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    fn add_own(&mut self, token: &Token) {
+        let own = self.next(token, ADMIN_OWNER, Role::Admin, None);
+        self.add(Credential { id: OWN, ..own });
+    }
+
     fn add(&mut self, credential: Credential) {
         self.ids.insert(credential.hash, credential.id);
         self.by_id.insert(credential.id, credential);
@@ -101,14 +103,15 @@ impl FromIterator<Credential> for Known {
 }
 
 impl Credentials {
-    /// Those of a ledger, and what `access` adds.
+    /// Those of a ledger, and the coordinator's own token with its files. Without one, whoever can connect is an admin.
     #[must_use]
-    pub fn new(access: &Access, known: Vec<Credential>) -> Credentials {
-        let own = match access {
-            Access::Token(token) => Some(token.hash()),
-            Access::Open => None,
-        };
-        let (known, changed) = (RwLock::new(known.into_iter().collect()), watch::Sender::new(()));
+    pub fn new(own: Option<(Token, OwnFiles)>, known: Vec<Credential>) -> Credentials {
+        let mut known: Known = known.into_iter().collect();
+        let own = own.map(|(token, files)| {
+            known.add_own(&token);
+            files
+        });
+        let (known, changed) = (RwLock::new(known), watch::Sender::new(()));
         Credentials { shared: Arc::new(Shared { own, known, changed }) }
     }
 
@@ -120,19 +123,14 @@ impl Credentials {
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
         let known = self.shared.known.read().expect("nobody panics while holding it");
-        if let Some(credential) = hash.and_then(|hash| known.by_hash(&hash)) {
-            let Credential { id, owner, role, .. } = credential;
-            return match status(credential) {
-                None => Ok(Identity { owner: owner.clone(), role: *role, credential: Some(*id) }),
+        let of = |owner: &str, role, credential| Identity { owner: owner.into(), role, credential };
+        match hash.and_then(|hash| known.by_hash(&hash)) {
+            Some(found) => match status(found) {
+                None => Ok(of(&found.owner, found.role, hash)),
                 Some(why) => Err(Status::unauthenticated(format!("this credential {why}"))),
-            };
-        }
-        let of =
-            |owner: &str| Identity { owner: owner.into(), role: Role::Admin, credential: None };
-        match self.shared.own {
-            None => Ok(of(LOCAL_OWNER)),
-            Some(own) if hash == Some(own) => Ok(of(ADMIN_OWNER)),
-            Some(_) => Err(Status::unauthenticated("the token is wrong or missing")),
+            },
+            None if self.are_needless() => Ok(of(LOCAL_OWNER, Role::Admin, None)),
+            None => Err(Status::unauthenticated("the token is wrong or missing")),
         }
     }
 
@@ -161,25 +159,37 @@ impl Credentials {
     }
 
     /// Revokes a credential, and ends the sessions that began with it. Returns it once that is durable;
-    /// `None` if there is no such credential.
+    /// `None` if there is no such credential. In the place of the coordinator's own token, its files have a new one.
     ///
     /// # Errors
     ///
-    /// [`HubGone`], if the coordinator is stopping.
-    pub async fn revoke(&self, hub: &HubHandle, id: u64) -> Result<Option<Credential>, HubGone> {
+    /// [`ServiceError::Stopping`], if the coordinator is stopping; [`ServiceError::SecretFile`], if a file of its own token
+    /// cannot be written.
+    pub async fn revoke(
+        &self,
+        hub: &HubHandle,
+        id: u64,
+    ) -> Result<Option<Credential>, ServiceError> {
         let at_ms = unix_ms();
         let revoked = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
-            known.by_id.get_mut(&id).map(|credential| {
-                credential.revoked_at_ms.get_or_insert(at_ms);
-                credential.clone()
-            })
+            let Some(credential) = known.by_id.get_mut(&id) else { return Ok(None) };
+            let mut revoked = credential.clone();
+            revoked.revoked_at_ms.get_or_insert(at_ms);
+            match self.shared.own.as_ref().filter(|_| id == OWN) {
+                Some(files) => {
+                    known.add_own(&files.renew()?);
+                    known.ids.remove(&revoked.hash);
+                }
+                None => *credential = revoked.clone(),
+            }
+            revoked
         };
-        if revoked.is_some() {
-            self.shared.changed.send_replace(());
+        self.shared.changed.send_replace(());
+        if id != OWN {
             hub.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
         }
-        Ok(revoked)
+        Ok(Some(revoked))
     }
 
     /// All credentials, the oldest first.
@@ -193,9 +203,9 @@ impl Credentials {
     pub async fn ended(&self, identity: &Identity) {
         /// How often expiry is looked at.
         const INTERVAL: Duration = Duration::from_secs(1);
-        let Some(id) = identity.credential else { return std::future::pending().await };
+        let Some(hash) = identity.credential else { return std::future::pending().await };
         let mut changed = self.shared.changed.subscribe();
-        while self.is_valid(id) {
+        while self.is_valid(&hash) {
             tokio::select! {
                 _ = changed.changed() => {}
                 () = tokio::time::sleep(INTERVAL) => {}
@@ -210,12 +220,12 @@ impl Credentials {
 
     /// Whether the identity's credential is still valid.
     pub(super) fn still_allow(&self, identity: &Identity) -> bool {
-        identity.credential.is_none_or(|id| self.is_valid(id))
+        identity.credential.is_none_or(|hash| self.is_valid(&hash))
     }
 
-    fn is_valid(&self, id: u64) -> bool {
+    fn is_valid(&self, hash: &blake3::Hash) -> bool {
         let known = self.shared.known.read().expect("nobody panics while holding it");
-        known.by_id.get(&id).is_some_and(|credential| status(credential).is_none())
+        known.by_hash(hash).is_some_and(|credential| status(credential).is_none())
     }
 }
 
@@ -234,37 +244,57 @@ pub(super) fn status(credential: &Credential) -> Option<&'static str> {
 pub(super) struct Gate {
     pub(super) credentials: Credentials,
     requests: Rates<String>,
+    meters: Meters,
+    /// Lines of the log about wrong credentials.
+    lines: Rates<()>,
 }
 
 impl Gate {
-    pub(super) fn new(credentials: Credentials) -> Gate {
-        Gate { credentials, requests: requests() }
+    pub(super) fn new(credentials: Credentials, meters: Meters) -> Gate {
+        Gate { credentials, requests: requests(), meters, lines: Rates::new(1, 1) }
+    }
+
+    /// Who shows this secret from the address `peer`. Wrong ones are counted and logged, with a line a second at most.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Credentials::identify`].
+    pub(super) fn identify(&self, secret: Option<&[u8]>, peer: IpAddr) -> Result<Identity, Status> {
+        let known = self.credentials.identify(secret);
+        if let (Some(_), Err(status)) = (secret, &known) {
+            let so_far = self.meters.wrong_credentials.inc() + 1;
+            if self.lines.allow(&()) {
+                tracing::warn!(%peer, so_far, reason = status.message(), "a wrong credential was shown");
+            }
+        }
+        known
     }
 
     /// Lets a client's request and its connection in, once its owner does not ask for too much: its
     /// handler finds its identity in its extensions.
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
-        let asker = asker(&identity, grant(extensions));
+        let admission = admission(extensions);
+        admission.grant();
+        let asker = asker(&identity, admission);
         extensions.insert(identity);
         self.requests.wait(&asker).await;
     }
 }
 
-/// The connection of a request has shown a credential, or needs none.
-fn grant(extensions: &Extensions) -> &Admission {
-    let admission = extensions.get::<Admission>().expect("every connection has one");
-    admission.grant();
-    admission
+/// The connection that a request with these extensions came by.
+pub(super) fn admission(extensions: &Extensions) -> &Admission {
+    extensions.get().expect("every connection has one")
 }
 
 /// Lets requests of gRPC in that show a credential, or need none. A worker's session is one request
 /// for as long as it lasts, so that all workers of an owner may come back at once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
-    match gate.credentials.identify(given.and_then(|given| bearer(given.as_bytes()))) {
+    let peer = admission(request.extensions()).peer();
+    match gate.identify(given.and_then(|given| bearer(given.as_bytes())), peer) {
         Ok(identity) => {
             if is_of_worker(request.uri().path()) {
-                grant(request.extensions());
+                admission(request.extensions()).grant();
                 request.extensions_mut().insert(identity);
             } else {
                 gate.admit(identity, request.extensions_mut()).await;
@@ -326,16 +356,16 @@ mod tests {
         let revoked = Credential { revoked_at_ms: Some(now), ..credential(4, "gone", Role::Admin) };
         let known = vec![credential(1, "good", Role::Worker), expired, coming, revoked];
         let own = Token::random();
-        let credentials = Credentials::new(&Access::Token(own.clone()), known);
-        let who = |secret: &[u8]| credentials.identify(Some(secret)).map(|who| who.credential).ok();
+        let credentials = Credentials::new(Some((own.clone(), OwnFiles::default())), known);
+        let who = |secret: &[u8]| credentials.identify(Some(secret)).map(|who| who.owner).ok();
 
-        assert_eq!(who(b"good"), Some(Some(1)));
-        assert_eq!(who(b"soon"), Some(Some(3)));
-        assert_eq!(who(&own.bearer().as_bytes()["Bearer ".len()..]), Some(None));
+        assert_eq!(who(b"good").as_deref(), Some("owner 1"));
+        assert_eq!(who(b"soon").as_deref(), Some("owner 3"));
+        assert_eq!(who(own.secret().as_bytes()).as_deref(), Some(ADMIN_OWNER));
         for wrong in [&b"late"[..], b"gone", b"goo", b"", b"good "] {
             assert_eq!(who(wrong), None, "{wrong:?}");
         }
         assert!(credentials.identify(None).is_err());
-        assert!(Credentials::new(&Access::Open, Vec::new()).identify(None).is_ok());
+        assert!(Credentials::new(None, Vec::new()).identify(None).is_ok());
     }
 }

@@ -10,7 +10,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::metrics::{Figures, Meters};
 use super::pump::Order;
 use crate::error::HubGone;
-use crate::tls::ServerTls;
 
 /// A handle to the hub, for sessions and clients.
 #[derive(Clone, Debug)]
@@ -115,11 +114,6 @@ impl HubHandle {
     pub async fn opened(&self) {
         let mut open = self.open.subscribe();
         let _ = open.wait_for(|is_open| *is_open).await;
-    }
-
-    /// Has the end of the certificate that `tls` shows told as a metric.
-    pub fn show_certificate(&self, tls: ServerTls) {
-        self.meters.show_certificate(tls);
     }
 
     /// Ends the hub once what it has taken in is in the ledger.

@@ -25,7 +25,7 @@ use std::convert::Infallible;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::http::{HeaderValue, Version, header};
-use axum::middleware::{Next, from_fn_with_state, map_response};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tonic::Status;
@@ -38,6 +38,7 @@ use self::show::Show;
 use super::HubHandle;
 use super::credentials::Gate;
 use super::desk::Desk;
+use super::limits::Admission;
 
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
@@ -82,7 +83,7 @@ pub(super) fn routes(gate: Gate, hub: HubHandle, desk: Desk) -> Router {
         .merge(anybody)
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
-        .layer(map_response(harden))
+        .layer(from_fn(harden))
         .with_state(Web { hub, desk, guard, show })
 }
 
@@ -94,8 +95,9 @@ async fn nothing(request: Request) -> Response {
     }
 }
 
-/// What a browser may do with an answer: nothing but show it, with what comes from here.
-async fn harden(mut answer: Response) -> Response {
+/// What a browser may do with an answer: nothing but show it, with what comes from here. Over TLS, it is to come back over
+/// TLS for the next month.
+async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (
             header::CONTENT_SECURITY_POLICY,
@@ -108,6 +110,13 @@ async fn harden(mut answer: Response) -> Response {
         (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ];
+    let connection = request.extensions().get::<Admission>();
+    let is_encrypted = connection.is_some_and(Admission::is_encrypted);
+    let mut answer = next.run(request).await;
+    if is_encrypted {
+        let month = HeaderValue::from_static("max-age=2592000");
+        answer.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, month);
+    }
     for (name, value) in HEADERS {
         answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }

@@ -18,8 +18,8 @@ pub struct Identity {
     pub owner: String,
     /// What is allowed.
     pub role: Role,
-    /// The credential's number; `None` for the coordinator's own token and for open access.
-    pub credential: Option<u64>,
+    /// BLAKE3 of the credential's secret; `None` for open access.
+    pub credential: Option<blake3::Hash>,
 }
 
 /// What a request needs.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
-//! | a connection without a credential | time and bytes until one is shown |
+//! | a connection without a credential | time and bytes until one is shown; how many others come until then |
 //! | an owner | requests a second; what is beyond them waits |
 //!
 //! They hold strangers up. Whoever has a credential is trusted not to flood: an owner who does so
@@ -45,6 +45,8 @@ pub struct Limits {
     /// Number of connections that one address may make at once. Each second makes up for some;
     /// beyond them, further ones are closed.
     pub visits: u32,
+    /// A connection of which no request was admitted ends when so many others have come after it.
+    pub strangers: usize,
     /// How long a connection may take until one of its requests is admitted, its handshake
     /// included.
     pub admission: Duration,
@@ -52,7 +54,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 32_768, visits: 16_384, admission: Duration::from_secs(10) }
+        Limits {
+            connections: 32_768,
+            visits: 16_384,
+            strangers: 16_384,
+            admission: Duration::from_secs(10),
+        }
     }
 }
 
@@ -70,10 +77,10 @@ pub(super) fn server() -> Server {
         .initial_connection_window_size(CONNECTION_WINDOW)
 }
 
-/// Connections of each address: fifty a second, and many at once, because all workers of a site may
-/// come back at once and from one address.
+/// Connections of each address: a thousand a second, whose handshakes take a tenth of a processor, and many at once,
+/// because all workers of a site may come back at once and from one address.
 fn visits(at_once: u32) -> Rates<IpAddr> {
-    Rates::new(50, at_once)
+    Rates::new(1_000, at_once)
 }
 
 /// Attempts of each address to log in to the page.

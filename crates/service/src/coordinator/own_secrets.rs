@@ -1,10 +1,35 @@
 //! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers.
 
+use std::path::PathBuf;
+
 use ledger::{CredentialChange, Ledger, LedgerFault, Role};
 
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
-use crate::{KeyFolder, Token};
+use crate::{JoinFile, KeyFolder, Token};
+
+/// The files with the token of whoever runs the farm, which allows everything.
+#[derive(Default)]
+pub struct OwnFiles {
+    /// The file with the token alone.
+    pub token: PathBuf,
+    /// The file with the join string, if the coordinator serves TLS.
+    pub join: Option<JoinFile>,
+}
+
+impl OwnFiles {
+    /// Puts a new token into the files.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if one of them cannot be written. Then the call is to be repeated.
+    pub(super) fn renew(&self) -> Result<Token, ServiceError> {
+        let token = Token::random();
+        token.replace(&self.token)?;
+        self.join.as_ref().map(|join| join.write(&token)).transpose()?;
+        Ok(token)
+    }
+}
 
 /// The file of the key that seals loans.
 const LOANS: &str = "loans";
@@ -54,9 +79,8 @@ fn own_token(
     role: Role,
     owner: &str,
 ) -> Result<Token, ServiceError> {
-    keys.create()?;
+    let token = keys.token(role.name())?;
     let path = keys.path(role.name());
-    let token = Token::read_or_make(&path)?;
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();
     match known.by_hash(&token.hash()) {

@@ -135,7 +135,7 @@ mod tests {
     use wire::v1::client_service_client::ClientServiceClient;
 
     use super::*;
-    use crate::coordinator::{Access, Hub, Limits, Listener, serve};
+    use crate::coordinator::{Hub, Limits, Listener, serve};
 
     /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a
     /// client ends.
@@ -157,7 +157,7 @@ mod tests {
         let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
         let url = format!("http://{}", listener.addresses().expect("it is bound")[0]);
         let (phase, phases) = watch::channel(Phase::Starting);
-        let mut server = tokio::spawn(serve(listener.connections(), phases));
+        let mut server = tokio::spawn(serve(listener.connections(None), phases));
         let endpoint = Channel::from_shared(url).expect("it is a URL");
         let channel = endpoint.connect().await.expect("it listens");
         assert_eq!(seen(&channel).await, ([false, false, true], Code::Unavailable));
@@ -166,7 +166,7 @@ mod tests {
         let ledger = ledger.expect("there is memory");
         let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
         let hub = tokio::spawn(hub.run());
-        let credentials = Credentials::new(&Access::Open, Vec::new());
+        let credentials = Credentials::new(None, Vec::new());
         phase.send_replace(Phase::Serving(credentials, handle.clone()));
         // The server learns of it in a task of its own.
         while seen(&channel).await.1 == Code::Unavailable {

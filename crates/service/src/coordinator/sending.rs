@@ -120,11 +120,10 @@ mod tests {
     use tokio_stream::StreamExt;
     use tonic::Code;
 
-    use super::super::Access;
     use super::*;
 
     /// Who makes answers, and who is sent them by a client with this credential. Only number 1 is valid.
-    fn begin(credential: u64) -> (mpsc::Sender<Result<u32, Status>>, Sent) {
+    fn begin(credential: u8) -> (mpsc::Sender<Result<u32, Status>>, Sent) {
         let (owner, role) = (String::from("ann"), Role::Viewer);
         let valid = Credential {
             id: 1,
@@ -135,8 +134,8 @@ mod tests {
             expires_at_ms: None,
             revoked_at_ms: None,
         };
-        let credentials = Credentials::new(&Access::Open, vec![valid]);
-        let identity = Identity { owner, role, credential: Some(credential) };
+        let credentials = Credentials::new(None, vec![valid]);
+        let identity = Identity { owner, role, credential: Some([credential; 32].into()) };
         let (sender, answers) = mpsc::channel(1);
         (sender, while_admitted(answers, identity, credentials))
     }

@@ -6,12 +6,10 @@ use std::sync::Arc;
 
 use axum::middleware::{from_fn, from_fn_with_state};
 use farm::{Hello, WorkerMessage};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::Routes;
-use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status, Streaming};
 use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use wire::v1::client_service_server::ClientServiceServer;
@@ -24,7 +22,7 @@ use super::copies::Copies;
 use super::credentials::{Gate, admit, identity};
 use super::desk::Desk;
 use super::http::only_grpc;
-use super::limits::{self, Admission};
+use super::limits::{self, Connection};
 use super::metrics::measure_call;
 use super::phase::Late;
 use super::session::Peer;
@@ -39,13 +37,10 @@ pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send
 
 /// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
 /// else is asked is answered from the first [`Phase::Serving`] on.
-pub async fn serve<C>(
-    connections: impl Stream<Item = io::Result<C>>,
+pub async fn serve(
+    connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
-) -> Result<(), ServiceError>
-where
-    C: Connected<ConnectInfo = Admission> + AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+) -> Result<(), ServiceError> {
     // The health service tells no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
     let first = phases.borrow().clone();
@@ -89,7 +84,7 @@ fn routes_of(
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
     let meters = hub.meters().clone();
-    let gate = Gate::new(credentials.clone());
+    let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone());
     let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());

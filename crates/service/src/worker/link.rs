@@ -13,7 +13,7 @@ use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
 use super::Connect;
 use crate::ServiceError;
-use crate::endpoint::{Endpoint, TokenChannel, innermost, mismatch};
+use crate::endpoint::{Endpoint, TokenChannel, innermost};
 
 /// Number of messages that may wait for the network.
 const OUTGOING: usize = 256;
@@ -96,11 +96,10 @@ impl Link {
 }
 
 impl LinkEnd {
-    /// A missing connection is worth another attempt, and so is a clock that is wrong on either machine.
+    /// A missing connection is worth another attempt.
     pub fn from_error(error: ServiceError) -> LinkEnd {
         match error {
             ServiceError::Unreachable { url, reason } => LinkEnd::Lost(format!("{url}: {reason}")),
-            ServiceError::Untimely { .. } => LinkEnd::Lost(error.to_string()),
             other => LinkEnd::Unrecognised(other),
         }
     }
@@ -112,9 +111,6 @@ fn refused(error: WireError) -> LinkEnd {
 }
 
 fn ended(url: &str, status: Status) -> LinkEnd {
-    if let Some(mismatch) = mismatch(url, &status) {
-        return LinkEnd::Unrecognised(mismatch);
-    }
     let incompatible = || {
         let reason = status.message();
         ServiceError::Incompatible(format!(

@@ -166,7 +166,7 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
 
 /// What a worker calls itself goes into logs, tables and ledgers.
 #[test]
-fn a_text_that_a_terminal_would_obey_is_refused() {
+fn what_no_worker_can_be_called_or_have_lost_is_refused() {
     let hello = v1::Hello {
         protocol: wire::PROTOCOL,
         worker: "rack7-0042".into(),
@@ -191,6 +191,11 @@ fn a_text_that_a_terminal_would_obey_is_refused() {
             assert!(refused.contains(field) && refused.is_ascii(), "{refused}");
         }
     }
+    let mut kills = v1::Hello { memory_kills: 1 << 24, ..hello.clone() };
+    assert!(Hello::try_from(kills.clone()).is_ok());
+    kills.memory_kills += 1;
+    let refused = Hello::try_from(kills).expect_err("no machine lives so long").to_string();
+    assert!(refused.contains("memory_kills"), "{refused}");
     assert!(Hello::try_from(v1::Hello { worker: String::new(), ..hello.clone() }).is_err());
     assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
 }

@@ -22,6 +22,16 @@ fn the_two_commands_of_the_readme_print_the_total() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
+fn the_coordinator_takes_neither_all_memory_nor_all_processes_of_the_machine() {
+    let farm = Farm::up(1);
+
+    let limits = inspect(&farm.coordinator(), "{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}");
+
+    assert_eq!(limits, "2147483648 2048");
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: deploy/README.md"]
 fn totals_are_exact_although_a_worker_and_the_coordinator_are_killed() {
     let farm = Farm::up(3);
     // Two ways to cut the same board: two jobs that share nothing.

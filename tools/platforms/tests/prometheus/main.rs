@@ -17,9 +17,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::Value;
-use service::{Endpoint, Proofs};
+use service::Endpoint;
 
 use server::{Prometheus, promtool};
 use support::liar::Liar;
@@ -69,7 +68,7 @@ impl Watched {
     }
 
     fn liar(&self, count: fn(u64) -> u64) -> Liar {
-        Liar::start(Endpoint::join_file(self.farm.key("join"), Proofs::default()), count)
+        Liar::start(Endpoint::join_file(self.farm.key("join")), count)
     }
 
     fn job(&self) -> Value {
@@ -202,34 +201,6 @@ fn a_small_disk_fills() {
 
     prometheus.wait_for_alert("QueensLedgerDiskFills");
     coordinator.stop();
-}
-
-#[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
-fn a_certificate_that_ends_next_week_is_told() {
-    let scratch = Scratch::new();
-    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| scratch.path(name));
-    let options = format!("--tls-cert {} --tls-key {}", certificate.display(), key.display());
-    let watched = Watched::new(&options);
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let pair = || KeyPair::generate().expect("there are random numbers");
-    let issuer = CertifiedIssuer::self_signed(authority, pair()).expect("it is complete");
-    let name = "coordinator.queens.internal".to_string();
-    let mut leaf = CertificateParams::new([name]).expect("it is a name");
-    leaf.not_after = time::OffsetDateTime::now_utc() + time::Duration::days(7);
-    let own = pair();
-    let signed = leaf.signed_by(&own, &issuer).expect("it is complete");
-    fs::write(&certificate, signed.pem()).expect("it can be written");
-    fs::write(&key, own.serialize_pem()).expect("it can be written");
-    run(Command::new("chmod").arg("600").arg(&key)).success();
-    // The coordinator has no authority of its own here.
-    fs::create_dir(&watched.monitor).expect("it can be made");
-    fs::write(watched.monitor.join("authority.pem"), issuer.pem()).expect("it can be written");
-
-    let (_coordinator, prometheus) = watched.start();
-
-    prometheus.wait_for_alert("QueensCertificateEnds");
 }
 
 #[test]

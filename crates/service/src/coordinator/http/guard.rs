@@ -12,8 +12,8 @@ use tonic::Status;
 
 use super::fault::Fault;
 use super::logins::Logins;
-use crate::coordinator::credentials::{Gate, bearer};
-use crate::coordinator::limits::{Admission, Rates, logins};
+use crate::coordinator::credentials::{Gate, admission, bearer};
+use crate::coordinator::limits::{Rates, logins};
 use crate::coordinator::{Identity, Right};
 
 /// What it takes to know a caller.
@@ -86,15 +86,17 @@ impl Guard {
         let login = login_of(parts).and_then(|login| self.logins.find(login));
         match (secret, login) {
             (None, Some(identity)) if credentials.still_allow(&identity) => Ok(identity),
-            _ => credentials.identify(secret).map_err(Denied::Stranger),
+            _ => {
+                let peer = admission(&parts.extensions).peer();
+                self.gate.identify(secret, peer).map_err(Denied::Stranger)
+            }
         }
     }
 }
 
 /// The name of the cookie of a login. Browsers let nobody set one of the first name but this farm, over TLS.
 pub(super) fn cookie_name(parts: &Parts) -> &'static str {
-    let admission = parts.extensions.get::<Admission>().expect("every connection has one");
-    if admission.is_encrypted() { "__Host-queens" } else { "queens" }
+    if admission(&parts.extensions).is_encrypted() { "__Host-queens" } else { "queens" }
 }
 
 /// The secret of the login that a request belongs to.

@@ -14,7 +14,8 @@ use super::fault::Fault;
 use super::guard::{Guard, cookie_name, login_of};
 use super::logins::LIFETIME;
 use crate::coordinator::Right;
-use crate::coordinator::limits::{Admission, machine};
+use crate::coordinator::credentials::admission;
+use crate::coordinator::limits::machine;
 
 /// The page on which a person logs in.
 pub(super) async fn form() -> Markup {
@@ -39,7 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Cookie {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Cookie, Self::Rejection> {
-        let admission = parts.extensions.get::<Admission>().expect("every connection has one");
+        let admission = admission(&parts.extensions);
         let login = login_of(parts).map(str::to_string);
         Ok(Cookie { peer: admission.peer(), name: cookie_name(parts), login })
     }
@@ -70,7 +71,7 @@ pub(super) async fn begin(
     }
     // A form that no browser would send shows nothing.
     let Shown { token } = form.map(|Form(shown)| shown).unwrap_or_default();
-    let identity = guard.gate.credentials.identify(Some(token.trim().as_bytes()));
+    let identity = guard.gate.identify(Some(token.trim().as_bytes()), cookie.peer);
     let identity = match identity.and_then(|who| who.require(Right::See).map(|()| who)) {
         Ok(identity) => identity,
         Err(status) => {

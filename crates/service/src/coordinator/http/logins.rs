@@ -62,8 +62,8 @@ mod tests {
 
     use super::*;
 
-    fn viewer(id: u64) -> Identity {
-        Identity { owner: "ann".into(), role: Role::Viewer, credential: Some(id) }
+    fn viewer(id: u8) -> Identity {
+        Identity { owner: "ann".into(), role: Role::Viewer, credential: Some(blake3::hash(&[id])) }
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,12 +8,9 @@ use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio_rustls::TlsConnector;
 
-use crate::coordinator::{
-    Access, Credentials, Hub, HubHandle, Limits, Listener, Phase, secure, serve,
-};
-use crate::tls::{Authority, ServerTls, Trust};
+use crate::coordinator::{Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, serve};
+use crate::tls::Authority;
 use crate::{KeyFolder, Pin, Token};
 
 const OWN: &str = "the coordinator's own secret";
@@ -28,40 +25,39 @@ struct Served {
 }
 
 /// A coordinator with the credentials `viewer-secret-16`, `submitter-secret`, and so on, of owners of the same name.
-async fn serving(access: &Access, authority: Option<Authority>) -> Served {
+async fn serving(own: Option<Token>, authority: Option<Authority>) -> Served {
     let ledger =
         CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("there is memory");
-    serving_ledger(ledger, access, authority).await
+    serving_ledger(ledger, own, authority).await
 }
 
-async fn serving_ledger(ledger: Ledger, access: &Access, authority: Option<Authority>) -> Served {
+async fn serving_ledger(
+    ledger: Ledger,
+    own: Option<Token>,
+    authority: Option<Authority>,
+) -> Served {
     let any = "127.0.0.1:0".parse().expect("it is an address");
     let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
     let address = listener.addresses().expect("it is bound")[0];
     let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
     tokio::spawn(hub.run());
-    let credentials = Credentials::new(access, known());
+    let own = own.map(|own| (own, OwnFiles::default()));
+    let credentials = Credentials::new(own, known());
     let (phase, phases) = watch::channel(Phase::Serving(credentials.clone(), handle.clone()));
     let pin = authority.as_ref().map(Authority::pin);
-    let connections = listener.connections();
-    match authority {
-        Some(authority) => {
-            let tls = ServerTls::by_authority(authority).expect("leaves can be made");
-            tokio::spawn(serve(secure(connections, tls), phases));
-        }
-        None => drop(tokio::spawn(serve(connections, phases))),
-    }
+    let tls = authority.map(|authority| authority.acceptor());
+    tokio::spawn(serve(listener.connections(tls), phases));
     // The phase stays what it is for as long as the process lives.
     std::mem::forget(phase);
     Served { address, pin, credentials, hub: handle }
 }
 
 async fn guarded() -> Served {
-    serving(&guard(), None).await
+    serving(guard(), None).await
 }
 
-fn guard() -> Access {
-    Access::Token(OWN.replace(' ', "-").parse().expect("it is long enough"))
+fn guard() -> Option<Token> {
+    Some(OWN.replace(' ', "-").parse().expect("it is long enough"))
 }
 
 fn secret(role: Role) -> String {
@@ -122,11 +118,8 @@ impl Served {
         let text = match self.pin {
             None => exchange(stream, &request).await,
             Some(pin) => {
-                let trust = Trust::Pin(pin);
-                let mut config = trust.client().expect("a pin is always usable");
-                config.alpn_protocols = vec![b"http/1.1".into()];
-                let name = trust.name("localhost").expect("it is a name");
-                let stream = TlsConnector::from(std::sync::Arc::new(config)).connect(name, stream);
+                let (connector, name) = pin.connector(b"http/1.1");
+                let stream = connector.connect(name, stream);
                 exchange(stream.await.expect("the pin is right"), &request).await
             }
         };
@@ -268,22 +261,24 @@ async fn a_cookie_is_kept_from_scripts_from_other_sites_and_from_plain_text() {
     let set = plain.post("/login", "", &form).await;
     let set = set.header("set-cookie").expect("it logs in");
     assert!(set.starts_with("queens=") && set.ends_with("; HttpOnly; SameSite=Strict"), "{set}");
+    let lasting = "strict-transport-security";
+    assert_eq!(plain.get("/login", "").await.header(lasting), None);
 
     let folder = tempfile::tempdir().expect("a temporary folder");
     let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
     let authority = Authority::read_or_make(&keys).expect("it can be made");
-    let own: Token = OWN.replace(' ', "-").parse().expect("it is long enough");
-    let encrypted = serving(&Access::Token(own), Some(authority)).await;
+    let encrypted = serving(guard(), Some(authority)).await;
     let answer = encrypted.post("/login", "", &form).await;
     let set = answer.header("set-cookie").expect("it logs in");
     assert!(set.starts_with("__Host-queens=") && set.contains("; Path=/;"), "{set}");
     assert!(set.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{set}");
+    assert_eq!(answer.header(lasting), Some("max-age=2592000"));
     assert_eq!(encrypted.get("/", &answer.cookie()).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_open_farm_needs_no_login_and_answers_to_no_name_of_somebody_else() {
-    let farm = serving(&Access::Open, None).await;
+    let farm = serving(None, None).await;
     for own in ["127.0.0.1:7410", "localhost:7410", "[::1]:7410", "coordinator", "a.localhost"] {
         let answer = farm.get("/", &format!("Host: {own}\r\n")).await;
         assert_eq!(answer.status, 200, "{own}: {}", answer.body);
@@ -354,7 +349,7 @@ async fn a_jobs_log_tells_who_has_changed_it() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let ledger = CheckedLedger::open(&folder.path().join("ledger.db"));
     let ledger = ledger.and_then(CheckedLedger::begin).expect("it is new");
-    let farm = serving_ledger(ledger, &guard(), None).await;
+    let farm = serving_ledger(ledger, guard(), None).await;
     let job = submitted(&farm, "").await;
     for (who, action, form) in [
         (Role::Submitter, "pause", ""),
@@ -512,7 +507,7 @@ async fn who_looks_on_hears_no_more_after_logging_out() {
 
 #[tokio::test]
 async fn a_form_is_no_grpc() {
-    let farm = serving(&Access::Open, None).await;
+    let farm = serving(None, None).await;
     for path in ["/queens.v1.ClientService/Ask", "/grpc.health.v1.Health/Check"] {
         for kind in ["text/plain", "application/grpc"] {
             let headers = format!("Content-Type: {kind}\r\n");

@@ -1,6 +1,11 @@
 //! Accepts connections within limits: how many there may be, and how long each may take to be
 //! admitted and how much it may send until then.
+//!
+//! A stranger shares its address with others: everybody who comes through a tunnel has that of the tunnel. So nobody is
+//! refused for what others behind the address do. What makes room is the connection that has been without a credential for
+//! the longest time; whoever has a credential shows it long before.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -11,9 +16,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Sleep;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_stream::Stream;
+use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
 use super::{CONNECTION_WINDOW, Limits, machine, visits};
@@ -55,9 +62,12 @@ impl Listener {
         self.listeners.iter().map(TcpListener::local_addr).collect()
     }
 
-    /// Accepts connections for ever, within the limits.
-    pub fn connections(self) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
-        accept_within(self.limits, self.listeners)
+    /// Accepts connections for ever, within the limits: over TLS as `tls` says, or in plain text.
+    pub fn connections(
+        self,
+        tls: Option<TlsAcceptor>,
+    ) -> impl Stream<Item = io::Result<Connection>> {
+        accept_within(self.limits, self.listeners, tls)
     }
 }
 
@@ -65,13 +75,15 @@ impl Listener {
 fn accept_within(
     limits: Limits,
     listeners: Vec<TcpListener>,
-) -> impl Stream<Item = io::Result<Connection<TcpStream>>> {
+    tls: Option<TlsAcceptor>,
+) -> impl Stream<Item = io::Result<Connection>> {
     let permits = Arc::new(Semaphore::new(limits.connections));
     let visits = visits(limits.visits);
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
     tokio::spawn(async move {
+        // The oldest first. A connection that was not admitted ends when what stands here for it is dropped.
+        let mut strangers: VecDeque<oneshot::Sender<()>> = VecDeque::new();
         for turn in 0.. {
-            let permit = permits.clone().acquire_owned().await.expect("it is never closed");
             let accepted = tokio::select! {
                 accepted = accept_any(&listeners, turn) => accepted,
                 () = sender.closed() => return,
@@ -84,20 +96,60 @@ fn accept_within(
             if !visits.allow(&machine(peer.ip())) {
                 continue;
             }
-            let _ = stream.set_nodelay(true);
-            let connection = Connection {
-                stream,
-                admission: Admission::of(peer.ip()),
-                deadline: Some(Box::pin(tokio::time::sleep(limits.admission))),
-                read: 0,
-                _permit: permit,
-            };
-            if sender.send(Ok(connection)).await.is_err() {
-                return;
+            if permits.available_permits() == 0 {
+                while strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
             }
+            let permit = tokio::select! {
+                permit = permits.clone().acquire_owned() => permit.expect("it is never closed"),
+                () = sender.closed() => return,
+            };
+            let _ = stream.set_nodelay(true);
+            if strangers.len() >= limits.strangers {
+                strangers.pop_front();
+            }
+            let (stranger, pushed_out) = oneshot::channel();
+            strangers.push_back(stranger);
+            let too_late = tokio::time::sleep(limits.admission);
+            let admission = Admission {
+                is_granted: Arc::default(),
+                peer: peer.ip(),
+                is_encrypted: tls.is_some(),
+            };
+            let (tls, sender) = (tls.clone(), sender.clone());
+            tokio::spawn(async move {
+                let mut end = Box::pin(async move {
+                    tokio::select! {
+                        () = too_late => {}
+                        _ = pushed_out => {}
+                    }
+                });
+                let stream = tokio::select! {
+                    stream = open(stream, tls) => stream,
+                    () = &mut end => return,
+                };
+                match stream {
+                    Ok(stream) => {
+                        let end: End = Some(end);
+                        let connection =
+                            Connection { stream, admission, end, read: 0, _permit: permit };
+                        let _ = sender.send(Ok(connection)).await;
+                    }
+                    Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
+                }
+            });
         }
     });
     tokio_stream::wrappers::ReceiverStream::new(receiver)
+}
+
+/// A connection in plain text or over TLS.
+type Opened = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Opened> {
+    match tls {
+        None => Ok(Either::Left(stream)),
+        Some(tls) => Ok(Either::Right(Box::new(tls.accept(stream).await?))),
+    }
 }
 
 /// Accepts the next connection of any listener. Each is the first to be looked at in its turn, so that a crowd
@@ -124,16 +176,17 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// A connection that ends if none of its requests is admitted in time, or within so many bytes. So
 /// strangers cannot occupy places, whatever they send. Once a request was admitted, HTTP/2 pings
 /// watch the connection.
-#[derive(Debug)]
-pub struct Connection<S> {
-    stream: S,
+pub struct Connection {
+    stream: Opened,
     admission: Admission,
-    /// The end of the time to be admitted; `None` once it is.
-    deadline: Option<Pin<Box<Sleep>>>,
+    end: End,
     /// Bytes that were read before it was.
     read: u64,
     _permit: OwnedSemaphorePermit,
 }
+
+/// When a connection ends that is not admitted; `None` once it is.
+type End = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
 
 /// Where a connection comes from, and whether a request of it was admitted. Every request carries
 /// the value of its connection.
@@ -145,15 +198,6 @@ pub struct Admission {
 }
 
 impl Admission {
-    fn of(peer: IpAddr) -> Admission {
-        Admission { is_granted: Arc::default(), peer, is_encrypted: false }
-    }
-
-    /// The same connection, over TLS.
-    pub(in crate::coordinator) fn encrypted(self) -> Admission {
-        Admission { is_encrypted: true, ..self }
-    }
-
     /// Whether the connection is over TLS.
     pub(in crate::coordinator) fn is_encrypted(&self) -> bool {
         self.is_encrypted
@@ -170,7 +214,7 @@ impl Admission {
     }
 }
 
-impl<S> Connected for Connection<S> {
+impl Connected for Connection {
     type ConnectInfo = Admission;
 
     fn connect_info(&self) -> Admission {
@@ -178,19 +222,19 @@ impl<S> Connected for Connection<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.admission.is_granted.load(Ordering::Relaxed) {
-            self.deadline = None;
+            self.end = None;
         }
-        let Some(deadline) = &mut self.deadline else {
+        let Some(end) = &mut self.end else {
             return Pin::new(&mut self.stream).poll_read(context, buffer);
         };
-        if deadline.as_mut().poll(context).is_ready() {
+        if end.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         if self.read > STRANGER {
@@ -203,7 +247,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -241,20 +285,70 @@ mod tests {
     use tokio_stream::StreamExt;
 
     use super::*;
+    use crate::KeyFolder;
+    use crate::tls::Authority;
 
     const HOUR: Duration = Duration::from_hours(1);
     const PREFACE: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-    async fn listen(
+    async fn listen(limits: Limits) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
+        listen_over(limits, None).await
+    }
+
+    async fn listen_over(
         limits: Limits,
-    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection<TcpStream>>>) {
+        tls: Option<TlsAcceptor>,
+    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
         let any = "127.0.0.1:0".parse().expect("it is an address");
         let listener = Listener::bind(&[any], limits).await.expect("some port is free");
-        (listener.addresses().expect("it is bound")[0], Box::pin(listener.connections()))
+        (listener.addresses().expect("it is bound")[0], Box::pin(listener.connections(tls)))
     }
 
     fn admitted_within(admission: Duration) -> Limits {
-        Limits { connections: 1, visits: 10, admission }
+        Limits { connections: 1, admission, ..Limits::default() }
+    }
+
+    #[tokio::test]
+    async fn a_handshake_that_does_not_end_is_no_way_to_stay() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let keys = KeyFolder::beside(&folder.path().join("ledger.db"));
+        let authority = Authority::read_or_make(&keys).expect("it can be made");
+        let limits = admitted_within(Duration::from_millis(50));
+        let (address, _accepted) = listen_over(limits, Some(authority.acceptor())).await;
+
+        // Given the head of a TLS record, and then silence
+        for begun in [&[][..], &[22, 3, 1, 1, 0]] {
+            let mut client = TcpStream::connect(address).await.expect("it listens");
+            client.write_all(begun).await.expect("it is connected");
+
+            let ended = tokio::time::timeout(Duration::from_secs(30), client.read_u8()).await;
+
+            ended.expect("it is closed").expect_err("nothing is said");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_strangers_pushes_out_the_oldest_stranger_and_nobody_with_a_credential() {
+        let limits = Limits { strangers: 2, admission: HOUR, ..Limits::default() };
+        let (address, mut accepted) = listen(limits).await;
+        let mut visit = async || {
+            let client = TcpStream::connect(address).await.expect("it listens");
+            (client, accepted.next().await.expect("for ever").expect("it is accepted"))
+        };
+        let (_first, mut admitted) = visit().await;
+        admitted.connect_info().grant();
+        let (_second, mut oldest) = visit().await;
+        let (_third, mut younger) = visit().await;
+        let (_fourth, mut youngest) = visit().await;
+
+        let pushed_out = oldest.read_u8().await.expect_err("there are two younger ones").kind();
+
+        assert_eq!(pushed_out, io::ErrorKind::TimedOut);
+        let wait = Duration::from_millis(100);
+        for connection in [&mut admitted, &mut younger, &mut youngest] {
+            let read = tokio::time::timeout(wait, connection.read_u8()).await;
+            assert!(read.is_err(), "it waits: {read:?}");
+        }
     }
 
     #[tokio::test]
@@ -326,21 +420,20 @@ mod tests {
             assert!(connect().await);
         }
         let (begun, mut more) = (Instant::now(), 0);
-        for _ in 0..200 {
+        for _ in 0..2_000 {
             more += u32::from(connect().await);
         }
-        let earned = 50.0 * begun.elapsed().as_secs_f64();
+        let earned = 1_000.0 * begun.elapsed().as_secs_f64();
         assert!(f64::from(more) <= earned + 1.0, "{more} instead of {earned}");
     }
 
     #[tokio::test]
     async fn further_connections_wait_for_room() {
         let (address, mut accepted) = listen(admitted_within(HOUR)).await;
-        let _clients = [
-            TcpStream::connect(address).await.expect("it listens"),
-            TcpStream::connect(address).await.expect("the system accepts it"),
-        ];
+        let _client = TcpStream::connect(address).await.expect("it listens");
         let first = accepted.next().await.expect("for ever").expect("it is accepted");
+        first.connect_info().grant();
+        let _further = TcpStream::connect(address).await.expect("the system accepts it");
 
         let wait = Duration::from_millis(100);
         assert!(tokio::time::timeout(wait, accepted.next()).await.is_err(), "there is no room");

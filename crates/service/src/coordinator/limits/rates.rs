@@ -16,7 +16,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
     const MOST: usize = 16_384;
 
     /// So many a second of each key, and so many at once. Neither is 0.
-    pub(super) fn new(per_second: u32, at_once: u32) -> Rates<K> {
+    pub(in crate::coordinator) fn new(per_second: u32, at_once: u32) -> Rates<K> {
         let some = |number| NonZero::new(number).expect("a rate is not 0");
         let quota = Quota::per_second(some(per_second)).allow_burst(some(at_once));
         Rates(Arc::new(RateLimiter::keyed(quota)))

@@ -224,11 +224,8 @@ impl Metrics {
             None,
             &self.meters.viewers,
         )?;
-        if let Some(end) = self.meters.certificate_end() {
-            let help =
-                "When the certificate ends that is shown now, since 1970; absent without TLS";
-            page.gauge("certificate_expiry_timestamp", help, Some(&Unit::Seconds), end)?;
-        }
+        let help = "Requests and logins that showed a credential that is none, or no longer one";
+        page.metric("wrong_credentials", help, None, &self.meters.wrong_credentials)?;
         let mut build =
             page.begin("build", "The version of the program; always 1", None, MetricType::Info)?;
         build.encode_info(&[("version", BUILD)])

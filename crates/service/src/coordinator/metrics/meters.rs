@@ -1,7 +1,7 @@
 //! What the service measures while it runs.
 
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -15,8 +15,6 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prost::Message;
 use prost_types::FileDescriptorSet;
 use tonic::Code;
-
-use crate::tls::ServerTls;
 
 /// Why a worker was dismissed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +83,8 @@ pub(in crate::coordinator) struct Meters {
     pub(super) dismissals: Family<Reason, Counter>,
     pub(super) call_seconds: Family<Call, Histogram, fn() -> Histogram>,
     pub(super) viewers: Gauge,
-    certificate: Arc<OnceLock<ServerTls>>,
+    /// Requests and logins that showed a credential that is none, or no longer one.
+    pub(in crate::coordinator) wrong_credentials: Counter,
 }
 
 impl std::fmt::Debug for Meters {
@@ -111,7 +110,7 @@ impl Meters {
                 Histogram::new(exponential_buckets(0.001, 2.0, 16))
             }),
             viewers: Gauge::default(),
-            certificate: Arc::default(),
+            wrong_credentials: Counter::default(),
         }
     }
 
@@ -129,17 +128,6 @@ impl Meters {
     /// Somebody follows the farm for as long as the value lives.
     pub(in crate::coordinator) fn viewer(&self) -> Present {
         Present::counted_by(&self.viewers)
-    }
-
-    /// From now on the end of the certificate is told that `tls` shows; only the first call counts.
-    pub(in crate::coordinator) fn show_certificate(&self, tls: ServerTls) {
-        // There is one listener, and it never changes its certificate for another kind of one.
-        let _ = self.certificate.set(tls);
-    }
-
-    /// When the certificate ends that is shown now, seconds since 1970.
-    pub(super) fn certificate_end(&self) -> Option<i64> {
-        self.certificate.get()?.end()
     }
 
     fn called(&self, path: &str, code: Code, took: Duration) {
