@@ -47,7 +47,7 @@ impl LeaseId {
 }
 
 /// Milliseconds on a clock that never goes back; its zero means nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
 impl Millis {

@@ -11,6 +11,10 @@
 //! ```
 //!
 //! A claim may take ordinals from anywhere: who was lent them may count them even when its lease is over.
+//!
+//! Whatever is lent is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
+//! be back much sooner from another session, that other one is lent the end, too. Then the ordinals are in its lease. The
+//! earlier one is *overtaken*: its session goes on, and whoever reports first is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -19,6 +23,7 @@ use crate::attempts::Attempts;
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
+use crate::lease::Lease;
 use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
@@ -26,6 +31,25 @@ use crate::{
     Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
     Range, SessionId,
 };
+
+/// Ordinals that are lent, from the one that they are kept under.
+#[derive(Clone, Copy, Debug)]
+struct Lent {
+    end: u64,
+    lease: LeaseId,
+    /// When it should be back.
+    due: Millis,
+    /// From when on another session is lent it, too.
+    late_at: Millis,
+    /// How often they were lent before without having come back.
+    overtaken: u32,
+}
+
+impl Lent {
+    fn new(range: Range, lease: LeaseId, due: Millis) -> Lent {
+        Lent { end: range.end(), lease, due, late_at: due, overtaken: 0 }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -72,9 +96,13 @@ pub(crate) struct Job {
     attempts: Attempts,
     scheduler: StratumScheduler,
     pub(crate) costs: Costs,
-    /// start -> (end, lease); disjoint.
-    lent: BTreeMap<u64, (u64, LeaseId)>,
+    /// By their first ordinals; disjoint.
+    lent: BTreeMap<u64, Lent>,
     lent_tasks: u64,
+    /// When each of them is late, and its first ordinal.
+    late: BTreeSet<(Millis, u64)>,
+    /// Leases of which something is lent to others, too, and where that lies.
+    overtaken: BTreeMap<LeaseId, Range>,
     claimed: IntervalSet,
     speeds: BTreeMap<SessionId, (Speed, u64)>,
     /// Sum over sessions of tasks per 1,000 seconds.
@@ -115,6 +143,8 @@ impl Job {
             costs: Costs::new(Spent::new(plan.tasks)),
             lent: BTreeMap::new(),
             lent_tasks: 0,
+            late: BTreeSet::new(),
+            overtaken: BTreeMap::new(),
             claimed: IntervalSet::new(),
             speeds: BTreeMap::new(),
             rate: 0,
@@ -136,10 +166,15 @@ impl Job {
         &self.poisoned
     }
 
-    /// What is lent for the first time, and under which lease.
+    /// What is lent for the first time, and under which lease: the latest one.
     pub(crate) fn lent(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
         let lent = self.lent.iter();
-        lent.filter_map(|(&start, &(end, lease))| Some((Range::new(start, end)?, lease)))
+        lent.filter_map(|(&start, lent)| Some((Range::new(start, lent.end)?, lent.lease)))
+    }
+
+    /// How many tasks are lent for the first time.
+    pub(crate) fn lent_tasks(&self) -> u64 {
+        self.lent_tasks
     }
 
     /// How many of a range are to be lent alone.
@@ -204,20 +239,78 @@ impl Job {
     }
 
     /// Lends at most `tasks` free ordinals in one piece, from where it is the session's turn.
-    pub(crate) fn lend(&mut self, session: SessionId, tasks: u64, lease: LeaseId) -> Option<Range> {
+    pub(crate) fn lend(
+        &mut self,
+        session: SessionId,
+        tasks: u64,
+        lease: LeaseId,
+        due: Millis,
+    ) -> Option<Range> {
         let range = self.scheduler.take(session, &mut self.pool, tasks)?;
-        self.note_lent(range, lease);
+        self.note_lent(range, Lent::new(range, lease, due));
         Some(range)
     }
 
+    /// What is to be lent to another session, too, that would have it back at the time `sooner`: what is late, or is due
+    /// much later than that. Nothing that may have killed workers.
+    pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
+        const MOST: usize = 1_024;
+        let is_ordinary = |start: &u64| {
+            let range = Range::new(*start, self.lent[start].end).expect("it is not empty");
+            self.attempts.suspected(range).next().is_none()
+        };
+        let late = self.late.range(..=(now, u64::MAX)).map(|&(_, start)| start);
+        let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
+        let slow = slow.filter(|start| self.lent[start].due > sooner);
+        late.chain(slow).find(is_ordinary).filter(|_| self.overtaken.len() < MOST)
+    }
+
+    /// When something becomes late next.
+    pub(crate) fn next_late(&self, now: Millis) -> Option<Millis> {
+        self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
+    }
+
+    /// Lends the end of what is lent from the ordinal `start` on once more, at most `tasks`. Each further time it has
+    /// `least_ms` twice as long at least until it is late.
+    pub(crate) fn overtake(
+        &mut self,
+        start: u64,
+        tasks: u64,
+        lease: LeaseId,
+        (now, expected_ms, least_ms): (Millis, u64, u64),
+    ) -> Range {
+        const MOST_DOUBLINGS: u32 = 16;
+        let Lent { end, lease: earlier, overtaken, .. } = self.lent[&start];
+        let from = start.max(end.saturating_sub(tasks));
+        let range = Range::new(from, end).expect("it is not empty");
+        self.take_lent(range, |_| true);
+        let due = now.after(expected_ms);
+        let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
+        self.note_lent(range, Lent { end, lease, due, late_at, overtaken: overtaken + 1 });
+        let last = self.overtaken.get(&earlier).map_or(end, |of| of.end().max(end));
+        let first = self.overtaken.get(&earlier).map_or(from, |of| of.start().min(from));
+        self.overtaken.insert(earlier, Range::new(first, last).expect("it has the range"));
+        range
+    }
+
+    /// A lease is over: nobody has to be told if somebody else counts what it had.
+    pub(crate) fn forget_lease(&mut self, lease: LeaseId) {
+        self.overtaken.remove(&lease);
+    }
+
     /// Lends suspected ordinals, at most `tasks` of them and half of their range, in one piece.
-    pub(crate) fn lend_suspected(&mut self, tasks: u64, lease: LeaseId) -> Option<Range> {
+    pub(crate) fn lend_suspected(
+        &mut self,
+        tasks: u64,
+        lease: LeaseId,
+        due: Millis,
+    ) -> Option<Range> {
         let first = self.suspected.iter().next()?;
         let suspected = self.attempts.suspected(first).next().expect("that is why it is here");
         let half = (suspected.len() / 2).max(1);
         let range = suspected.first(tasks.min(half));
         self.suspected.remove(range);
-        self.note_lent(range, lease);
+        self.note_lent(range, Lent::new(range, lease, due));
         Some(range)
     }
 
@@ -229,17 +322,18 @@ impl Job {
     }
 
     /// Lends those ordinals of `range` that are in the pool.
-    pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
+    pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId, due: Millis) -> Vec<Range> {
         let free = self.pool.within(range).collect::<Vec<_>>();
         for &part in &free {
             self.pool.remove(part);
-            self.note_lent(part, lease);
+            self.note_lent(part, Lent::new(part, lease, due));
         }
         free
     }
 
-    fn note_lent(&mut self, range: Range, lease: LeaseId) {
-        self.lent.insert(range.start(), (range.end(), lease));
+    fn note_lent(&mut self, range: Range, lent: Lent) {
+        self.lent.insert(range.start(), Lent { end: range.end(), ..lent });
+        self.late.insert((lent.late_at, range.start()));
         self.lent_tasks += range.len();
     }
 
@@ -251,13 +345,15 @@ impl Job {
         taken.into_iter().map(|(_, part)| part).collect()
     }
 
-    /// Takes `range` out of the pool and of all leases. Returns which lease lost what.
+    /// Takes `range` out of the pool and of all leases. Returns which lease lost what; an overtaken one has at most that.
     ///
     /// # Panics
     /// If part of it is claimed: accepted ranges are disjoint.
     pub(crate) fn claim(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
-        let taken = self.take_lent(range, |_| true);
+        let mut taken = self.take_lent(range, |_| true);
+        let overtaken = self.overtaken.iter();
+        taken.extend(overtaken.filter_map(|(&id, of)| Some((id, of.intersect(range)?))));
         self.take_free(range);
         self.attempts.forget(range);
         self.claimed.insert(range);
@@ -269,7 +365,10 @@ impl Job {
     /// the only one that the process held. Returns the task if it is poison since.
     pub(crate) fn record_loss(&mut self, range: Range, alone: bool) -> Option<u64> {
         let worst = self.attempts.record_loss(range).filter(|_| alone);
-        self.take_free(range).iter().for_each(|part| self.put_back(part));
+        for part in self.pool.within(range).collect::<Vec<_>>() {
+            self.pool.remove(part);
+            self.put_back(part);
+        }
         let poison = worst.filter(|&task| self.suspected.contains(task));
         if let Some(task) = poison {
             self.suspected.remove(task);
@@ -351,28 +450,19 @@ impl Job {
         wanted: impl Fn(LeaseId) -> bool,
     ) -> Vec<(LeaseId, Range)> {
         let from = match self.lent.range(..=range.start()).next_back() {
-            Some((&start, &(end, _))) if end > range.start() => start,
+            Some((&start, lent)) if lent.end > range.start() => start,
             _ => range.start(),
         };
-        let overlapping: Vec<(u64, u64, LeaseId)> = self
-            .lent
-            .range(from..range.end())
-            .filter(|&(_, &(_, lease))| wanted(lease))
-            .map(|(&start, &(end, lease))| (start, end, lease))
-            .collect();
-        let mut taken = Vec::with_capacity(overlapping.len());
-        for (start, end, lease) in overlapping {
-            let whole = Range::new(start, end).expect("lent ranges are not empty");
+        let overlapping = self.lent.extract_if(from..range.end(), |_, lent| wanted(lent.lease));
+        let mut taken = Vec::new();
+        for (start, lent) in overlapping.collect::<Vec<_>>() {
+            let whole = Range::new(start, lent.end).expect("lent ranges are not empty");
             let part = whole.intersect(range).expect("it overlaps");
-            self.lent.remove(&start);
-            if start < part.start() {
-                self.lent.insert(start, (part.start(), lease));
-            }
-            if part.end() < end {
-                self.lent.insert(part.end(), (end, lease));
-            }
-            self.lent_tasks -= part.len();
-            taken.push((lease, part));
+            self.late.remove(&(lent.late_at, start));
+            self.lent_tasks -= whole.len();
+            let rest = [Range::new(start, part.start()), Range::new(part.end(), lent.end)];
+            rest.into_iter().flatten().for_each(|rest| self.note_lent(rest, lent));
+            taken.push((lent.lease, part));
         }
         taken
     }
@@ -386,11 +476,11 @@ impl Job {
         );
     }
 
-    /// A session of `threads` threads counted `tasks` in `busy_us` of thread time.
-    pub(crate) fn measured(&mut self, session: SessionId, threads: u32, tasks: u64, busy_us: u64) {
-        let (speed, rate) = self.speeds.entry(session).or_default();
-        speed.measured(tasks, busy_us);
-        let new = speed.tasks_per_kilosecond().unwrap_or(0).saturating_mul(threads.into());
+    /// `tasks` of a lease of this job have come back now.
+    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64) {
+        let (speed, rate) = self.speeds.entry(lease.session).or_default();
+        speed.measured(now, lease, tasks);
+        let new = speed.tasks_per_kilosecond();
         self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
         *rate = new;
     }
@@ -400,9 +490,9 @@ impl Job {
         self.speeds.get(&session).map(|&(_, rate)| rate)
     }
 
-    /// Number of tasks on which the speed of a session rests.
-    pub(crate) fn tasks_measured(&self, session: SessionId) -> u64 {
-        self.speeds.get(&session).map_or(0, |(speed, _)| speed.tasks())
+    /// Tasks that a session was seen to count.
+    pub(crate) fn counted_by(&self, session: SessionId) -> u64 {
+        self.speeds.get(&session).map_or(0, |(speed, _)| speed.counted())
     }
 
     /// Tasks per 1,000 seconds of all sessions.
@@ -440,7 +530,8 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, Origin, Plan, Problem, Slice};
+    use crate::lease::LeaseTerm;
+    use crate::{JobId, Method, Origin, Plan, Problem, Slice};
 
     #[test]
     fn a_job_that_is_over_keeps_nothing_of_who_counted_it() {
@@ -452,10 +543,21 @@ mod tests {
         let spec = JobSpec { origin: Origin::of("lab"), plan, slice: Slice::ALL, priority: 0 };
         let mut job = Job::new(spec, None, Known::nothing());
         for session in (0..100).cycle().map(SessionId) {
-            let Some(range) = job.lend(session, 10, LeaseId(session.0)) else { break };
+            let id = LeaseId(session.0);
+            let Some(range) = job.lend(session, 10, id, Millis(0)) else { break };
+            let term = LeaseTerm::of_count(Millis(0), 1, 1);
+            let lease = Lease {
+                session,
+                job: JobId(1),
+                open: IntervalSet::new(),
+                recount: false,
+                reported: false,
+                lent_at: Millis(0),
+                term,
+            };
             job.claim(range);
             job.costs.add(session, 1, range, 1_000);
-            job.measured(session, 1, range.len(), 1_000);
+            job.measured(Millis(1), &lease, range.len());
         }
         let cost = job.costs.us_per_task();
         job.rest();

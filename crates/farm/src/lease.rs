@@ -5,11 +5,13 @@
 //!    ├── time without news ──┤ deadline: the lease is over             │
 //!    │         ├── news: a report takes something off it, or, if it is to come back as a whole, its
 //!    │         │         worker says that it is getting on ──┤ deadline │
-//!    └── 64 times that time: over, whatever is said ──────────────────┘
+//!    └── its life: over, whatever is said ─────────────────────────────┘
 //! ```
 //!
-//! A report that repeats what was reported is no news. Nobody can check a worker that says that it is getting on,
-//! and one that reports a task an hour holds all the others; therefore a lease has an end.
+//! A report that repeats what was reported is no news. A worker that reports a task now and then holds all the others;
+//! therefore a lease has an end: four times as long as it was to take by the speed that was seen of its session, and the
+//! time without news. Nobody can check a worker that says that it is getting on with a recount, and nobody knows how long
+//! that is to take: it has 64 times the time without news.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,19 +42,22 @@ pub(crate) struct LeaseTerm {
 }
 
 impl LeaseTerm {
-    /// With news all the time, a lease runs so many times as long as without any. It is made to last a sixth of the time that it
-    /// has without news, or more in a large farm; a recount by searching may take a hundred times as long.
-    pub(crate) const MOST: u64 = 64;
+    /// A first count may take so many times as long as it was to take.
+    const LIFE: u64 = 4;
+    /// A recount may take so many times the time that it has without news. By searching it may take a hundred times as
+    /// long as the first count.
+    const RECOUNT: u64 = 64;
 
-    /// Of what is lent now and has `ttl_ms` without news; `factor` times as long as usual with news.
-    pub(crate) fn new(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTerm {
-        let most_ms = ttl_ms.saturating_mul(Self::MOST).saturating_mul(factor);
-        LeaseTerm { deadline: now.after(ttl_ms), end: now.after(most_ms) }
+    /// Of a first count that is lent now, has `ttl_ms` without news and is to take `expected_ms`.
+    pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: u64) -> LeaseTerm {
+        let life_ms = ttl_ms.saturating_add(expected_ms.saturating_mul(Self::LIFE));
+        LeaseTerm { deadline: now.after(ttl_ms), end: now.after(life_ms) }
     }
 
-    /// After news, with as much time without any as `fresh`, the term of something that is lent now.
-    fn renewed(self, fresh: LeaseTerm) -> LeaseTerm {
-        LeaseTerm { deadline: fresh.deadline.min(self.end), ..self }
+    /// Of a recount that is lent now; with news it may take `factor` times as long as usual.
+    pub(crate) fn of_recount(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTerm {
+        let most_ms = ttl_ms.saturating_mul(Self::RECOUNT).saturating_mul(factor);
+        LeaseTerm { deadline: now.after(ttl_ms), end: now.after(most_ms) }
     }
 }
 
@@ -85,22 +90,26 @@ impl Leases {
         self.deadlines.insert((lease.term.deadline, id));
     }
 
-    /// There is news of a lease: it runs as long as if it were lent now for the term `fresh`, but not beyond its
-    /// own end.
-    pub(crate) fn renew(&mut self, id: LeaseId, fresh: LeaseTerm) {
+    /// There is news of a lease: it has until `deadline` without any, but not beyond its end.
+    pub(crate) fn renew(&mut self, id: LeaseId, deadline: Millis) {
         if let Some(lease) = self.leases.get_mut(&id) {
             lease.reported = true;
             self.deadlines.remove(&(lease.term.deadline, id));
-            lease.term = lease.term.renewed(fresh);
+            lease.term.deadline = deadline.min(lease.term.end);
             self.deadlines.insert((lease.term.deadline, id));
         }
     }
 
-    /// Takes ordinals out of a lease. Returns the lease if that was the last of it.
-    pub(crate) fn shrink(&mut self, id: LeaseId, range: Range) -> Option<Lease> {
-        let lease = self.leases.get_mut(&id)?;
+    /// Takes ordinals out of a lease, and ends it if they were the last of it. Returns how many were open.
+    pub(crate) fn shrink(&mut self, id: LeaseId, range: Range) -> u64 {
+        let Some(lease) = self.leases.get_mut(&id) else { return 0 };
+        let before = lease.open.len();
         lease.open.remove(range);
-        if lease.open.is_empty() { self.end(id) } else { None }
+        let taken = before - lease.open.len();
+        if lease.open.is_empty() {
+            self.end(id);
+        }
+        taken
     }
 
     /// Ends a lease, whatever is open.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::lease::Lease;
 use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
 
 /// One connection of one worker.
@@ -143,37 +144,43 @@ pub fn threads_that_fit(threads: u32, memory: u64, thread_memory: u64) -> u32 {
     u32::try_from(fit).unwrap_or(u32::MAX).min(threads)
 }
 
-/// How fast a worker counts one job's tasks, from what it reports.
+/// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its threads and of the time
+/// that it took plays no part.
 ///
-/// Tasks of a plan differ in size along the ordinals, so old measurements fade: both sums are
-/// halved whenever they pass [`Speed::MEMORY_US`] of thread time.
+/// Tasks of a plan differ in size along the ordinals, so old measurements fade: both sums shrink to
+/// [`Speed::MEMORY_MS`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Speed {
-    tasks: u64,
-    busy_us: u64,
+    tasks: f64,
+    ms: f64,
+    /// All that was measured.
+    counted: u64,
+    measured_at: Millis,
 }
 
 impl Speed {
-    const MEMORY_US: u64 = 20_000_000;
+    const MEMORY_MS: f64 = 20_000.0;
 
-    /// `tasks` took `busy_us` of one thread's time.
-    pub(crate) fn measured(&mut self, tasks: u64, busy_us: u64) {
-        self.tasks = self.tasks.saturating_add(tasks);
-        self.busy_us = self.busy_us.saturating_add(busy_us.max(1));
-        if self.busy_us > Self::MEMORY_US {
-            self.tasks = (self.tasks / 2).max(1);
-            self.busy_us /= 2;
-        }
+    /// `tasks` of `lease` have come back now. They were counted since others came back, or, if they had to come back as a
+    /// whole, beside these.
+    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64) {
+        let before = if lease.recount { Millis(0) } else { self.measured_at };
+        let since = before.max(lease.lent_at);
+        self.measured_at = now;
+        self.counted = self.counted.saturating_add(tasks);
+        self.tasks += tasks as f64;
+        self.ms += now.0.saturating_sub(since.0) as f64;
+        let faded = (Self::MEMORY_MS / self.ms).min(1.0);
+        (self.tasks, self.ms) = (self.tasks * faded, self.ms * faded);
     }
 
-    /// Number of tasks that it rests on.
-    pub(crate) fn tasks(self) -> u64 {
-        self.tasks
+    /// Tasks that it has counted in all.
+    pub(crate) fn counted(self) -> u64 {
+        self.counted
     }
 
-    /// Tasks in 1,000 seconds of one thread, at least 1; `None` before the first measurement.
-    pub(crate) fn tasks_per_kilosecond(self) -> Option<u64> {
-        let rate = u128::from(self.tasks) * 1_000_000_000 / u128::from(self.busy_us.max(1));
-        (self.busy_us > 0).then(|| u64::try_from(rate.max(1)).unwrap_or(u64::MAX))
+    /// Tasks in 1,000 seconds, at least 1.
+    pub(crate) fn tasks_per_kilosecond(self) -> u64 {
+        ((self.tasks * 1e6 / self.ms.max(1.0)) as u64).max(1)
     }
 }

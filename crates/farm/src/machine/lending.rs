@@ -1,11 +1,16 @@
 //! Who gets which range, how large, and for how long.
 //!
-//! A worker holds about `lease_ms` worth of work, by its own measured speed. Of a job that takes long it holds more, so
+//! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
 //! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
 //! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
 //! served again when half of that is left. A worker without company that may count the job has nobody to leave a share
-//! for. Before its speed on a job is known it gets a probe, and then leases that grow with what the speed was measured on.
-//! A job that it has no memory for is passed over. What may have killed workers comes last within its job.
+//! for. Before its speed on a job is known it gets a probe, and then never more than twice what it was seen to count, so
+//! that what it says of its threads and its credit gets it nothing. A job that it has no memory for is passed over. What may
+//! have killed workers comes last within its job.
+//!
+//! A worker for which nothing is left, and which was seen to count, is lent what another one has, too, if that is late or
+//! if it can have it back much sooner. Whoever reports first is counted, and the other one is told to stop. So no worker
+//! decides alone when a job ends.
 //!
 //! Idle workers may be many, and so may ranges that wait for a recount by somebody else. A worker that found nothing is
 //! *refused*, and is held only against what has become lendable since:
@@ -32,9 +37,11 @@ use crate::{
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
-/// No lease has more than so many times the tasks, for each thread, that its worker's speed was measured on. The
-/// first tasks of a plan may be a hundred times as cheap as the others.
-const MAX_GROWTH: u128 = 16;
+/// Before a worker has counted anything, so many of its threads are believed.
+const UNSEEN_THREADS: u64 = 64;
+/// No worker holds more than so many times what it was seen to count of a job. The first tasks of a plan may be a hundred
+/// times as cheap as the others.
+const GROWTH: u64 = 2;
 
 /// Leases beyond `lease_ms` are not longer than such a part of a worker's share of what is left.
 const LONG: u128 = 256;
@@ -45,7 +52,7 @@ const MOST_PARTS: u128 = 200;
 /// What may be lent to sessions that were refused all else.
 struct Offers {
     /// Jobs of which something was never counted, and may be lent.
-    pools: Vec<JobId>,
+    uncounted: Vec<JobId>,
     /// What the most modest of them takes a thread.
     least_memory: u64,
     /// Where in each job ranges have begun to wait for being counted again.
@@ -74,7 +81,7 @@ impl Farm {
             && session.room() > 0
         {
             self.stats.searches += 1;
-            let Some(job) = self.first_job_with_work(session) else {
+            let Some(job) = self.first_job_with_work(id) else {
                 self.refused.insert(id);
                 return;
             };
@@ -109,50 +116,65 @@ impl Farm {
                 self.feed(id);
             }
         }
-        let finds_nothing = |id| self.first_job_with_work(&self.sessions[id]).is_none();
+        let finds_nothing = |&id| self.first_job_with_work(id).is_none();
         debug_assert!(
             self.refused.iter().all(finds_nothing),
             "a session waits for what it could be lent"
         );
     }
 
-    /// What may be lent to refused sessions: of pools all, as one look tells, and of recounts what is new.
+    /// What may be lent to refused sessions: of first counts all, as one look tells, and of recounts what is new.
     fn take_offers(&mut self) -> Offers {
-        let mut offers = Offers { pools: Vec::new(), least_memory: u64::MAX, recounts: Vec::new() };
+        let mut offers =
+            Offers { uncounted: Vec::new(), least_memory: u64::MAX, recounts: Vec::new() };
         for &(_, id) in &self.queue {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
-            if job.free_tasks() > 0 && self.lend_from.is_none() {
-                offers.pools.push(id);
+            if job.free_tasks() + job.lent_tasks() > 0 && self.lend_from.is_none() {
+                offers.uncounted.push(id);
                 offers.least_memory = offers.least_memory.min(job.known.thread_memory);
             }
         }
         offers
     }
 
-    /// Whether a session may be lent something that is still there of these offers. Of pools that is mostly one
+    /// Whether a session may be lent something that is still there of these offers. Of first counts that is mostly one
     /// comparison: a job that nobody can count has work in every step.
     fn is_for(&self, offers: &Offers, id: &SessionId) -> bool {
         let session = &self.sessions[id];
-        let mut pools = offers.pools.iter();
+        let mut uncounted = offers.uncounted.iter();
         let mut recounts = offers.recounts.iter();
         let takes_any = session.threads_for(offers.least_memory) > 0;
-        takes_any && pools.any(|&job| self.may_start(job, session))
+        let is_for_it = |job| self.may_start(job, session) || self.to_overtake(job, *id).is_some();
+        takes_any && uncounted.any(|&job| is_for_it(job))
             || recounts
                 .any(|(job, ranges)| self.recount_for(*job, session, ranges.clone()).is_some())
     }
 
-    fn first_job_with_work(&self, session: &Session) -> Option<JobId> {
+    fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
+        let session = &self.sessions[&id];
         let has_work = |job: &JobId| {
             self.may_start(*job, session) || self.recount_for(*job, session, ..).is_some()
         };
-        self.queue.iter().map(|&(_, job)| job).find(has_work)
+        let mut jobs = self.queue.iter().map(|&(_, job)| job);
+        let first = jobs.clone().find(has_work);
+        first.or_else(|| jobs.find(|&job| self.to_overtake(job, id).is_some()))
     }
 
     /// Whether a session may be lent something of a job that was never counted.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
         let able = session.may_count(id, self.jobs[&id].known.thread_memory);
         able && self.lend_from.is_none() && self.has_task_for(id, session)
+    }
+
+    /// What another session has of a job, from which ordinal on, that this one should count, too.
+    fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
+        let is_idle = session.outstanding == 0 && self.lend_from.is_none();
+        let able = session.may_count(job_id, job.known.thread_memory);
+        let task_ms = 1_000_000 / job.rate_of(id).filter(|_| is_idle && able)?;
+        let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
+        job.to_overtake(self.now, sooner)
     }
 
     /// A range `among` these that waits for being counted again, by this worker. It is lent whole.
@@ -210,21 +232,35 @@ impl Farm {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.lend(range, lease),
             }
-            let term = self.term(job_id, self.jobs[&job_id].overruns.factor(range));
+            let factor = self.jobs[&job_id].overruns.factor(range);
+            let term = LeaseTerm::of_recount(self.now, self.ttl_ms(job_id), factor);
             self.loan(id, lease, job_id, range, Some(recount), term);
             return true;
         }
-        let wanted = self.wanted_tasks(id, job_id, self.jobs[&job_id].free_tasks());
+        let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id, &self.sessions[&id]));
+        let pool = if is_free { job.free_tasks() } else { job.lent_tasks() };
+        let wanted = self.wanted_tasks(id, job_id, pool);
         if outstanding > wanted / 2 {
             return false;
         }
         let room = self.sessions[&id].room();
         let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
-        let lease = self.lease_id();
+        let rate = job.rate_of(id);
+        let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
+        let term = self.term(job_id, expected_ms.unwrap_or_else(|| self.ttl_ms(job_id)));
+        let overtaken = if is_free { None } else { self.to_overtake(job_id, id) };
+        let (now, lease) = (self.now, self.lease_id());
+        let least_ms = self.pace.lease_ms(&self.config) / 4;
+        let expected_ms = expected_ms.unwrap_or(0);
+        let due = now.after(expected_ms);
         let job = self.jobs.get_mut(&job_id).expect("it has work");
-        let range = job.lend(id, tasks, lease).or_else(|| job.lend_suspected(tasks, lease));
-        let range = range.expect("it has free ordinals");
-        self.loan(id, lease, job_id, range, None, self.term(job_id, 1));
+        let range = match overtaken {
+            Some(start) => Some(job.overtake(start, tasks, lease, (now, expected_ms, least_ms))),
+            None => {
+                job.lend(id, tasks, lease, due).or_else(|| job.lend_suspected(tasks, lease, due))
+            }
+        };
+        self.loan(id, lease, job_id, range.expect("it has work"), None, term);
         true
     }
 
@@ -234,7 +270,7 @@ impl Farm {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let threads = u64::from(session.threads_for(job.known.thread_memory));
         let Some(rate) = job.rate_of(id) else {
-            return threads * self.config.probe_tasks.max(1);
+            return threads.min(UNSEEN_THREADS) * self.config.probe_tasks.max(1);
         };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let is_company = |(&other, session): (&SessionId, &Session)| {
@@ -247,9 +283,9 @@ impl Farm {
         };
         let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
         let lease = lease.max(long.min(share / LONG));
-        let known = u128::from(job.tasks_measured(id)) * u128::from(threads) * MAX_GROWTH;
-        let tasks = lease.min(share).min(known).min(u128::from(MAX_LEASE_TASKS));
-        u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS").max(threads)
+        let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
+        let tasks = u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS");
+        tasks.max(threads).min(job.counted_by(id).saturating_mul(GROWTH))
     }
 
     /// The most tasks that a session is lent in one piece.
@@ -308,10 +344,19 @@ impl Farm {
         session.outstanding += range.len();
     }
 
-    /// The term of what is lent now; with news, `factor` times as long as usual.
-    pub(super) fn term(&self, job: JobId, factor: u64) -> LeaseTerm {
-        let ttl_ms = self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience);
-        LeaseTerm::new(self.now, ttl_ms, factor)
+    /// The term of a first count that is lent now and is to take `expected_ms`.
+    pub(super) fn term(&self, job: JobId, expected_ms: u64) -> LeaseTerm {
+        LeaseTerm::of_count(self.now, self.ttl_ms(job), expected_ms)
+    }
+
+    /// How long leases of a job live without news, ms.
+    pub(super) fn ttl_ms(&self, job: JobId) -> u64 {
+        self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience)
+    }
+
+    /// Until when a lease of a job lives of which there is news now.
+    pub(super) fn deadline(&self, job: JobId) -> Millis {
+        self.now.after(self.ttl_ms(job))
     }
 
     /// Takes back what is overdue.
@@ -358,7 +403,7 @@ impl Farm {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }
-        let rest = self.term(job_id, 1).deadline;
+        let rest = self.deadline(job_id);
         self.rests.insert(rest);
         let session = self.sessions.get_mut(&session).expect("leases end with it");
         session.rests_until = Some(rest);

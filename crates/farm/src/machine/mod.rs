@@ -176,7 +176,9 @@ impl Farm {
     pub fn next_wakeup(&self) -> Option<Millis> {
         let service = [self.lend_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.hungry.is_empty() || !self.refused.is_empty();
-        let service = service.into_iter().flatten().filter(|_| is_idle);
+        let jobs = self.queue.iter().filter(|_| is_idle);
+        let late = jobs.filter_map(|&(_, job)| self.jobs[&job].next_late(self.now));
+        let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
         service.chain(self.leases.next_deadline()).min()
     }
 
@@ -294,7 +296,7 @@ impl Farm {
     /// restored from a copy, of a later one.
     fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTerm> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
-        let another = LeaseTerm { deadline: self.adopts_until, ..self.term(job, 1) };
+        let another = LeaseTerm { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
         let orphaned = self.leases.orphan_term(lease);
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }

@@ -73,23 +73,24 @@ impl Farm {
 
     /// What a report says besides its count. One that takes something off a lease of its session renews the
     /// lease and tells the worker's speed; so does one of which nothing is covered say that the worker does not
-    /// hang, and that the job's tasks do not outlast its deadlines. A report of anything else says none of it:
-    /// whoever repeats itself keeps nothing.
+    /// hang, and that the job's tasks do not outlast its deadlines. A report of anything else says only that the worker
+    /// need not rest any more: whoever repeats itself keeps nothing.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
+        let session = self.sessions.get_mut(&session_id).expect("callers looked");
+        session.rests_until = None;
         if !takes_off && job.claimed().intersects(report.range) {
             return;
         }
-        let session = self.sessions.get_mut(&session_id).expect("callers looked");
-        (session.missed, session.rests_until) = (0, None);
+        session.missed = 0;
         (session.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
             session.counted = session.counted.saturating_add(report.range.len());
-            let threads = session.threads_for(job.known.thread_memory).max(1);
-            job.measured(session_id, threads, report.range.len(), report.busy_us);
-            let fresh = self.term(report.job, 1);
-            self.leases.renew(report.lease, fresh);
+            let lease = self.leases.get(report.lease).expect("something is taken off it");
+            job.measured(self.now, lease, report.range.len());
+            let deadline = self.deadline(report.job);
+            self.leases.renew(report.lease, deadline);
             self.end_recount(report);
         }
     }
@@ -134,21 +135,23 @@ impl Farm {
     fn release_unusable(&mut self, session: SessionId, report: &Report) {
         if self.takes_off(session, report) {
             let job = self.jobs.get_mut(&report.job).expect("it was found");
-            let freed = job.release(report.range, report.lease);
-            freed.iter().for_each(|&part| self.shrink(report.lease, part, report.lease));
+            job.release(report.range, report.lease);
+            self.shrink(report.lease, report.range, report.lease);
         }
     }
 
     /// Takes ordinals that a report on the lease `by` accounts for out of the lease `id`. A worker
     /// whose lease ends by a report on another one is told to stop.
     fn shrink(&mut self, id: LeaseId, part: Range, by: LeaseId) {
-        let Some(session_id) = self.leases.get(id).map(|lease| lease.session) else { return };
-        let ended = self.leases.shrink(id, part).is_some();
+        let Some(lease) = self.leases.get(id) else { return };
+        let (session_id, job) = (lease.session, lease.job);
+        let taken = self.leases.shrink(id, part);
         let session = self.sessions.get_mut(&session_id).expect("leases end with their session");
-        session.outstanding -= part.len();
+        session.outstanding -= taken;
         self.hungry.insert(session_id);
-        if ended {
+        if self.leases.get(id).is_none() {
             session.leases.remove(&id);
+            self.jobs.get_mut(&job).expect("it has reports").forget_lease(id);
             if id != by {
                 self.effects.push(Effect::Revoke { session: session_id, lease: id });
             }

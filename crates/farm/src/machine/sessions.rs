@@ -71,7 +71,7 @@ impl Farm {
         if room == 0 {
             return;
         }
-        for part in job.adopt(range.first(room), lease) {
+        for part in job.adopt(range.first(room), lease, self.now) {
             self.lend(id, lease, job_id, part, false, term);
         }
     }
@@ -113,8 +113,8 @@ impl Farm {
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
         let whole = |lent: &&Lease| lent.session == id && lent.recount;
         if let Some(lent) = self.leases.get(lease).filter(whole) {
-            let fresh = self.term(lent.job, 1);
-            self.leases.renew(lease, fresh);
+            let deadline = self.deadline(lent.job);
+            self.leases.renew(lease, deadline);
             if let Some(session) = self.sessions.get_mut(&id) {
                 session.heard_at = self.now;
             }
@@ -154,6 +154,7 @@ impl Farm {
         }
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
+        job.forget_lease(id);
         for range in lease.open.iter() {
             if lease.recount {
                 job.end_recount(range, id);

@@ -7,6 +7,7 @@ mod audits;
 mod clients;
 mod disputes;
 mod ends;
+mod fair;
 mod holds;
 mod idle;
 mod lending;

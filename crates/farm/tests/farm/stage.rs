@@ -167,9 +167,10 @@ impl Stage {
         self.sent[before..].iter().find_map(verdict)
     }
 
-    /// Reports a whole loan in `us_per_task`, with the count 1 per task.
+    /// Reports a whole loan after `us_per_task`, with the count 1 per task.
     pub fn finish(&mut self, session: SessionId, loan: &Loan, us_per_task: u64) -> Option<Verdict> {
         let busy_us = us_per_task * loan.range.len();
+        self.now += busy_us / 1_000;
         let (lease, proof) = (loan.lease, loan.proof);
         let report = Report { lease, proof, busy_us, ..report(loan.job, loan.plan, loan.range) };
         self.report_as_is(session, report)

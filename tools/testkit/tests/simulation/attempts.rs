@@ -16,8 +16,11 @@ impl Book {
 
     /// Whether it is to be lent alone.
     pub fn is_suspected(&self, ordinal: usize) -> bool {
-        let lost = self.attempts.get(&ordinal);
-        lost.is_some_and(|&times| times >= 2) && !self.poisoned.contains(&ordinal)
+        self.was_lost_twice(ordinal) && !self.poisoned.contains(&ordinal)
+    }
+
+    fn was_lost_twice(&self, ordinal: usize) -> bool {
+        self.attempts.get(&ordinal).is_some_and(|&times| times >= 2)
     }
 
     fn is_free(&self, ordinal: usize) -> bool {
@@ -67,7 +70,7 @@ impl Witness {
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
         let held = if seat.leaving { Vec::new() } else { self.held(seat) };
-        let suspected = held.iter().filter(|(job, task)| self.books[job].is_suspected(*task));
+        let suspected = held.iter().filter(|(job, task)| self.books[job].was_lost_twice(*task));
         let alone = suspected.count() == 1;
         self.left(id);
         self.lost_now = Some((held, alone));
@@ -86,7 +89,9 @@ impl Witness {
             let book = self.book(job);
             let times = book.attempts.entry(ordinal).or_default();
             *times += 1;
-            if alone && *times >= 3 {
+            let is_poison = alone && *times >= 3;
+            // Another one may have it, too, or it was found to be poison while this one had it.
+            if is_poison && book.is_free(ordinal) && !book.poisoned.contains(&ordinal) {
                 tally.poisoned += 1;
                 book.poisoned.insert(ordinal);
                 self.poisoned_now.push((job, ordinal as u64));
@@ -98,7 +103,7 @@ impl Witness {
     fn held(&self, seat: &Seat) -> Vec<(JobId, usize)> {
         let leases = seat.leases.iter().filter(|(_, held)| !held.whole);
         let held = leases.flat_map(|(&lease, held)| {
-            let own = move |&o: &usize| self.books[&held.job].holder[o] == Some(lease);
+            let own = move |&o: &usize| self.books[&held.job].expects(o, lease);
             ordinals(held.hull).filter(own).map(|ordinal| (held.job, ordinal))
         });
         held.collect()

@@ -24,8 +24,10 @@ pub struct Book {
     pub state: JobState,
     /// Per ordinal: accepted or on the way into the ledger.
     pub claimed: Vec<bool>,
-    /// Per ordinal: who counts it, as far as it is not a recount.
+    /// Per ordinal: who counts it, as far as it is not a recount; the one to whom it was lent last.
     pub holder: Vec<Option<LeaseId>>,
+    /// What was lent once more while they had it: they may count it, too.
+    pub overtaken: BTreeMap<LeaseId, BTreeSet<usize>>,
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
     /// Per ordinal: how many processes were lost with it since a worker last brought or counted it.
@@ -108,6 +110,7 @@ impl Book {
             state: JobState::Running,
             claimed: vec![false; tasks],
             holder: vec![None; tasks],
+            overtaken: BTreeMap::new(),
             attempts: BTreeMap::new(),
             poisoned: BTreeSet::new(),
             rows: Rows::default(),
@@ -185,9 +188,21 @@ impl Book {
         self.disputes.retain(|&range, _| !ranges.intersects(range));
     }
 
+    /// Whether an ordinal is expected of a lease.
+    pub fn expects(&self, ordinal: usize, lease: LeaseId) -> bool {
+        let is_overtaken = |of: &BTreeSet<usize>| of.contains(&ordinal);
+        self.holder[ordinal] == Some(lease) || self.overtaken.get(&lease).is_some_and(is_overtaken)
+    }
+
     /// Nobody holds `range` any more, or `lease` does not. Returns the lease of each ordinal freed.
     pub fn free(&mut self, range: Range, lease: Option<LeaseId>) -> Vec<LeaseId> {
         let mut freed = Vec::new();
+        for (&id, overtaken) in &mut self.overtaken {
+            if lease.is_none_or(|lease| lease == id) {
+                let gone = overtaken.extract_if(ordinals(range), |_| true);
+                freed.extend(gone.map(|_| id));
+            }
+        }
         for ordinal in ordinals(range) {
             let holder = &mut self.holder[ordinal];
             if holder.is_some() && (lease.is_none() || *holder == lease) {

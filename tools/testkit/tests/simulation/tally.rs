@@ -62,6 +62,7 @@ tally! {
     clock_jumps: "clock jumps",
     clock_freezes: "clock standing still or going back",
     expiries: "leases expired",
+    overtaken: "ranges lent to a second worker, who had nothing else to do",
     declined: "leases given back for want of memory",
     no_news: "reports that took nothing off their lease",
     adoptions: "ranges adopted from an earlier session",

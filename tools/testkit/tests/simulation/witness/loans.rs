@@ -1,9 +1,9 @@
 //! What is lent.
 
-use farm::{JobState, Loan, LoanKind, Maker, Range, Recount, SessionId};
+use farm::{JobId, JobState, Loan, LoanKind, Maker, Range, Recount, SessionId};
 
 use super::{Lent, Witness};
-use crate::books::{Book, Held, ordinals};
+use crate::books::{Book, Held, Seat, ordinals};
 use crate::ledger::Ledger;
 use crate::tally::Tally;
 
@@ -28,6 +28,11 @@ impl Witness {
         let seat = self.seats.get(&session).expect("only a session that is there is lent to");
         if !whole {
             self.check_attempts(seat, job, ordinals(range), tally);
+        }
+        let overtakes = self.books[&job].holder[ordinals(range)].iter().any(Option::is_some);
+        if !whole && overtakes {
+            self.check_overtaking(seat, job, ordinals(range));
+            tally.overtaken += 1;
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
         assert!(!seat.leaving, "{session} wants no more");
@@ -54,9 +59,13 @@ impl Witness {
         let priority = book.priority;
         for ordinal in ordinals(range) {
             assert!(!book.claimed[ordinal], "{ordinal} of job {job} is accepted, and lent again");
-            let holder = book.holder[ordinal].replace(lease);
-            book.free -= 1;
-            assert!(holder.is_none(), "{ordinal} of job {job} is lent under {holder:?} already");
+            match book.holder[ordinal].replace(lease) {
+                Some(holder) => drop(book.overtaken.entry(holder).or_default().insert(ordinal)),
+                None => book.free -= 1,
+            }
+        }
+        if overtakes {
+            return;
         }
         let (seat, book) = (&self.seats[&session], &self.books[&job]);
         let late = seat.late;
@@ -66,6 +75,27 @@ impl Witness {
         let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
         let earlier = earlier.find(|(id, book)| waits(book) && seat.may_count(**id, book));
         assert!(earlier.is_none(), "job {} comes first: {loan:?}", earlier.expect("some").0);
+    }
+}
+
+impl Witness {
+    /// What somebody has is lent to another one, too, only if that one has nothing and finds nothing else; and not what may
+    /// have killed workers.
+    fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {
+        let book = &self.books[&job];
+        assert_eq!(
+            seat.outstanding, 0,
+            "{range:?} of job {job} is lent twice, to one who has other work"
+        );
+        let is_held =
+            |ordinal: usize| book.holder[ordinal].is_some() && !book.is_suspected(ordinal);
+        assert!(range.clone().all(is_held), "{range:?} of job {job}");
+        let own = range.find(|&ordinal| seat.leases.keys().any(|&id| book.expects(ordinal, id)));
+        assert_eq!(own, None, "it has it already, of job {job}");
+        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
+        let mut others = self.books.iter();
+        let other = others.find(|(id, book)| waits(book) && seat.may_count(**id, book));
+        assert!(other.is_none(), "of job {job}, while another waits");
     }
 }
 

@@ -441,7 +441,7 @@ impl Witness {
         }
         let Some(held) = seat.leases.get_mut(&report.lease) else { return };
         let mut told = ordinals(report.range);
-        if !held.whole && !told.any(|ordinal| book.holder[ordinal] == Some(report.lease)) {
+        if !held.whole && !told.any(|ordinal| book.expects(ordinal, report.lease)) {
             tally.no_news += 1;
             return;
         }

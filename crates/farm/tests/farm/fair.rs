@@ -1,0 +1,261 @@
+//! Nobody keeps a job to itself, and no worker decides alone when it ends.
+//!
+//! Workers here are models with a speed: they count what they are lent in its order, report once a second and when a
+//! lease is finished, and stop when they are told to, but for the task that they are at.
+
+use std::collections::VecDeque;
+
+use farm::{Effect, Event, Hello, IntervalSet, JobState, Loan, Range, Report, SessionId};
+
+use crate::stage::{CONFIG, Stage, hello, report};
+
+/// The time between two looks at the workers, ms.
+const STEP_MS: u64 = 50;
+const REPORT_MS: u64 = 1_000;
+
+/// A small generator of random numbers.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to 1.
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn between(&mut self, least: f64, most: f64) -> f64 {
+        least + (most - least) * self.share()
+    }
+}
+
+/// A worker that counts.
+struct Model {
+    session: SessionId,
+    tasks_per_ms: f64,
+    /// It counts nothing from the first to the second of these times, ms.
+    stalls: Vec<(u64, u64)>,
+    /// When its process is killed, ms.
+    dies_at: u64,
+    queue: VecDeque<(Loan, Range)>,
+    /// The counted part of the task that it is at.
+    begun: f64,
+    /// Counted and not reported, and since when, ms.
+    done: Option<(Loan, Range, u64)>,
+}
+
+impl Model {
+    fn new(session: SessionId, tasks_per_ms: f64) -> Model {
+        let (stalls, queue) = (Vec::new(), VecDeque::new());
+        Model { session, tasks_per_ms, stalls, dies_at: u64::MAX, queue, begun: 0.0, done: None }
+    }
+
+    fn runs(&self, now: u64) -> bool {
+        now < self.dies_at && !self.stalls.iter().any(|&(from, until)| (from..until).contains(&now))
+    }
+
+    fn takes(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Lend { session, loan } if *session == self.session => {
+                self.queue.push_back((*loan, loan.range));
+            }
+            Effect::Revoke { session, lease } if *session == self.session => {
+                let current = self.queue.front().map(|(loan, left)| (*loan, left.first(1)));
+                self.queue.retain(|(loan, _)| loan.lease != *lease);
+                if let Some(current) = current.filter(|(loan, _)| loan.lease == *lease) {
+                    self.queue.push_front(current);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts for a while, and says what is to be reported.
+    fn count(&mut self, now: u64) -> Vec<Report> {
+        let mut reports = Vec::new();
+        self.begun += self.tasks_per_ms * STEP_MS as f64;
+        while self.begun >= 1.0
+            && let Some((loan, left)) = self.queue.pop_front()
+        {
+            let range = left.first(self.begun as u64);
+            self.begun -= range.len() as f64;
+            let (begins, since) = match self.done.take() {
+                Some((done, earlier, since)) if done.lease == loan.lease => {
+                    (earlier.start(), since)
+                }
+                other => {
+                    reports.extend(other.map(|(loan, range, _)| of(&loan, range)));
+                    (range.start(), now)
+                }
+            };
+            let range = Range::new(begins, range.end()).expect("it grows");
+            match Range::new(range.end(), left.end()) {
+                Some(rest) => {
+                    self.queue.push_front((loan, rest));
+                    self.done = Some((loan, range, since));
+                }
+                None => reports.push(of(&loan, range)),
+            }
+        }
+        if self.queue.is_empty() {
+            // What it could have counted of a lease that comes now.
+            self.begun = self.begun.min(self.tasks_per_ms * STEP_MS as f64);
+        }
+        if self.done.is_some_and(|(.., since)| now >= since + REPORT_MS) {
+            reports.extend(self.done.take().map(|(loan, range, _)| of(&loan, range)));
+        }
+        reports
+    }
+}
+
+fn of(loan: &Loan, range: Range) -> Report {
+    Report { lease: loan.lease, proof: loan.proof, ..report(loan.job, loan.plan, range) }
+}
+
+/// How much later than it could have been a job of many workers ends, ms: their speeds differ by 1,000 times, a third of them
+/// stall and a third die, some of them more than once and at the end, too.
+fn delay_ms(seed: u64) -> u64 {
+    let mut random = Random(seed);
+    let mut stage = Stage::new();
+    let job = stage.submit(30_000, 0);
+    let count = 6 + random.next() % 12;
+    let mut models: Vec<Model> = Vec::new();
+    for number in 1..=count {
+        let session = stage.join(&format!("w{number}"), 1 << 40);
+        let mut model = Model::new(session, 0.000_3 * 1_000_f64.powf(random.share()));
+        // One of them lives on, so that the job ends.
+        match random.next() % 3 {
+            0 if number > 1 => model.dies_at = random.between(0.0, 300_000.0) as u64,
+            1 => {
+                for _ in 0..2 {
+                    let from = random.between(0.0, 300_000.0) as u64;
+                    model.stalls.push((from, from + random.between(1_000.0, 200_000.0) as u64));
+                }
+            }
+            _ => {}
+        }
+        models.push(model);
+    }
+    let (mut counted, mut ideal, mut seen) = (0.0, None, 0);
+    while stage.state(job).0 != JobState::Done {
+        let now = stage.now + STEP_MS;
+        stage.tick(now);
+        for model in &mut models {
+            if (now - STEP_MS..now).contains(&model.dies_at) {
+                // What it had counted and not reported is lost however it is lent.
+                counted -= model.done.map_or(0.0, |(_, range, _)| range.len() as f64);
+                stage.act(Event::Left { session: model.session });
+            }
+            if model.runs(now) {
+                counted += model.tasks_per_ms * STEP_MS as f64;
+                for report in model.count(now) {
+                    stage.report_as_is(model.session, report);
+                }
+            }
+        }
+        for effect in &stage.sent[seen..] {
+            models.iter_mut().for_each(|model| model.takes(effect));
+        }
+        seen = stage.sent.len();
+        if counted >= 30_000.0 && ideal.is_none() {
+            ideal = Some(now);
+        }
+        assert!(now < 100_000_000, "seed {seed} does not end");
+    }
+    assert_eq!(stage.state(job).1, 30_000);
+    stage.now.saturating_sub(ideal.unwrap_or(stage.now))
+}
+
+#[test]
+fn the_end_comes_within_two_leases_of_the_ideal() {
+    let seeds =
+        std::env::var("QUEENS_SIM_SEEDS").map_or(40, |seeds| seeds.parse().expect("a number"));
+    let mut delays: Vec<(u64, u64)> = (0..seeds).map(|seed| (delay_ms(seed), seed)).collect();
+    delays.sort_unstable();
+    let at = |share: f64| delays[((delays.len() - 1) as f64 * share) as usize];
+    println!(
+        "later than ideal: median {} ms, 99 of 100 {} ms, worst {:?}",
+        at(0.5).0,
+        at(0.99).0,
+        at(1.0)
+    );
+    assert!(at(1.0).0 <= 2 * CONFIG.lease_ms, "{:?}", at(1.0));
+}
+
+/// The tasks of N = 18.
+const TASKS: u64 = 160_850;
+
+/// Twenty sessions of one credential say that they have 4,096 threads and take 2^63 tasks, and report one task just in time
+/// to keep their leases.
+#[test]
+fn who_boasts_and_trickles_keeps_nobody_from_working() {
+    let mut stage = Stage::new();
+    let job = stage.submit(TASKS, 0);
+    for number in 1..=20 {
+        let hello = Hello { threads: 4_096, ..hello(&format!("w{number}"), 1 << 63) };
+        stage.join_as(SessionId(number), "eve", hello);
+    }
+    let mut honest = [21, 22].map(|number| {
+        let session = SessionId(number);
+        stage.join_as(session, "rack7", hello(&format!("w{number}"), 1 << 40));
+        Model::new(session, 0.4)
+    });
+    let (mut seen, mut idle_ms) = (0, 0);
+    let mut trickled: Vec<(Loan, u64)> = Vec::new();
+    while stage.state(job).0 != JobState::Done {
+        for effect in &stage.sent[seen..] {
+            honest.iter_mut().for_each(|model| model.takes(effect));
+            match effect {
+                Effect::Lend { session, loan } if session.0 <= 20 => trickled.push((*loan, 0)),
+                Effect::Revoke { lease, .. } => trickled.retain(|(loan, _)| loan.lease != *lease),
+                _ => {}
+            }
+        }
+        seen = stage.sent.len();
+        let now = stage.now + STEP_MS;
+        stage.tick(now);
+        for model in &mut honest {
+            for report in model.count(now) {
+                stage.report_as_is(model.session, report);
+            }
+        }
+        if now.is_multiple_of(59_000) {
+            for (loan, told) in &mut trickled {
+                let task = loan.range.start() + *told;
+                let session = holder(&stage, loan);
+                if let (Some(session), Some(task)) = (session, Range::new(task, task + 1)) {
+                    stage.report_as_is(session, of(loan, task));
+                    *told += 1;
+                }
+            }
+            trickled.retain(|(loan, told)| *told < loan.range.len());
+        }
+        // Nobody is idle while there is something that no honest worker is at.
+        let at_work: IntervalSet =
+            honest.iter().flat_map(|model| held(&stage, model.session)).collect();
+        let view = stage.farm.job(job).expect("it exists");
+        let is_left = view.tasks_done + at_work.len() < TASKS;
+        let is_idle = honest.iter().any(|model| held(&stage, model.session).next().is_none());
+        idle_ms += if is_left && is_idle { STEP_MS } else { 0 };
+    }
+    let ideal_ms = TASKS as f64 / 0.8;
+    println!("ends at {} ms, ideally at {ideal_ms:.0} ms; idle for {idle_ms} ms", stage.now);
+    assert_eq!((stage.state(job).1, idle_ms), (TASKS.into(), 0));
+    assert!(stage.now as f64 <= ideal_ms + 2.0 * CONFIG.lease_ms as f64, "{} ms", stage.now);
+}
+
+/// What the farm expects of a session.
+fn held(stage: &Stage, session: SessionId) -> impl Iterator<Item = Range> {
+    let held = stage.farm.lent_to(session);
+    held.flat_map(|(_, _, open)| open.iter())
+}
+
+fn holder(stage: &Stage, loan: &Loan) -> Option<SessionId> {
+    let mut sessions = (1..=20).map(SessionId);
+    sessions.find(|&id| stage.farm.lent_to(id).any(|(lease, ..)| lease == loan.lease))
+}
