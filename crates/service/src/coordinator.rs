@@ -36,7 +36,7 @@ pub use handle::HubHandle;
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use limits::{Connection, Limits, Listener};
-pub use own_secrets::{OwnFiles, loan_key, monitor_token, worker_token};
+pub use own_secrets::{OwnFiles, loan_key, role_token};
 pub use phase::{LIVENESS, Phase, READINESS};
 pub use plans::Plans;
 pub use server::serve;

@@ -26,7 +26,7 @@ pub fn write_monitor_folder(
         reason: error.to_string(),
     })?;
     if let Some(authority) = authority {
-        secret_file::replace_public(&folder.join(AUTHORITY), authority.as_bytes())?;
+        secret_file::replace(&folder.join(AUTHORITY), authority.as_bytes())?;
     }
     secret_file::replace(&folder.join(TOKEN), token.secret().as_bytes())
 }

@@ -1,6 +1,6 @@
 //! Files with secrets: nobody but their owner and their group may read them, and nobody ever reads half of one.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -52,28 +52,10 @@ impl KeyFolder {
     }
 
     fn create(&self) -> Result<(), ServiceError> {
-        let made = make_folder(&self.0).and_then(|()| self.check());
+        let made = make_folder(&self.0)
+            .and_then(|()| fs::metadata(&self.0))
+            .and_then(|folder| check_owner(&folder).and_then(|()| check_mode(&folder, &self.0)));
         made.map_err(|error| fault(&self.0, &error))
-    }
-
-    #[cfg(unix)]
-    fn check(&self) -> io::Result<()> {
-        use std::os::unix::fs::MetadataExt;
-        let (folder, own) = (fs::metadata(&self.0)?, rustix::process::geteuid().as_raw());
-        if ![0, own].contains(&folder.uid()) {
-            return Err(io::Error::other(format!("user {} owns the folder", folder.uid())));
-        }
-        if folder.mode() & 0o007 != 0 {
-            let path = self.0.display();
-            let reason = format!("other users may enter the folder; run `chmod o= {path}`");
-            return Err(io::Error::other(reason));
-        }
-        Ok(())
-    }
-
-    #[cfg(not(unix))]
-    fn check(&self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -89,7 +71,7 @@ pub(crate) fn read_or_make(
     if let Some(contents) = read(path)? {
         return Ok(contents);
     }
-    let made = draft(path, &make(), OWNER_ONLY)
+    let made = draft(path, &make())
         .and_then(|draft| draft.persist_noclobber(path).map_err(|error| error.error));
     match made {
         Ok(_) => tracing::debug!(path = %path.display(), "made a new secret"),
@@ -118,8 +100,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
         opened => opened.map_err(|error| fault(path, &error))?,
     };
     let mut contents = Vec::new();
-    let read =
-        check_mode(&file, path).and_then(|()| file.take(MOST_BYTES + 1).read_to_end(&mut contents));
+    let read = file
+        .metadata()
+        .and_then(|found| check_mode(&found, path))
+        .and_then(|()| file.take(MOST_BYTES + 1).read_to_end(&mut contents));
     match read {
         Err(error) => Err(fault(path, &error)),
         Ok(bytes) if bytes as u64 > MOST_BYTES => {
@@ -129,27 +113,13 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
     }
 }
 
-/// Writes the file at `path`, which everybody may read, in the place of the one that may be there. A reader
-/// finds the old text or the new.
-///
-/// # Errors
-///
-/// [`ServiceError::SecretFile`], if it cannot be written.
-pub(crate) fn replace_public(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    replace_with(path, contents, 0o644)
-}
-
 /// Writes the secret file at `path`, in the place of the one that may be there.
 ///
 /// # Errors
 ///
 /// [`ServiceError::SecretFile`], if it cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    replace_with(path, contents, OWNER_ONLY)
-}
-
-fn replace_with(path: &Path, contents: &[u8], mode: u32) -> Result<(), ServiceError> {
-    draft(path, contents, mode)
+    draft(path, contents)
         .and_then(|draft| draft.persist(path).map_err(|error| error.error))
         .map_err(|error| fault(path, &error))?;
     Ok(())
@@ -164,18 +134,10 @@ fn fault(path: &Path, error: &io::Error) -> ServiceError {
     ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
 }
 
-/// The mode of a file that only its owner may read and write.
-const OWNER_ONLY: u32 = 0o600;
-
-/// A file beside `path`, on disk, that has its contents and no name to last.
-fn draft(path: &Path, contents: &[u8], mode: u32) -> io::Result<tempfile::NamedTempFile> {
+/// A file beside `path`, on disk, that has its contents, and that only its owner can read.
+fn draft(path: &Path, contents: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut options = tempfile::Builder::new();
-    #[cfg(unix)]
-    options.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
-    let mut draft = options.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut draft = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     draft.write_all(contents)?;
     draft.as_file().sync_all()?;
     Ok(draft)
@@ -189,22 +151,36 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Refuses a secret file that other users can read.
+/// Refuses a secret, or a folder of secrets, that other users can read.
 #[cfg(unix)]
-fn check_mode(file: &File, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = file.metadata()?.permissions().mode();
+fn check_mode(found: &Metadata, path: &Path) -> io::Result<()> {
+    let mode = std::os::unix::fs::MetadataExt::mode(found);
     if mode & 0o007 == 0 {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "other users may read it (mode {:o}); run `chmod 600 {}`, or give a container's secret the mode 0440",
+        "other users may read it (mode {:o}); run `chmod o= {}`, or give a container's secret the mode 0440",
         mode & 0o777,
         path.display()
     )))
 }
 
+/// Refuses a folder that neither this process's user nor root owns.
+#[cfg(unix)]
+fn check_owner(found: &Metadata) -> io::Result<()> {
+    let owner = std::os::unix::fs::MetadataExt::uid(found);
+    match [0, rustix::process::geteuid().as_raw()].contains(&owner) {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("user {owner} owns the folder"))),
+    }
+}
+
 #[cfg(not(unix))]
-fn check_mode(_: &File, _: &Path) -> io::Result<()> {
+fn check_mode(_: &Metadata, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_owner(_: &Metadata) -> io::Result<()> {
     Ok(())
 }

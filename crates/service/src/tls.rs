@@ -111,7 +111,7 @@ fn provider() -> Arc<CryptoProvider> {
 
 /// SHA-256 hash of the certificate of a farm's authority in its binary form (DER). Its text is 64 hexadecimal
 /// digits.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin([u8; SHA256_OUTPUT_LEN]);
 
 impl Pin {
@@ -151,12 +151,6 @@ impl FromStr for Pin {
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for Pin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pin({self})")
     }
 }
 

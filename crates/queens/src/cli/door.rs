@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use ledger::Ledger;
-use service::coordinator::{OwnFiles, monitor_token, worker_token};
+use ledger::{Ledger, Role};
+use service::coordinator::{OwnFiles, role_token};
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor_folder};
 
@@ -145,7 +145,11 @@ impl Door {
         }
         if let Some(folder) = &args.monitor_folder {
             let certificate = authority.as_ref().map(Authority::certificate_pem);
-            write_monitor_folder(folder, &monitor_token(keys, ledger)?, certificate.as_deref())?;
+            write_monitor_folder(
+                folder,
+                &role_token(keys, ledger, Role::Viewer)?,
+                certificate.as_deref(),
+            )?;
             tracing::info!("Prometheus reads /metrics with what is in {}", folder.display());
         }
         let Some((own, file)) = own.clone() else { return Ok(None) };
@@ -158,7 +162,7 @@ impl Door {
         join.write(&own)?;
         let mut for_workers = &join.path;
         if let Some(path) = &args.worker_join_file {
-            at(path).write(&worker_token(keys, ledger)?)?;
+            at(path).write(&role_token(keys, ledger, Role::Worker)?)?;
             for_workers = path;
         }
         tracing::info!(

@@ -119,7 +119,7 @@ fn a_token_file_that_is_of_no_use_is_refused() {
     let cases = [
         (file("short", "secret", 0o600), "at least 16"),
         (file("two-lines", &format!("{secret}\n{secret}"), 0o600), "one line"),
-        (file("open", secret, 0o644), "chmod 600"),
+        (file("open", secret, 0o644), "chmod o="),
         (scratch.path("missing").display().to_string(), "No such file"),
         (scratch.path("dangling").display().to_string(), "No such file"),
     ];

@@ -84,7 +84,7 @@ fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
     let coordinator = farm.start_coordinator();
     let [token, authority] = ["token", "authority.pem"].map(|name| monitor.join(name));
     let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-    assert_eq!([mode(&monitor), mode(&token), mode(&authority)], [0o700, 0o600, 0o644]);
+    assert_eq!([mode(&monitor), mode(&token), mode(&authority)], [0o700, 0o600, 0o600]);
     let read = |path: &Path| fs::read_to_string(path).expect("it is text");
     assert!(!read(&authority).contains("PRIVATE"), "the key stays with the coordinator");
 

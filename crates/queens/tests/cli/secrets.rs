@@ -48,7 +48,7 @@ fn a_folder_of_keys_that_others_may_enter_is_refused() {
         run(&mut farm.coordinator_at("127.0.0.1:0"))
     };
     for mode in [0o701, 0o705, 0o707] {
-        with_mode(mode).refusal(6, &["other users may enter", "chmod o= "]);
+        with_mode(mode).refusal(6, &["other users may read it", "chmod o= "]);
     }
 }
 

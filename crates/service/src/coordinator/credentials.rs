@@ -203,9 +203,8 @@ impl Credentials {
     pub async fn ended(&self, identity: &Identity) {
         /// How often expiry is looked at.
         const INTERVAL: Duration = Duration::from_secs(1);
-        let Some(hash) = identity.credential else { return std::future::pending().await };
         let mut changed = self.shared.changed.subscribe();
-        while self.is_valid(&hash) {
+        while self.still_allow(identity) {
             tokio::select! {
                 _ = changed.changed() => {}
                 () = tokio::time::sleep(INTERVAL) => {}
@@ -220,12 +219,9 @@ impl Credentials {
 
     /// Whether the identity's credential is still valid.
     pub(super) fn still_allow(&self, identity: &Identity) -> bool {
-        identity.credential.is_none_or(|hash| self.is_valid(&hash))
-    }
-
-    fn is_valid(&self, hash: &blake3::Hash) -> bool {
         let known = self.shared.known.read().expect("nobody panics while holding it");
-        known.by_hash(hash).is_some_and(|credential| status(credential).is_none())
+        let is_valid = |hash| known.by_hash(&hash).is_some_and(|found| status(found).is_none());
+        identity.credential.is_none_or(is_valid)
     }
 }
 

@@ -36,11 +36,6 @@ pub enum Right {
 }
 
 impl Identity {
-    /// Whether it showed no credential and needs none.
-    pub(super) fn is_anonymous(&self) -> bool {
-        self.credential.is_none() && self.owner == LOCAL_OWNER
-    }
-
     fn has(&self, right: Right) -> bool {
         match self.role {
             Role::Admin => true,

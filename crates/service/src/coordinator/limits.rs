@@ -96,7 +96,7 @@ pub(super) fn requests() -> Rates<String> {
 
 /// Whose requests are counted together.
 pub(super) fn asker(identity: &Identity, admission: &Admission) -> String {
-    match identity.is_anonymous() {
+    match identity.credential.is_none() {
         true => machine(admission.peer()).to_string(),
         false => identity.owner.clone(),
     }

@@ -48,37 +48,16 @@ pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
     Ok(farm::LoanKey::new(bytes))
 }
 
-/// The secret for the workers of whoever runs the farm, which allows nothing but to count. It is in the folder
-/// of secrets, and made when it is first asked for; the ledger knows its hash.
+/// A secret of the role `role` for whoever runs the farm: a worker's for their workers, or a viewer's for what watches the
+/// farm by `/metrics`. It is in the folder of secrets, and made when it is first asked for; the ledger knows its hash.
 ///
 /// # Errors
 ///
 /// [`ServiceError::SecretFile`], if the secret cannot be read or made, or was revoked;
 /// [`ServiceError::Ledger`], if the ledger cannot be read or written.
-pub fn worker_token(keys: &KeyFolder, ledger: &Ledger) -> Result<Token, ServiceError> {
-    own_token(keys, ledger, Role::Worker, ADMIN_OWNER)
-}
-
-/// The secret for whoever watches the farm by `/metrics`, which allows nothing but to see it. Its
-/// requests are counted apart, because its owner is another one. Where it is kept and what may fail is the
-/// same as for [`worker_token`].
-///
-/// # Errors
-///
-/// See [`worker_token`].
-pub fn monitor_token(keys: &KeyFolder, ledger: &Ledger) -> Result<Token, ServiceError> {
-    own_token(keys, ledger, Role::Viewer, MONITOR_OWNER)
-}
-
-/// The owner of the secret for `/metrics`.
-const MONITOR_OWNER: &str = "monitor";
-
-fn own_token(
-    keys: &KeyFolder,
-    ledger: &Ledger,
-    role: Role,
-    owner: &str,
-) -> Result<Token, ServiceError> {
+pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
+    // Requests of what watches are counted apart.
+    let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
     let token = keys.token(role.name())?;
     let path = keys.path(role.name());
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
