@@ -73,7 +73,7 @@ impl Books {
             plan,
             fingerprint: plan.fingerprint(),
             slice: slice.ordinals(plan.tasks),
-            known: Known::of(&plan, slice),
+            known: known::of(&plan, slice),
             drawing,
             policies: Vec::new(),
             trust: Vec::new(),

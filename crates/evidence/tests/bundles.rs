@@ -295,7 +295,7 @@ fn tasks_that_do_not_make_up_their_range_are_refused_before_anything_is_counted(
         assert!(refused.contains("do not add up to its count"), "{refused}");
     }
     let mut forger = Forger::honest(10, Method::Halves, 70);
-    let most = Known::of(&forger.plan, Slice::ALL).most_per_task;
+    let most = known::of(&forger.plan, Slice::ALL).most_per_task;
     forger.tell(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
     let refused = forger.check().expect_err("no task has so many boards");
     assert!(refused.contains("the task 0 cannot count"), "{refused}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use board::Tasks;
 use board::halves::tasks_of_split;
 use count::Backend;
-use farm::{KernelName, LeaseId, Loan, Part, Tally, TaskCounts};
+use plan::{KernelName, LeaseId, Loan, Report, Tally, TaskCounts};
 
 use crate::devices::{Devices, Feeder};
 use crate::kernel::{DeviceKernel, NamedKernel};
@@ -85,7 +85,7 @@ impl Desk {
         shared: &Shared,
         backend: Backend,
         chunk: &Chunk,
-    ) -> Result<(Tally, TaskCounts, KernelName), gpu::Error> {
+    ) -> Result<Counted, gpu::Error> {
         match self.try_count(&shared.devices, backend, chunk) {
             Err(gpu::Error::Device(error))
                 if self.feeder.as_ref().is_some_and(|feeder| !feeder.is_required) =>
@@ -106,7 +106,7 @@ impl Desk {
         devices: &Devices,
         backend: Backend,
         chunk: &Chunk,
-    ) -> Result<(Tally, TaskCounts, KernelName), gpu::Error> {
+    ) -> Result<Counted, gpu::Error> {
         let Loan { plan, fingerprint, recount, .. } = chunk.loan;
         if self.kernel.is_none() {
             let feeder = self.feeder.as_ref().filter(|feeder| feeder.counts(plan));
@@ -121,25 +121,29 @@ impl Desk {
         let start = chunk.range.start();
         match kernel {
             Kernel::Processor(kernel) => {
-                let (tally, counts) = kernel.count(fingerprint, start, tasks)?;
-                Ok((tally, counts, kernel.name()))
+                let (tally, task_counts) = kernel.count(fingerprint, start, tasks)?;
+                Ok(Counted { tally, task_counts, kernel: kernel.name() })
             }
             Kernel::Device(kernel) => {
-                let (tally, counts) = kernel.count(fingerprint, start, tasks)?;
-                Ok((tally, counts, DeviceKernel::name()))
+                let (tally, task_counts) = kernel.count(fingerprint, start, tasks)?;
+                Ok(Counted { tally, task_counts, kernel: DeviceKernel::name() })
             }
         }
     }
 }
 
+/// What a chunk counts, and what has counted it.
+struct Counted {
+    tally: Tally,
+    task_counts: TaskCounts,
+    kernel: KernelName,
+}
+
 impl Chunk {
-    fn part(
-        &self,
-        (tally, task_counts, kernel): (Tally, TaskCounts, KernelName),
-        busy: Duration,
-    ) -> Part {
+    fn report(&self, counted: Counted, busy: Duration) -> Report {
+        let Counted { tally, task_counts, kernel } = counted;
         let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        Part { loan: self.loan, range: self.range, tally, task_counts, kernel, busy_us }
+        Report::new(&self.loan, self.range, tally, task_counts, kernel, busy_us)
     }
 }
 
@@ -152,7 +156,7 @@ impl Executor {
         backend: Backend,
         devices: Devices,
         memory: u64,
-        deliver: impl Fn(Result<Part, gpu::Error>) -> bool + Clone + Send + 'static,
+        deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Clone + Send + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
         let shared = Shared::new(threads.get(), devices.clone(), memory);
@@ -248,12 +252,11 @@ pub struct Stepper {
 
 /// What a [`Stepper`] did.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once, and never stored")]
 pub enum Step {
     /// It did nothing, because no task waits.
     Idle,
     /// It counted one task.
-    Counted(Result<Part, gpu::Error>),
+    Counted(Result<Report, gpu::Error>),
     /// It did nothing, and there will be no more tasks: the executor was dropped.
     Closed,
 }
@@ -271,7 +274,7 @@ impl Stepper {
         let Some(chunk) = self.shared.take(1, &mut self.desk) else { return Step::Closed };
         let counted = self.desk.count(&self.shared, self.backend, &chunk);
         self.shared.give_back();
-        Step::Counted(counted.map(|count| chunk.part(count, busy)))
+        Step::Counted(counted.map(|count| chunk.report(count, busy)))
     }
 }
 
@@ -359,7 +362,7 @@ fn count_until_closed(
     shared: &Shared,
     feeder: Option<Feeder>,
     backend: Backend,
-    deliver: impl Fn(Result<Part, gpu::Error>) -> bool,
+    deliver: impl Fn(Result<Report, gpu::Error>) -> bool,
 ) {
     let mut desk = Desk { feeder, ..Desk::default() };
     let mut most = 1;
@@ -368,7 +371,7 @@ fn count_until_closed(
         let counted = desk.count(shared, backend, &chunk);
         let busy = begun.elapsed();
         most = next_chunk(chunk.at.len(), busy);
-        let part = counted.map(|count| chunk.part(count, busy));
+        let part = counted.map(|count| chunk.report(count, busy));
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
         shared.give_back();
@@ -391,13 +394,13 @@ mod tests {
 
     use board::Cut;
     use count::Kernel;
-    use farm::{JobId, LoanKind, LoanProof, Method, Plan, Problem, Range};
+    use plan::{JobId, LoanKind, LoanProof, Method, Plan, Problem, Range};
 
     use super::*;
 
     const MEMORY: u64 = 1 << 30;
 
-    type Parts = mpsc::Receiver<Result<Part, gpu::Error>>;
+    type Parts = mpsc::Receiver<Result<Report, gpu::Error>>;
 
     fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
@@ -441,7 +444,7 @@ mod tests {
         let (executor, parts) = start(3, Backend::detect(), MEMORY);
         push(&executor, loan(1, plan), tasks);
 
-        let mut counted: Vec<Part> = Vec::new();
+        let mut counted: Vec<Report> = Vec::new();
         while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
             counted.push(parts.recv().expect("threads run").expect("tasks are right"));
         }
@@ -527,8 +530,7 @@ mod tests {
         // What devices do not count is counted.
         let (plan, tasks) = all_tasks(9, Method::Rows { rows: 2 });
         push(&executor, loan(2, plan), tasks);
-        let is_counted =
-            |part: Result<Part, _>| part.is_ok_and(|part| part.loan.lease == LeaseId(2));
+        let is_counted = |part: Result<Report, _>| part.is_ok_and(|part| part.lease == LeaseId(2));
         while !is_counted(parts.recv().expect("threads run")) {}
     }
 
@@ -542,7 +544,7 @@ mod tests {
 
         executor.drop_lease(LeaseId(1));
 
-        let of_short = |part: Part| part.loan.lease == LeaseId(2);
+        let of_short = |part: Report| part.lease == LeaseId(2);
         while !of_short(parts.recv().expect("it runs").expect("tasks are right")) {}
         assert!(executor.waiting_tasks() < short.tasks as usize);
     }
@@ -563,7 +565,7 @@ mod tests {
         let (mut left, mut counted, mut busy_us) = (small.tasks, 0, 0);
         while left > 0 || counted < PARTS {
             let part = parts.recv().expect("it runs").expect("tasks are right");
-            if part.loan.lease == LeaseId(2) {
+            if part.lease == LeaseId(2) {
                 left -= part.range.len();
             } else {
                 (counted, busy_us) = (counted + 1, busy_us + part.busy_us);
@@ -597,7 +599,7 @@ mod tests {
         while left > 0 {
             let part = parts.recv().expect("threads run").expect("tasks are right");
             left -= part.range.len();
-            totals[part.loan.lease.0 as usize - 1] += part.tally.count;
+            totals[part.lease.0 as usize - 1] += part.tally.count;
         }
 
         let alone = |(plan, tasks): &(Plan, Tasks)| {

@@ -2,8 +2,8 @@
 
 use board::{Cut, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
-use farm::{Fingerprint, KernelName, Plan, Range, Recount, Tally, TaskCounts};
 use gpu::Counter;
+use plan::{Fingerprint, KernelName, Plan, Range, Recount, Tally, TaskCounts};
 
 /// A kernel with its name.
 pub struct NamedKernel {

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use bytesize::ByteSize;
-use farm::Plan;
+use plan::Plan;
 
 /// Not even one thread can count the plan within the memory that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub fn thread_memory(plan: &Plan) -> u64 {
 pub fn fit(plan: Plan, threads: NonZero<usize>, memory: u64) -> Result<Fit, TooLittleMemory> {
     let need = count::memory_needed(plan.problem, plan.method);
     let wanted = u32::try_from(threads.get()).unwrap_or(u32::MAX);
-    let fitting = farm::threads_that_fit(wanted, memory, need.least);
+    let fitting = plan::threads_that_fit(wanted, memory, need.least);
     let threads = NonZero::new(fitting as usize);
     let threads = threads.ok_or(TooLittleMemory { plan, needed: need.least, given: memory })?;
     Ok(Fit { threads, bytes: need.most.min(memory / u64::from(fitting)) })
@@ -51,7 +51,7 @@ pub fn fit(plan: Plan, threads: NonZero<usize>, memory: u64) -> Result<Fit, TooL
 
 #[cfg(test)]
 mod tests {
-    use farm::{Method, Problem};
+    use plan::{Method, Problem};
 
     use super::*;
 

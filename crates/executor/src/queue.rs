@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Tasks;
-use farm::{Loan, Plan, Range, Recount, TaskCounts};
+use plan::{Loan, Plan, Range, Recount, TaskCounts};
 
 /// A thread takes no less than such a part of the most that it may take, while there is so much.
 const LEAST_SHARE: usize = 64;
@@ -137,7 +137,7 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, LeaseId, LoanKind, LoanProof, Method, Problem};
+    use plan::{JobId, LeaseId, LoanKind, LoanProof, Method, Problem};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use board::{Cut, CutError, Locality, Method, Prefix, Tasks};
 use count::{Backend, CountError, Kernel};
-use farm::{Plan, Problem};
+use plan::{Plan, Problem};
 
 /// The least number of places that a large sample is taken from, because tasks differ along the plan.
 const PLACES: u64 = 32;

@@ -14,13 +14,11 @@ mod parts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use parts::Part;
-
 use parts::Parts;
 
 use crate::{
-    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, LoanProof, Millis, Pace,
-    Range, Report, WorkerMessage,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanProof,
+    Millis, Pace, Range, Report, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -61,7 +59,8 @@ pub struct Agent {
     told_credit: u64,
     /// The most tasks to hold for as long as the caller says so, below the configured credit.
     most_tasks: Option<u64>,
-    todo: BTreeMap<Key, (Loan, IntervalSet)>,
+    /// What is to be counted of each loan.
+    todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
     /// Loans to give back, in this session: they end with it anyway.
@@ -75,10 +74,31 @@ pub struct Agent {
 /// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
 /// number alone does not, and two plans' counts would be added up. If its ledger is an old copy, the number, the job and the
 /// plan do not, and two loans' ranges would be reported as one that was never lent.
-type Key = (LeaseId, JobId, Fingerprint, LoanProof);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    lease: LeaseId,
+    job: JobId,
+    fingerprint: Fingerprint,
+    proof: LoanProof,
+}
 
-fn key(loan: &Loan) -> Key {
-    (loan.lease, loan.job, loan.fingerprint, loan.proof)
+impl Key {
+    fn of_loan(&Loan { lease, job, fingerprint, proof, .. }: &Loan) -> Key {
+        Key { lease, job, fingerprint, proof }
+    }
+
+    fn of_report(&Report { lease, job, fingerprint, proof, .. }: &Report) -> Key {
+        Key { lease, job, fingerprint, proof }
+    }
+
+    fn is_recount(&self) -> bool {
+        self.proof.kind == LoanKind::Recount
+    }
+
+    fn holding(&self, range: Range) -> Holding {
+        let Key { lease, job, fingerprint, proof } = *self;
+        Holding { lease, job, fingerprint, range, proof }
+    }
 }
 
 /// A report that is not acknowledged.
@@ -94,7 +114,6 @@ struct Unacked {
 /// Finished parts of one loan that are not reported.
 #[derive(Debug)]
 struct Done {
-    loan: Loan,
     /// When it was begun, or last told of.
     since: Millis,
     /// It has more parts than then.
@@ -159,10 +178,10 @@ impl Agent {
 
     /// Tasks of `loan` are coming.
     pub fn lent(&mut self, loan: Loan) {
-        self.void.remove(&key(&loan));
+        let key = Key::of_loan(&loan);
+        self.void.remove(&key);
         if !self.stopping {
-            let (_, open) = self.todo.entry(key(&loan)).or_insert((loan, IntervalSet::new()));
-            open.insert(loan.range);
+            self.todo.entry(key).or_default().insert(loan.range);
         }
     }
 
@@ -173,7 +192,7 @@ impl Agent {
 
     /// What is left of a lease is not wanted. What is finished of it still is.
     pub fn revoked(&mut self, lease: LeaseId) {
-        self.todo.retain(|&(held, ..), _| held != lease);
+        self.todo.retain(|key, _| key.lease != lease);
     }
 
     /// The coordinator does not recognize what this worker holds or reported: it has another key, or another
@@ -185,20 +204,22 @@ impl Agent {
     }
 
     /// A part of a loan is counted.
-    pub fn finished(&mut self, now: Millis, part: Part) {
-        let (loan, key) = (part.loan, key(&part.loan));
+    pub fn finished(&mut self, now: Millis, part: Report) {
+        let key = Key::of_report(&part);
         if self.void.contains(&key) {
             return;
         }
-        if let Some((_, open)) = self.todo.get_mut(&key) {
+        if let Some(open) = self.todo.get_mut(&key) {
             open.remove(part.range);
             if open.is_empty() {
                 self.todo.remove(&key);
             }
         }
         let done = self.done.entry(key);
-        done.or_insert_with(|| Done { loan, since: now, grown: false, parts: Parts::default() })
-            .add(part);
+        let done =
+            done.or_insert_with(|| Done { since: now, grown: false, parts: Parts::default() });
+        done.grown = true;
+        done.parts.add(part);
     }
 
     /// The coordinator needs this report no more.
@@ -233,9 +254,8 @@ impl Agent {
     pub fn poll(&mut self, now: Millis) -> Vec<WorkerMessage> {
         // A recount is worth something only as a whole.
         let todo = &self.todo;
-        self.done.retain(|key, done| {
-            done.loan.recount.is_none() || done.is_whole() || todo.contains_key(key)
-        });
+        self.done
+            .retain(|key, done| !key.is_recount() || done.is_whole(key) || todo.contains_key(key));
         if !self.connected {
             return Vec::new();
         }
@@ -264,9 +284,9 @@ impl Agent {
         if !self.connected {
             return None;
         }
-        let is_due = |done: &&Done| done.loan.recount.is_none() || done.is_news();
-        let gathered = |done: &Done| done.since.after(self.report_ms());
-        let reports = self.done.values().filter(is_due).map(gathered);
+        let is_due = |&(key, done): &(&Key, &Done)| !key.is_recount() || done.is_news(key);
+        let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
+        let reports = self.done.iter().filter(is_due).map(gathered);
         reports.chain(self.unacked.values().map(|sent| sent.due)).min()
     }
 
@@ -290,42 +310,41 @@ impl Agent {
     /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
     fn take_working(&mut self, now: Millis) -> Vec<WorkerMessage> {
         let report_ms = self.report_ms();
-        let due = |done: &&mut Done| done.is_news() && done.since.after(report_ms) <= now;
-        let say = |done: &mut Done| {
-            (done.since, done.grown) = (now, false);
-            WorkerMessage::Working(done.loan.lease)
+        let due = |(key, done): &(&Key, &mut Done)| {
+            done.is_news(key) && done.since.after(report_ms) <= now
         };
-        self.done.values_mut().filter(due).map(say).collect()
+        let say = |(key, done): (&Key, &mut Done)| {
+            (done.since, done.grown) = (now, false);
+            WorkerMessage::Working(key.lease)
+        };
+        self.done.iter_mut().filter(due).map(say).collect()
     }
 
     fn take_due(&mut self, now: Millis) -> Vec<Report> {
         let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
-        let due = |key: &Key, done: &mut Done| match done.loan.recount {
-            Some(_) => done.is_whole(),
-            None => stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now,
+        let due = |key: &Key, done: &mut Done| {
+            if key.is_recount() {
+                return done.is_whole(key);
+            }
+            stopping || !todo.contains_key(key) || done.since.after(report_ms) <= now
         };
         let reports = self.done.extract_if(.., due);
-        reports.flat_map(|(_, done)| done.into_reported()).map(report).collect()
+        reports.flat_map(|(key, done)| done.into_reported(key)).collect()
     }
 
     /// What is not acknowledged, so that nobody else is lent it meanwhile.
     fn holdings(&self) -> Vec<Holding> {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
-            let (_, ranges) = held.entry(key).or_insert((done.loan, IntervalSet::new()));
+            let ranges = held.entry(key).or_default();
             done.parts.iter().for_each(|part| ranges.insert(part.range));
         }
-        let mut holdings: Vec<Holding> = held
-            .values()
-            .flat_map(|(loan, ranges)| ranges.iter().map(|range| holding(loan, range)))
-            .collect();
-        holdings.extend(self.unacked.values().map(|Unacked { report, .. }| Holding {
-            lease: report.lease,
-            job: report.job,
-            fingerprint: report.fingerprint,
-            range: report.range,
-            proof: report.proof,
-        }));
+        let holdings =
+            held.iter().flat_map(|(key, ranges)| ranges.iter().map(|range| key.holding(range)));
+        let unacked = self.unacked.values();
+        let unacked =
+            unacked.map(|Unacked { report, .. }| Key::of_report(report).holding(report.range));
+        let mut holdings: Vec<Holding> = holdings.chain(unacked).collect();
         holdings.truncate(Hello::MAX_HOLDINGS);
         holdings
     }
@@ -353,45 +372,19 @@ impl Unacked {
 }
 
 impl Done {
-    fn is_whole(&self) -> bool {
-        self.parts.hold(self.loan.range)
+    fn is_whole(&self, key: &Key) -> bool {
+        self.parts.hold(key.proof.range)
     }
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
-    fn into_reported(self) -> impl Iterator<Item = Part> {
-        let (loan, is_recount) = (self.loan, self.loan.recount.is_some());
-        self.parts.into_iter().filter(move |part| !is_recount || part.range == loan.range)
+    fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
+        let whole = key.proof.range;
+        self.parts.into_iter().filter(move |part| !key.is_recount() || part.range == whole)
     }
 
     /// Whether the coordinator may take a loan for given up that is reported as a whole.
-    fn is_news(&self) -> bool {
-        self.grown && self.loan.recount.is_some() && !self.is_whole()
+    fn is_news(&self, key: &Key) -> bool {
+        self.grown && key.is_recount() && !self.is_whole(key)
     }
-
-    /// Adds a part.
-    fn add(&mut self, part: Part) {
-        self.grown = true;
-        self.parts.add(part);
-    }
-}
-
-/// A part as it is reported.
-fn report(part: Part) -> Report {
-    Report {
-        job: part.loan.job,
-        fingerprint: part.loan.fingerprint,
-        lease: part.loan.lease,
-        proof: part.loan.proof,
-        range: part.range,
-        tally: part.tally,
-        task_counts: part.task_counts,
-        kernel: part.kernel,
-        busy_us: part.busy_us,
-    }
-}
-
-fn holding(loan: &Loan, range: Range) -> Holding {
-    let Loan { lease, job, fingerprint, proof, .. } = *loan;
-    Holding { lease, job, fingerprint, range, proof }
 }

@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeBounds;
 
-use crate::hexadecimal;
 use crate::rows::is_second_opinion;
 use crate::session::Session;
 use crate::{Across, Fingerprint, KernelName, LeaseId, Maker, Range};
+use plan::write_hexadecimal;
 
 /// Which accepted ranges of a job are counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub struct Commitment(pub [u8; 32]);
 
 impl fmt::Display for Commitment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hexadecimal::write(f, &self.0)
+        write_hexadecimal(f, &self.0)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Answer, Author, Fingerprint, JobId, JobState, KernelName, LeaseId, LedgerCommand,
-    LoanProof, LostWorkers, Plan, Range, Report, RequestId, SessionId, Ticket,
+    Ack, Answer, Author, JobId, JobState, LeaseId, LedgerCommand, Loan, LostWorkers, Report,
+    RequestId, SessionId, Ticket,
 };
 
 /// Something to do, in this order.
@@ -79,35 +79,6 @@ pub enum Effect {
         /// Which.
         job: JobId,
     },
-}
-
-/// A range lent to a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loan {
-    /// The lending's number.
-    pub lease: LeaseId,
-    /// The job it belongs to.
-    pub job: JobId,
-    /// Its plan.
-    pub plan: Plan,
-    /// The plan's fingerprint.
-    pub fingerprint: Fingerprint,
-    /// What to count.
-    pub range: Range,
-    /// Comes back with every report about it.
-    pub proof: LoanProof,
-    /// It was counted before, and must come back as one report. The only loan that may exceed a
-    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
-    pub recount: Option<Recount>,
-}
-
-/// How a range that was counted before is to be counted again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recount {
-    /// By another kernel than this one.
-    pub unlike: KernelName,
-    /// By searching, where the method does not search.
-    pub by_search: bool,
 }
 
 /// Why a session is ended.

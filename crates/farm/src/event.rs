@@ -1,8 +1,8 @@
 //! What can happen to the farm.
 
 use crate::{
-    Claim, Fingerprint, JobId, KernelName, LeaseId, LedgerAnswer, LoanProof, Maker, Range, Request,
-    RequestId, SessionId, Tally, TaskCounts, Ticket,
+    Claim, Fingerprint, JobId, LeaseId, LedgerAnswer, LoanProof, Maker, Range, Report, Request,
+    RequestId, SessionId, Ticket,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -120,29 +120,6 @@ pub struct Holding {
     pub range: Range,
     /// That they were lent.
     pub proof: LoanProof,
-}
-
-/// A partial count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The job it belongs to.
-    pub job: JobId,
-    /// The plan it was counted under.
-    pub fingerprint: Fingerprint,
-    /// The lending it answers.
-    pub lease: LeaseId,
-    /// That it was lent.
-    pub proof: LoanProof,
-    /// What was counted.
-    pub range: Range,
-    /// What its tasks count.
-    pub tally: Tally,
-    /// What each of them counts, if that is told; whoever took the report in has seen that it adds up.
-    pub task_counts: TaskCounts,
-    /// What counted them.
-    pub kernel: KernelName,
-    /// Thread time spent on it, microseconds.
-    pub busy_us: u64,
 }
 
 /// A claim of the count of a disputed range.

@@ -32,12 +32,9 @@ mod costs;
 mod dispute;
 mod effect;
 mod event;
-mod hexadecimal;
-mod ids;
 mod interval_set;
 mod job;
 mod job_view;
-mod kernel_name;
 mod known;
 mod lease;
 mod lost;
@@ -46,9 +43,7 @@ mod maker;
 mod message;
 mod overruns;
 mod pace;
-mod plan;
 mod proof;
-mod range;
 mod request;
 mod rows;
 pub mod rules;
@@ -58,39 +53,35 @@ mod slice;
 mod stats;
 mod survey;
 mod suspects;
-mod tally;
-mod task_counts;
 
 pub use board::{Method, Problem};
+pub use plan::{
+    Claim, Digest, Fingerprint, JobId, KernelName, LeaseId, Loan, LoanKind, LoanProof, Millis,
+    Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts, Ticket,
+};
 
-pub use agent::{Agent, AgentConfig, Part};
+pub use agent::{Agent, AgentConfig};
 pub use audit::{AuditPolicy, Commitment, Unaudited};
 pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
-pub use effect::{Dismissal, Effect, Loan, Recount, Refusal, Verdict};
-pub use event::{Event, Hello, Holding, Report, Vote};
-pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
+pub use effect::{Dismissal, Effect, Refusal, Verdict};
+pub use event::{Event, Hello, Holding, Vote};
 pub use interval_set::IntervalSet;
 pub use job_view::{AuditView, Held, JobState, JobView, Times};
-pub use kernel_name::KernelName;
 pub use known::{Fact, Known};
 pub use lost::LostWorkers;
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, program_of};
 pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
 pub use pace::Pace;
-pub use plan::{Fingerprint, Plan};
-pub use proof::{LoanKey, LoanKind, LoanProof, LoanTerms};
-pub use range::Range;
+pub use proof::{LoanKey, LoanTerms};
 pub use request::{Answer, Change, JobChange, JobSpec, Origin, Request};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Tiled,
     TooLarge, TrustChange,
 };
-pub use session::{WorkerView, threads_that_fit};
+pub use session::WorkerView;
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
 pub use suspects::Suspect;
-pub use tally::{Claim, Digest, Tally};
-pub use task_counts::TaskCounts;

@@ -10,31 +10,11 @@
 
 use std::fmt;
 
-use crate::{Fingerprint, JobId, LeaseId, Range};
+use crate::{Fingerprint, JobId, LeaseId, LoanKind, LoanProof, Range};
 
 /// The secret with which a farm seals its loans. It belongs beside the ledger, and nowhere else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LoanKey([u8; 32]);
-
-/// What a loan is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LoanKind {
-    /// A first count.
-    Count,
-    /// Another count of accepted ordinals, for an audit or a dispute. It must come back as a whole.
-    Recount,
-}
-
-/// What a worker was lent, and the farm's seal on it. A worker repeats it with every report and holding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LoanProof {
-    /// The whole range that was lent.
-    pub range: Range,
-    /// What for.
-    pub kind: LoanKind,
-    /// Keyed hash over the terms of the loan.
-    pub seal: [u8; 16],
-}
 
 /// To what a loan belongs.
 #[derive(Clone, Copy, Debug)]
@@ -88,37 +68,6 @@ impl LoanKey {
     }
 }
 
-impl LoanProof {
-    /// Bytes of a proof in a message.
-    pub const LEN: usize = 33;
-
-    /// The proof as it is sent: start, end, kind and seal, numbers lowest byte first.
-    #[must_use]
-    pub fn to_bytes(&self) -> [u8; LoanProof::LEN] {
-        let mut bytes = [0; LoanProof::LEN];
-        bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.range.end().to_le_bytes());
-        bytes[16] = self.kind as u8;
-        bytes[17..].copy_from_slice(&self.seal);
-        bytes
-    }
-
-    /// The proof that was sent as these bytes, if it was one.
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; LoanProof::LEN]) -> Option<LoanProof> {
-        let number = |at: usize| {
-            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))
-        };
-        let kind = match bytes[16] {
-            0 => LoanKind::Count,
-            1 => LoanKind::Recount,
-            _ => return None,
-        };
-        let seal = bytes[17..].try_into().expect("these are sixteen bytes");
-        Some(LoanProof { range: Range::new(number(0), number(8))?, kind, seal })
-    }
-}
-
 fn padded(seal: [u8; 16]) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes[..16].copy_from_slice(&seal);
@@ -154,16 +103,6 @@ mod tests {
         for (start, end) in [(9, 20), (10, 21), (0, 5), (20, 21)] {
             assert!(!KEY.recognizes(&proof, &terms("rack7"), range(start, end)));
         }
-    }
-
-    #[test]
-    fn a_proof_comes_back_as_it_was_sent() {
-        for kind in [LoanKind::Count, LoanKind::Recount] {
-            let proof = KEY.prove(&terms("rack7"), range(10, u64::MAX), kind);
-            assert_eq!(LoanProof::from_bytes(proof.to_bytes()), Some(proof));
-        }
-        assert_eq!(LoanProof::from_bytes([0; LoanProof::LEN]), None);
-        assert_eq!(LoanProof::from_bytes([255; LoanProof::LEN]), None);
     }
 
     #[test]

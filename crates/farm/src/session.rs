@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use plan::threads_that_fit;
+
 use crate::lease::Lease;
 use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
 
@@ -136,12 +138,6 @@ pub struct WorkerView {
     pub memory_kills: u64,
     /// Tasks that it was lent and has not reported.
     pub tasks: u64,
-}
-
-/// How many of `threads` may count at a time within `memory` bytes where each takes `thread_memory`.
-pub fn threads_that_fit(threads: u32, memory: u64, thread_memory: u64) -> u32 {
-    let fit = memory.checked_div(thread_memory).unwrap_or(u64::MAX);
-    u32::try_from(fit).unwrap_or(u32::MAX).min(threads)
 }
 
 /// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its threads and of the time

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, Known, LedgerAnswer, LedgerCommand,
-    Origin, Plan, RestoredJob, Slice, TrustChange,
+    Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Origin,
+    Plan, RestoredJob, Slice, TrustChange,
 };
 
 use crate::store::SqlStore;
@@ -187,7 +187,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     let sum = ledger.for_each_row(JOB, |row| missing.remove(row.range));
     let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
     let (tasks, total) = (plan.tasks, sum);
-    let reason = Known::of(&plan, slice).contradiction(sum);
+    let reason = known::of(&plan, slice).contradiction(sum);
     let (total, held) = match reason {
         _ if !missing.is_empty() => (None, None),
         None => {

@@ -108,7 +108,7 @@ fn estimated(estimate: &Estimate) -> String {
 /// What the symmetries of the board say of the total, and of the sum so far.
 fn symmetry(job: &JobView) -> Option<String> {
     let is_symmetry = |fact: &Fact| !matches!(fact, Fact::Published { .. });
-    let fact = Fact::about(job.spec.plan.problem).into_iter().find(is_symmetry)?;
+    let fact = known::facts(job.spec.plan.problem).into_iter().find(is_symmetry)?;
     let said = match (job.state, &fact) {
         _ if !job.spec.slice.is_all() => return None,
         (JobState::Done | JobState::Held, fact) if fact.allows(job.total) => {

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 ///
 /// [`Failure::TotalHeld`], if it contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
-    let Some(reason) = Fact::contradiction(&Fact::about(problem), total) else { return Ok(()) };
+    let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
     let (what, held) = (problem.to_string(), Held { reason, worst: Vec::new() });
     Err(Failure::TotalHeld { what, held, ledger: None })
 }

@@ -28,6 +28,7 @@ mod pump;
 mod sending;
 mod server;
 mod session;
+mod session_fault;
 mod times;
 
 pub use credentials::Credentials;
@@ -37,7 +38,8 @@ pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use limits::{Connection, Limits, Listener};
 pub use own_secrets::{OwnFiles, loan_key, role_token};
-pub use phase::{LIVENESS, Phase, READINESS};
+pub use phase::Phase;
 pub use plans::Plans;
 pub use server::serve;
-pub use session::{Peer, SessionFault, host};
+pub use session::{Peer, host};
+pub use session_fault::SessionFault;

@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, Answer, AuditPolicy, AuditView, Change, Commitment, Digest, Fingerprint, Held,
-    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanProof,
-    LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Recount, Report,
-    Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind,
+    LoanProof, LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Recount,
+    Report, Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
     WorkerOrder,
 };
 
@@ -107,10 +107,10 @@ fn pace(v1::Pace { report_ms }: v1::Pace) -> Result<Pace, WireError> {
 }
 
 fn task_counts(counts: &[u64]) -> Result<TaskCounts, WireError> {
-    match counts.len() {
-        0..=TaskCounts::MOST => Ok(TaskCounts::new(counts)),
-        long => Err(WireError::out_of_bounds("task_counts", long)),
+    if counts.len() > TaskCounts::MOST {
+        return Err(WireError::out_of_bounds("task_counts", counts.len()));
     }
+    Ok(TaskCounts::new(counts))
 }
 
 impl TryFrom<v1::Party> for Party {
@@ -140,7 +140,7 @@ impl TryFrom<v1::Report> for Report {
     type Error = WireError;
 
     fn try_from(report: v1::Report) -> Result<Self, WireError> {
-        Ok(Report {
+        let report = Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
@@ -154,7 +154,11 @@ impl TryFrom<v1::Report> for Report {
             task_counts: task_counts(&report.task_counts)?,
             kernel: kernel(&report.kernel)?,
             busy_us: report.busy_us,
-        })
+        };
+        if !report.adds_up() {
+            return Err(WireError::TaskCounts(report.range));
+        }
+        Ok(report)
     }
 }
 
@@ -167,14 +171,19 @@ impl TryFrom<v1::Loan> for Loan {
         if range.end() > plan.tasks {
             return Err(WireError::out_of_bounds("range", range));
         }
+        let proof = proof(&loan.proof)?;
+        let recount: Option<Recount> = loan.recount.map(TryInto::try_into).transpose()?;
+        if proof.range != range || (proof.kind == LoanKind::Recount) != recount.is_some() {
+            return Err(WireError::out_of_bounds("proof", "that of another loan"));
+        }
         Ok(Loan {
             lease: LeaseId(loan.lease),
             job: JobId(loan.job),
             plan,
             fingerprint: plan.fingerprint(),
             range,
-            proof: proof(&loan.proof)?,
-            recount: loan.recount.map(TryInto::try_into).transpose()?,
+            proof,
+            recount,
         })
     }
 }

@@ -1,5 +1,7 @@
 //! What can be wrong with a message.
 
+use farm::Range;
+
 use crate::{MAX_TEXT, PROTOCOL};
 
 /// Why a message is refused.
@@ -31,6 +33,9 @@ pub enum WireError {
         /// The longest reason, bytes.
         most: usize,
     },
+    /// Counts of single tasks that are not those of their range.
+    #[error("the report of the range {0} does not fit with the counts of its tasks")]
+    TaskCounts(Range),
     /// A kernel that this program does not have.
     #[error(
         "the message names the kernel {name}, which this program does not have; run versions of this \

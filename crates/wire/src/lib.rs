@@ -43,6 +43,12 @@ pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
 /// worker's Hello with everything that it may hold stays below this too.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
+/// The name under which the health service says whether the coordinator's process lives.
+pub const LIVENESS: &str = "liveness";
+
+/// The name under which the health service says whether every request is answered.
+pub const READINESS: &str = "readiness";
+
 /// All of `proto/`, as a serialised descriptor set, for the reflection service.
 pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TaskCounts, WorkerMessage,
+    Agent, AgentConfig, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts, WorkerMessage,
     WorkerOrder,
 };
 use service::Endpoint;
@@ -185,7 +185,8 @@ impl Worker {
         let busy_us = self.task.as_micros() as u64;
         let (tally, task_counts, kernel) =
             (Tally::EMPTY, TaskCounts::default(), KernelName::ALL[0]);
-        self.agent.finished(self.now(), Part { loan, range, tally, task_counts, kernel, busy_us });
+        self.agent
+            .finished(self.now(), Report::new(&loan, range, tally, task_counts, kernel, busy_us));
     }
 
     fn now(&self) -> Millis {

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use anyhow::Result;
 use executor::Devices;
-use farm::Part;
+use farm::Report;
 use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ impl Worker {
         all: usize,
         coordinator: &Coordinator,
         counting: &CountingArgs,
-        see: impl Fn(&Part) + Send + 'static,
+        see: impl Fn(&Report) + Send + 'static,
     ) -> Worker {
         let (backend, memory) = (counting.backend(), counting.memory() / all as u64);
         let (executor, mut counted) =

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TaskCounts, TasksBlock,
+    Agent, AgentConfig, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts, TasksBlock,
     Verdict, WorkerMessage, WorkerOrder,
 };
 use tokio::sync::mpsc;
@@ -132,7 +132,7 @@ async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessa
     }
 }
 
-fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Part> {
+fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Report> {
     let (start, end) = (block.start, block.start + block.tasks.len() as u64);
     // A second count is by another kernel.
     let is_another =
@@ -143,7 +143,7 @@ fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Par
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
         let (tally, task_counts) = (Tally::EMPTY, TaskCounts::default());
-        Part { loan, range, tally, task_counts, kernel, busy_us }
+        Report::new(&loan, range, tally, task_counts, kernel, busy_us)
     })
 }
 

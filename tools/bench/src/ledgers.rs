@@ -8,9 +8,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use farm::{
     Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, JobId, JobSpec,
-    KernelName, Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method,
-    Millis, Origin, Part, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict,
-    WorkerMessage,
+    KernelName, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method, Millis,
+    Origin, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger, file_bytes, scrub};
 
@@ -146,7 +145,7 @@ fn reported(agent: &mut Agent, range: Range, counted: Report) -> Result<Report> 
         agent.lent(loan);
     }
     let (range, task_counts) = (counted.range, TaskCounts::default());
-    agent.finished(Millis(0), Part { loan, range, tally, task_counts, kernel, busy_us });
+    agent.finished(Millis(0), Report::new(&loan, range, tally, task_counts, kernel, busy_us));
     let messages = agent.poll(Millis(0));
     let report = messages.into_iter().find_map(|message| match message {
         WorkerMessage::Report(report) => Some(report),
@@ -224,7 +223,7 @@ fn tell(what: &str, rows: u64, path: &Path, turns: u32) -> Result<()> {
         let begun = Instant::now();
         let mut ledger = CheckedLedger::open(path)?.begin()?;
         let opened = begun.elapsed();
-        let restored = ledger.take_restored().with_known(Known::of);
+        let restored = ledger.take_restored().with_known(known::of);
         let mut farm = Farm::restore(Config::default(), LoanKey::new([0; 32]), Millis(0), restored);
         drop(farm.step(Millis(0), Event::Tick));
         let restored = begun.elapsed() - opened;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use board::MethodChoice;
 use clap::Args;
-use farm::{JobSpec, Known, Origin, Problem, Request, Slice};
+use farm::{JobSpec, Origin, Problem, Request, Slice};
 use service::Token;
 use service::coordinator::{HubHandle, Plans};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -103,7 +103,7 @@ async fn submit(hub: &HubHandle, jobs: u32) -> Result<()> {
     let choice = MethodChoice::Rows { rows: Some(rows) };
     let plan = Plans::default().make(Problem::Total { n }, choice)?;
     let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
-    let ask = Request::Submit { spec, audit: None, known: Known::of(&plan, Slice::ALL) };
+    let ask = Request::Submit { spec, audit: None, known: known::of(&plan, Slice::ALL) };
     for _ in 0..jobs {
         hub.ask("bench", ask.clone()).await??;
     }

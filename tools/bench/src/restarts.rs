@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use board::MethodChoice;
 use clap::Args;
-use farm::{IntervalSet, JobState, JobView, Part, Problem};
+use farm::{IntervalSet, JobState, JobView, Problem, Report};
 use wire::v1;
 use wire::v1::client_service_client::ClientServiceClient;
 
@@ -49,8 +49,8 @@ struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, part: &Part) {
-        let Part { range, busy_us, .. } = *part;
+    fn add(&mut self, part: &Report) {
+        let Report { range, busy_us, .. } = *part;
         let known: u64 = self.ordinals.within(range).map(farm::Range::len).sum();
         self.all_us += busy_us as f64;
         self.again_us += busy_us as f64 * known as f64 / range.len() as f64;
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: RestartsArgs) -> Result<()> {
     let workers: Vec<Worker> = (0..WORKERS)
         .map(|place| {
             let counted = counted.clone();
-            let see = move |part: &Part| counted.lock().expect("nobody panics").add(part);
+            let see = move |part: &Report| counted.lock().expect("nobody panics").add(part);
             Worker::start(place, WORKERS, &coordinator, &args.counting, see)
         })
         .collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use board::{Cut, Locality, Tasks};
 use count::{CountError, Kernel, Sampled};
-use farm::Plan;
+use plan::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

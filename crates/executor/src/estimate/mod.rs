@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use board::halves::Split;
 use board::{Cut, Tasks};
 use count::{Backend, CountError};
-use farm::Plan;
+use plan::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

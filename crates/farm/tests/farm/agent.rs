@@ -2,7 +2,7 @@
 
 use farm::{
     Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Pace,
-    Part, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
+    Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
@@ -27,22 +27,23 @@ fn connected() -> Agent {
 
 fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
     let recount = Recount { unlike: kernel("portable"), by_search: false };
+    let kind = if whole { LoanKind::Recount } else { LoanKind::Count };
     Loan {
         lease: LeaseId(lease),
         job: JobId(job),
         plan: plan(tasks),
         fingerprint: plan(tasks).fingerprint(),
         range: range(0, tasks),
-        proof: LoanProof { range: range(0, tasks), kind: LoanKind::Count, seal: [7; 16] },
+        proof: LoanProof { range: range(0, tasks), kind, seal: [7; 16] },
         recount: whole.then_some(recount),
     }
 }
 
-fn part(loan: Loan, start: u64, end: u64) -> Part {
+fn part(loan: Loan, start: u64, end: u64) -> Report {
     let range = range(start, end);
     let tally = tally(loan.plan, range, 0);
     let (task_counts, kernel) = (TaskCounts::default(), kernel("portable"));
-    Part { loan, range, tally, task_counts, kernel, busy_us: 1 }
+    Report::new(&loan, range, tally, task_counts, kernel, 1)
 }
 
 fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
@@ -278,7 +279,7 @@ fn what_two_kernels_have_counted_is_reported_apart() {
     let loan = loan(1, 1, 4, false);
     agent.lent(loan);
     agent.finished(Millis(0), part(loan, 0, 2));
-    agent.finished(Millis(0), Part { kernel: kernel("avx512"), ..part(loan, 2, 4) });
+    agent.finished(Millis(0), Report { kernel: kernel("avx512"), ..part(loan, 2, 4) });
 
     let told = reports(agent.poll(Millis(0)));
     let told: Vec<_> = told.iter().map(|report| (report.range, report.kernel)).collect();
@@ -291,7 +292,7 @@ fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
     const MOST: u64 = TaskCounts::MOST as u64;
     let told = |loan, start, end| {
         let counts = vec![0; (end - start) as usize];
-        Part { task_counts: TaskCounts::new(&counts), ..part(loan, start, end) }
+        Report { task_counts: TaskCounts::new(&counts), ..part(loan, start, end) }
     };
     for (whole, expected) in [
         (false, vec![(range(0, MOST - 1), MOST - 1), (range(MOST - 1, MOST + 2), 3)]),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farm::{
     Ack, Agent, AgentConfig, Hello, IntervalSet, JobId, KernelName, LeaseId, Loan, LoanKind,
-    LoanProof, Millis, Part, Range, Report, TaskCounts, Verdict, WorkerMessage,
+    LoanProof, Millis, Range, Report, TaskCounts, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -79,9 +79,9 @@ pub(crate) fn loan(lease: LeaseId, tasks: u64) -> Loan {
     Loan { lease, job: JobId(1), plan, fingerprint, range, proof, recount: None }
 }
 
-pub(crate) fn part(loan: Loan, range: Range, count: u64) -> Part {
+pub(crate) fn part(loan: Loan, range: Range, count: u64) -> Report {
     let (tally, kernel) = (tally(range, count), KernelName::default());
-    Part { loan, range, tally, task_counts: TaskCounts::default(), kernel, busy_us: 1 }
+    Report::new(&loan, range, tally, TaskCounts::default(), kernel, 1)
 }
 
 pub(crate) fn agent() -> Agent {

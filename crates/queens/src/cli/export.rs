@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::Exported;
-use farm::{Held, JobId, JobState, Known, Refusal, RestoredJob};
+use farm::{Held, JobId, JobState, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 
@@ -79,7 +79,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
 
 /// Checks the total of a job that a ledger calls done: facts may have been added since.
 fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
-    let reason = Known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
+    let reason = known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
     reason.map_or(Ok(()), |reason| {
         let (what, held) = (job.spec.plan.to_string(), Held { reason, worst: Vec::new() });
         Err(Failure::TotalHeld { what, held, ledger: Some(ledger.to_path_buf()) })

@@ -2,9 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use service::coordinator::{LIVENESS, READINESS};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+use wire::{LIVENESS, READINESS};
 
 use super::client::CoordinatorArgs;
 use crate::failure::Failure;

@@ -211,7 +211,7 @@ impl PlanArgs {
 
 /// The number of placements as others have published it, and where.
 fn published(plan: Plan) -> Option<(u128, &'static str)> {
-    Fact::about(plan.problem).into_iter().find_map(|fact| match fact {
+    known::facts(plan.problem).into_iter().find_map(|fact| match fact {
         Fact::Published { value, source } => Some((value, source)),
         _ => None,
     })

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use board::Tasks;
 use board::rows::RowsPlan;
-use farm::{Method, Plan, Problem};
+use farm::{LoanKind, LoanProof, Method, Plan, Problem};
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1;
@@ -63,7 +63,7 @@ fn a_worker_leaves_a_coordinator_that_numbers_tasks_differently() {
     let mut loan = loan();
     loan.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
 
-    let refused = worker_at(move || Ok(vec![Message::Loan(loan.clone())]));
+    let refused = worker_at(move || Ok(vec![lent(loan.clone())]));
 
     refused.refusal(12, &["fingerprint", "total N=8 by rows M=2", "enumerate tasks alike"]);
 }
@@ -90,11 +90,11 @@ fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
     // Tasks out of order, more tasks than were lent, and an empty message.
     let late = v1::Tasks { start: 1, ..tasks() };
     let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
-    worker_at(move || Ok(vec![Message::Loan(loan()), Message::Tasks(late.clone())]))
+    worker_at(move || Ok(vec![lent(loan()), Message::Tasks(late.clone())]))
         .refusal(12, &["[1, 4)", "[0, 3) was due"]);
-    worker_at(move || Ok(vec![Message::Loan(loan()), Message::Tasks(too_many.clone())]))
+    worker_at(move || Ok(vec![lent(loan()), Message::Tasks(too_many.clone())]))
         .refusal(12, &["different lengths"]);
-    worker_at(|| Ok(vec![Message::Loan(v1::Loan { plan: None, ..loan() })]))
+    worker_at(|| Ok(vec![lent(v1::Loan { plan: None, ..loan() })]))
         .refusal(12, &["lacks its field `plan`"]);
 }
 
@@ -124,20 +124,19 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
         (of(torus), masks(0xfff)),
     ];
     for (loan, tasks) in cases {
-        let answer = vec![Message::Loan(loan), Message::Tasks(tasks)];
+        let answer = vec![lent(loan), Message::Tasks(tasks)];
         let refused = worker_at(move || Ok(answer.clone()));
         refused.refusal(12, &["tasks that its plan does not have", "another coordinator"]);
     }
 
     // Ranges that the plan does not have, weights that no symmetry gives, loans without end
     let beyond = v1::OrdinalRange { start: 40, end: 43 };
-    worker_at(move || Ok(vec![Message::Loan(v1::Loan { range: Some(beyond), ..loan() })]))
+    worker_at(move || Ok(vec![lent(v1::Loan { range: Some(beyond), ..loan() })]))
         .refusal(12, &["`range`", "[40, 43)"]);
     let weightless = v1::Tasks { weight: vec![0; 3], ..masks(0b11) };
-    worker_at(move || Ok(vec![Message::Loan(loan()), Message::Tasks(weightless.clone())]))
+    worker_at(move || Ok(vec![lent(loan()), Message::Tasks(weightless.clone())]))
         .refusal(12, &["`weight`"]);
-    let loans: Vec<Message> =
-        (1..100).map(|lease| Message::Loan(v1::Loan { lease, ..loan() })).collect();
+    let loans: Vec<Message> = (1..100).map(|lease| lent(v1::Loan { lease, ..loan() })).collect();
     let url = serve(Fake(move || Ok(loans.clone())));
     let words = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
     run(&mut queens(&words)).refusal(12, &["more than 10 ranges without their tasks"]);
@@ -159,8 +158,8 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
         Message::Tasks(v1::Tasks { lease: 1, start, left, down, right, weight })
     };
     let (a, b) = (tasks / 3, 2 * tasks / 3);
-    let end = Message::Loan(v1::Loan { plan: None, ..loan() });
-    let answer = vec![Message::Loan(recount), block(0, a), block(a, b), block(b, tasks), end];
+    let end = lent(v1::Loan { plan: None, ..loan() });
+    let answer = vec![lent(recount), block(0, a), block(a, b), block(b, tasks), end];
 
     // When it goes to a worker that holds one task at a time
     let url = serve(Fake(move || Ok(answer.clone())));
@@ -175,8 +174,8 @@ fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
     // Given a loan of a large board, some of its tasks, and then a message that ends any worker
     let plan = Plan { problem: Problem::Total { n: 24 }, method: Method::Halves, tasks: 3 };
     let too_large = v1::Loan { plan: Some((&plan).into()), ..loan() };
-    let end = Message::Loan(v1::Loan { plan: None, ..loan() });
-    let answer = vec![Message::Loan(too_large), Message::Tasks(tasks()), end];
+    let end = lent(v1::Loan { plan: None, ..loan() });
+    let answer = vec![lent(too_large), Message::Tasks(tasks()), end];
 
     // When it goes to a worker that has no memory for a single thread
     let url = serve(Fake(move || Ok(answer.clone())));
@@ -184,6 +183,15 @@ fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
 
     // Then the worker gets as far as that message.
     run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
+}
+
+/// A loan with the proof that belongs to it.
+fn lent(loan: v1::Loan) -> Message {
+    let v1::OrdinalRange { start, end } = loan.range.expect("it has one");
+    let range = farm::Range::new(start, end).expect("it is not empty");
+    let kind = if loan.recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
+    let proof = LoanProof { range, kind, seal: [0; 16] }.to_bytes().to_vec();
+    Message::Loan(v1::Loan { proof, ..loan })
 }
 
 /// Three tasks of a small plan.
@@ -195,7 +203,7 @@ fn loan() -> v1::Loan {
         job: 1,
         plan: Some((&plan).into()),
         range: Some(v1::OrdinalRange { start: 0, end: 3 }),
-        proof: crate::access::proof(),
+        proof: Vec::new(),
         recount: None,
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Part, Range, Tally, TaskCounts, WorkerOrder,
+    Agent, AgentConfig, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts, WorkerOrder,
 };
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
@@ -75,10 +75,10 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
 }
 
 /// A task of a loan, with a count that fits its residue and its digest.
-fn part(loan: Loan, task: u64, count: u64) -> Part {
+fn part(loan: Loan, task: u64, count: u64) -> Report {
     let range = Range::new(task, task + 1).expect("it has a task");
     let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
     let kernel = KernelName::ALL[0];
     let task_counts = TaskCounts::new(&[count]);
-    Part { loan, range, tally, task_counts, kernel, busy_us: 10 }
+    Report::new(&loan, range, tally, task_counts, kernel, 10)
 }

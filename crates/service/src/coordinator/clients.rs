@@ -14,8 +14,7 @@ use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::identity;
 use super::desk::Desk;
-use super::sending::while_admitted;
-use super::server::Answers;
+use super::sending::{Answers, while_admitted};
 use super::{Credentials, HubHandle, Right, SessionFault, times};
 
 /// The most jobs in one answer, and how many there are if the client does not say.

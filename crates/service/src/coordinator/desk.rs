@@ -99,7 +99,7 @@ impl Desk {
 
 /// What is known of the counts of a slice of a plan, and of what they take, before they are counted.
 pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
-    Known { thread_memory: executor::thread_memory(plan), ..Known::of(plan, slice) }
+    Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
 }
 
 /// Tells the log what was done for whom.

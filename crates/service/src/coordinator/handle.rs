@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use farm::{Answer, Event, Farm, Hello, JobId, JobView, Pace, Refusal, Request, SessionId};
+use farm::{
+    Ack, Answer, Dismissal, Event, Farm, Hello, JobId, JobView, LeaseId, Loan, Pace, Refusal,
+    Request, SessionId,
+};
 use ledger::{CredentialChange, LedgerRequest};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::metrics::{Figures, Meters};
-use super::pump::Order;
 use crate::error::HubGone;
 
 /// A handle to the hub, for sessions and clients.
@@ -140,4 +142,17 @@ pub(super) enum Input {
     End(JobId, oneshot::Sender<JobView>),
     /// The hub is to end.
     Stop,
+}
+
+/// An order of the hub to a session.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// Send a loan and its tasks.
+    Loan(Loan),
+    /// Send a revocation, and no more tasks of this lease.
+    Revoke(LeaseId),
+    /// Send an acknowledgement.
+    Ack(Ack),
+    /// End the session.
+    Dismiss(Dismissal),
 }

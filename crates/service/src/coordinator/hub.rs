@@ -16,9 +16,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::desk::known;
-use super::handle::{HubHandle, Input};
+use super::handle::{HubHandle, Input, Order};
 use super::metrics::{Gone, Meters};
-use super::pump::Order;
 use crate::error::ServiceError;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
 

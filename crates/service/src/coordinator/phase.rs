@@ -21,14 +21,10 @@ use tonic_health::server::HealthReporter;
 use tower::Service;
 use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::FarmServiceServer;
+use wire::{LIVENESS, READINESS};
 
 use super::http::is_grpc;
 use super::{Credentials, HubHandle};
-
-/// The health service whose status is `SERVING` for as long as the process lives.
-pub const LIVENESS: &str = "liveness";
-/// The health service whose status is `SERVING` while every request is answered.
-pub const READINESS: &str = "readiness";
 
 /// The gRPC services of whose health may be asked.
 const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<ClientServiceServer<()>>()];

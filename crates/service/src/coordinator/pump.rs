@@ -11,20 +11,9 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::MAX_TASKS_PER_MESSAGE;
 
-use super::{Plans, SessionFault};
-
-/// An order of the hub to a session.
-#[derive(Clone, Copy, Debug)]
-pub enum Order {
-    /// Send a loan and its tasks.
-    Loan(Loan),
-    /// Send a revocation, and no more tasks of this lease.
-    Revoke(LeaseId),
-    /// Send an acknowledgement.
-    Ack(Ack),
-    /// End the session.
-    Dismiss(Dismissal),
-}
+use super::Plans;
+use super::handle::Order;
+use super::session_fault::SessionFault;
 
 /// How long the network may take to accept a message. After that the session ends, because the worker does
 /// not read.

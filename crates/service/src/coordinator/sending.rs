@@ -1,16 +1,21 @@
 //! Answers that a thread of its own makes ready, and that a client then takes as slowly as it likes.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use super::credentials::Credentials;
 use super::identity::Identity;
-use super::session::SessionFault;
+use super::session_fault::SessionFault;
+
+/// A stream of answers.
+pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// How long the network may take to accept an answer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,7 +1,6 @@
 //! Everything that is served on the port, and the service of workers.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -25,15 +24,13 @@ use super::http::only_grpc;
 use super::limits::{self, Connection};
 use super::metrics::measure_call;
 use super::phase::Late;
+use super::sending::Answers;
 use super::session::Peer;
-use super::{Credentials, HubHandle, Phase, Plans, Right, SessionFault, host};
+use super::{Credentials, HubHandle, Phase, Plans, Right, host};
 use crate::error::{HubGone, ServiceError};
 
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
-
-/// A stream of answers.
-pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
 /// else is asked is answered from the first [`Phase::Serving`] on.
@@ -149,22 +146,6 @@ fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
         tracing::info!(worker, build, backend, "worker says hello");
     }
     Ok(message)
-}
-
-impl From<SessionFault> for Status {
-    fn from(fault: SessionFault) -> Status {
-        let text = fault.to_string();
-        match fault {
-            SessionFault::Message(error) => error.into(),
-            SessionFault::NoHello | SessionFault::Range(_) => Status::invalid_argument(text),
-            SessionFault::Silent => Status::deadline_exceeded(text),
-            SessionFault::Ended => Status::unavailable(text),
-            SessionFault::Distrusted => Status::data_loss(text),
-            SessionFault::Unproven => Status::aborted(text),
-            SessionFault::Expired => Status::unauthenticated(text),
-            SessionFault::Failure(_) => Status::internal(text),
-        }
-    }
 }
 
 impl From<HubGone> for Status {

@@ -5,64 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use farm::{Event, Range, Report, SessionId, WorkerMessage, WorkerOrder};
+use farm::{Event, SessionId, WorkerMessage, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
-use super::metrics::Gone;
 use super::news::tell_pace;
 use super::pump::pump;
+use super::session_fault::{HELLO_TIMEOUT, SessionFault};
 use super::{HubHandle, Plans};
-use crate::ServiceError;
-
-/// How long a new session may take to send its Hello.
-const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a worker that has hung up is listened to: what it sent before may still be on its way from the connection.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// Why the coordinator ends a session.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionFault {
-    /// The worker sent a malformed message.
-    #[error(transparent)]
-    Message(#[from] WireError),
-    /// The first message was not a Hello, or a second Hello came.
-    #[error("a session must begin with a Hello and have no other")]
-    NoHello,
-    /// The worker reported a range that its plan does not have or a count that its tasks cannot have, or a
-    /// report was altered on its way.
-    #[error(
-        "there is no range {0} in the plan of its job, or its sum disagrees with its residue or with the counts of its \
-         tasks, or its tasks cannot count so much"
-    )]
-    Range(Range),
-    /// The worker sent no Hello in time.
-    #[error("no Hello came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]
-    Silent,
-    /// The coordinator is stopping, or the same worker has another session.
-    #[error("the coordinator ended the session; connect again")]
-    Ended,
-    /// A count of the worker's machine or owner was proven wrong.
-    #[error(
-        "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
-         machine, then ask whoever runs the farm to trust it again (`queens trust`)"
-    )]
-    Distrusted,
-    /// The worker reported or held what was not lent to its owner.
-    #[error(
-        "this farm has not lent to this owner what the worker reported or holds; whatever it holds is void"
-    )]
-    Unproven,
-    /// The worker's credential has expired or was revoked.
-    #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
-    Expired,
-    /// The coordinator failed.
-    #[error(transparent)]
-    Failure(#[from] ServiceError),
-}
 
 /// The worker's end of a session, and who it belongs to.
 pub struct Peer<M, E> {
@@ -126,7 +81,7 @@ pub async fn host(
     .await;
 
     let _ = hub.session(Event::Left { session }).await;
-    if let Some(gone) = result.as_ref().err().and_then(gone) {
+    if let Some(gone) = result.as_ref().err().and_then(SessionFault::gone) {
         hub.meters().dismissed(gone);
     }
     if let Err(
@@ -142,30 +97,6 @@ pub async fn host(
     result
 }
 
-/// Why a worker was dismissed by its session. What the farm itself has decided is counted there.
-fn gone(fault: &SessionFault) -> Option<Gone> {
-    match fault {
-        SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
-            Some(Gone::Invalid)
-        }
-        SessionFault::Silent => Some(Gone::Silent),
-        SessionFault::Expired => Some(Gone::Expired),
-        SessionFault::Ended
-        | SessionFault::Distrusted
-        | SessionFault::Unproven
-        | SessionFault::Failure(_) => None,
-    }
-}
-
-/// A report whose tasks count together what it says.
-fn consistent(report: Report) -> Result<Report, SessionFault> {
-    let Report { fingerprint, range, tally, ref task_counts, .. } = report;
-    match task_counts.add_up_to(fingerprint, range, tally) {
-        true => Ok(report),
-        false => Err(SessionFault::Range(range)),
-    }
-}
-
 async fn listen(
     hub: &HubHandle,
     session: SessionId,
@@ -175,10 +106,7 @@ async fn listen(
         let event = match message? {
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
             WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
-            // Here, on the session's own task: it takes longer than anything that the hub does with it.
-            WorkerMessage::Report(report) => {
-                Event::Reported { session, report: consistent(report)? }
-            }
+            WorkerMessage::Report(report) => Event::Reported { session, report },
             WorkerMessage::Working(lease) => Event::Working { session, lease },
             WorkerMessage::Decline(lease) => {
                 tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");

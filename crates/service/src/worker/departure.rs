@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use farm::{JobId, Part};
+use farm::{JobId, Report};
 use tokio::time::Instant;
 
 /// How long before its end a worker begins to hand back: it waits a few seconds for the tasks that are being
@@ -72,18 +72,18 @@ impl Departure {
     }
 
     /// A part of a loan is counted.
-    pub(super) fn counted(&mut self, part: &Part) {
+    pub(super) fn counted(&mut self, part: &Report) {
         /// Older measurements fade: sums are halved whenever they pass this.
         const MEMORY_US: u64 = 20_000_000;
-        let Part { loan, range, busy_us, .. } = *part;
-        let known = self.pace.filter(|pace| pace.job == loan.job);
+        let Report { job, range, busy_us, .. } = *part;
+        let known = self.pace.filter(|pace| pace.job == job);
         let Pace { tasks, busy_us: before, .. } =
-            known.unwrap_or(Pace { job: loan.job, tasks: 0, busy_us: 0 });
+            known.unwrap_or(Pace { job, tasks: 0, busy_us: 0 });
         let (mut tasks, mut busy_us) = (tasks + range.len(), before.saturating_add(busy_us));
         if busy_us > MEMORY_US {
             (tasks, busy_us) = ((tasks / 2).max(1), busy_us / 2);
         }
-        self.pace = Some(Pace { job: loan.job, tasks, busy_us });
+        self.pace = Some(Pace { job, tasks, busy_us });
     }
 
     /// The most tasks to hold, so that they are counted in half of the time that is left; some take longer than
@@ -135,28 +135,23 @@ impl Departure {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Digest, Fingerprint, KernelName, LeaseId, Loan, LoanKey, LoanKind, LoanTerms};
+    use farm::{Fingerprint, KernelName, LeaseId, Loan, LoanKey, LoanKind, LoanTerms};
     use farm::{Method, Plan, Problem, Range, Tally, TaskCounts};
 
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn part(job: u64, tasks: u64, busy: Duration) -> Part {
+    fn part(job: u64, tasks: u64, busy: Duration) -> Report {
         let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Halves, tasks };
         let range = Range::new(0, tasks).expect("it is not empty");
         let (job, fingerprint, lease): (_, Fingerprint, _) =
             (JobId(job), plan.fingerprint(), LeaseId(1));
         let terms = LoanTerms { job, plan: fingerprint, lease, owner: "o" };
         let proof = LoanKey::new([0; 32]).prove(&terms, range, LoanKind::Count);
-        Part {
-            loan: Loan { lease, job, plan, fingerprint, range, proof, recount: None },
-            range,
-            tally: Tally { count: 0, residue: 0, digest: Digest(0) },
-            task_counts: TaskCounts::default(),
-            kernel: KernelName::default(),
-            busy_us: busy.as_micros() as u64,
-        }
+        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount: None };
+        let (tally, busy_us) = (Tally::EMPTY, busy.as_micros() as u64);
+        Report::new(&loan, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
     }
 
     fn limited(seconds: u32, threads: u32) -> (Departure, Instant) {

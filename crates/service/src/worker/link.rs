@@ -11,7 +11,6 @@ use tonic::{Code, Status};
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::{MAX_MESSAGE_BYTES, WireError, v1};
 
-use super::Connect;
 use crate::ServiceError;
 use crate::endpoint::{Endpoint, TokenChannel, innermost};
 
@@ -41,6 +40,12 @@ pub enum LinkEnd {
     Unrecognised(ServiceError),
     /// The coordinator refuses this worker; another attempt is useless.
     Refused(ServiceError),
+}
+
+/// Opens sessions with a coordinator.
+pub trait Connect {
+    /// Makes one attempt to open a session.
+    fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
 }
 
 /// Opens sessions over gRPC.

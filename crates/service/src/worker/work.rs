@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use count::Backend;
-use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Part, TasksBlock, WorkerOrder};
+use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Report, TasksBlock, WorkerOrder};
 use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -16,24 +16,18 @@ use executor::{Accepted, Devices, Executor};
 
 use super::departure::Departure;
 use super::outage::Outage;
-use super::{LeaveRules, Link, LinkEnd};
+use super::{Connect, LeaveRules, Link, LinkEnd};
 use crate::ServiceError;
 
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
 const FAREWELL: Duration = Duration::from_secs(4);
-
-/// Opens sessions with a coordinator.
-pub trait Connect {
-    /// Makes one attempt to open a session.
-    fn connect(&mut self) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
-}
 
 /// The worker's identity, its times and its limits.
 pub type WorkConfig = AgentConfig;
 
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
-pub type Parts = mpsc::UnboundedReceiver<Result<Part, gpu::Error>>;
+pub type Parts = mpsc::UnboundedReceiver<Result<Report, gpu::Error>>;
 
 /// Starts an executor whose finished parts arrive at the receiver.
 pub fn start_executor(
@@ -303,7 +297,7 @@ impl Worker {
         }
     }
 
-    fn finished(&mut self, part: Option<Result<Part, gpu::Error>>) -> Result<(), ServiceError> {
+    fn finished(&mut self, part: Option<Result<Report, gpu::Error>>) -> Result<(), ServiceError> {
         let part = match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
             Ok(part) => part,
             Err(gpu::Error::Count(error)) => return Err(error.into()),

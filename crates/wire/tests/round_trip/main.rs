@@ -5,7 +5,7 @@ mod messages;
 use board::{MethodChoice, Tasks};
 use farm::{
     Fingerprint, Hello, Holding, JobId, JobView, LeaseId, LoanKind, LoanProof, Plan, Problem,
-    Range, Report, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
+    Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -249,5 +249,31 @@ fn a_task_of_a_weight_that_no_symmetry_gives_is_refused() {
         let (left, down, right) = (masks(), masks(), masks());
         let tasks = v1::Tasks { lease: 1, start: 0, left, down, right, weight: vec![weight] };
         assert_eq!(TasksBlock::try_from(tasks).is_ok(), (1..=64).contains(&weight), "{weight}");
+    }
+}
+
+#[test]
+fn counts_of_tasks_that_are_not_those_of_the_range_are_refused() {
+    let fingerprint = Fingerprint([7; 32]);
+    let tally = Tally::EMPTY.with(fingerprint, 0, 5).expect("it is small");
+    let report = |task_counts: &[u64]| v1::Report {
+        lease: 1,
+        job: 1,
+        fingerprint: fingerprint.0.to_vec(),
+        range: Some(v1::OrdinalRange { start: 0, end: 1 }),
+        count: tally.count,
+        residue: tally.residue,
+        digest: tally.digest.0.to_le_bytes().to_vec(),
+        kernel: "portable".into(),
+        proof: proof_bytes(),
+        task_counts: task_counts.to_vec(),
+        ..Default::default()
+    };
+    for right in [&[][..], &[5]] {
+        assert!(Report::try_from(report(right)).is_ok(), "{right:?}");
+    }
+    for wrong in [&[4][..], &[5, 0], &[2, 3]] {
+        let refused = Report::try_from(report(wrong)).expect_err("they do not add up");
+        assert!(refused.to_string().contains("with the counts of its tasks"), "{refused}");
     }
 }

@@ -68,18 +68,18 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         // Whether it is sound is the farm's to say.
         Tally { count, residue, digest: Digest(digest) }
     });
-    let told = vec(any::<u64>(), 0..4).prop_map(|counts| TaskCounts::new(&counts));
-    let all = (holding(), tally, told, kernel(), any::<u64>());
-    all.prop_map(|(holding, tally, task_counts, kernel, busy_us)| Report {
-        job: holding.job,
-        fingerprint: holding.fingerprint,
-        lease: holding.lease,
-        proof: holding.proof,
-        range: holding.range,
-        tally,
-        task_counts,
-        kernel,
-        busy_us,
+    let all = (holding(), tally, vec(0..1u64 << 60, 0..4), kernel(), any::<u64>());
+    all.prop_map(|(holding, tally, counts, kernel, busy_us)| {
+        let Holding { lease, job, fingerprint, range, proof } = holding;
+        let start = range.start().min(1 << 62);
+        let told = Range::new(start, start + counts.len() as u64);
+        let each = (start..).zip(&counts);
+        let sum = each.fold(Tally::EMPTY, |sum, (ordinal, &count)| {
+            sum.with(fingerprint, ordinal, count).expect("it is small")
+        });
+        let (range, tally) = told.map_or((range, tally), |told| (told, sum));
+        let task_counts = TaskCounts::new(&counts);
+        Report { job, fingerprint, lease, proof, range, tally, task_counts, kernel, busy_us }
     })
 }
 
@@ -113,6 +113,8 @@ pub(super) fn loan() -> impl Strategy<Value = Loan> {
     (any::<u64>(), any::<u64>(), plan(), range(), proof(), prop::option::of(recount())).prop_map(
         |(lease, job, plan, range, proof, recount)| {
             let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
+            let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
+            let proof = LoanProof { range, kind, ..proof };
             Loan {
                 lease: LeaseId(lease),
                 job: JobId(job),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Ack, Agent, Hello, JobId, KernelName, LeaseId, Loan, Millis, Part, Plan, Range, SessionId,
+    Ack, Agent, Hello, JobId, KernelName, LeaseId, Loan, Millis, Plan, Range, Report, SessionId,
     TaskCounts,
 };
 
@@ -196,7 +196,7 @@ impl Worker {
         }
         let is_told = lie.is_none() && loan.plan.tells_tasks();
         let task_counts = if is_told { truth.task_counts(range) } else { TaskCounts::default() };
-        agent.finished(Millis(now), Part { loan, range, tally, task_counts, kernel, busy_us });
+        agent.finished(Millis(now), Report::new(&loan, range, tally, task_counts, kernel, busy_us));
         u64::from(lie.is_some())
     }
 

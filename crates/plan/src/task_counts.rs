@@ -37,7 +37,7 @@ impl TaskCounts {
 
     /// Those of two neighbours as those of one range: untold if either are; `None` if they are too many.
     #[must_use]
-    pub(crate) fn join(&self, next: &TaskCounts) -> Option<TaskCounts> {
+    pub fn join(&self, next: &TaskCounts) -> Option<TaskCounts> {
         if self.are_untold() || next.are_untold() {
             return Some(TaskCounts::default());
         }

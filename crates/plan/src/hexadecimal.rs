@@ -3,10 +3,7 @@
 use std::fmt;
 
 /// Writes two digits for each byte. Every row of a ledger that is read has some hundred of them in its checksum's text.
-pub(crate) fn write<const BYTES: usize>(
-    f: &mut fmt::Formatter<'_>,
-    bytes: &[u8; BYTES],
-) -> fmt::Result {
+pub fn write<const BYTES: usize>(f: &mut fmt::Formatter<'_>, bytes: &[u8; BYTES]) -> fmt::Result {
     let mut digits = [[0; 2]; BYTES];
     let digits = digits.as_flattened_mut();
     hex::encode_to_slice(bytes, digits).expect("two digits for each byte");

@@ -1,0 +1,105 @@
+//! Loans: ranges of a plan that are assigned to a worker.
+
+use crate::{Fingerprint, JobId, KernelName, LeaseId, Plan, Range};
+
+/// A range lent to a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loan {
+    /// The lending's number.
+    pub lease: LeaseId,
+    /// The job it belongs to.
+    pub job: JobId,
+    /// Its plan.
+    pub plan: Plan,
+    /// The plan's fingerprint.
+    pub fingerprint: Fingerprint,
+    /// What to count.
+    pub range: Range,
+    /// Comes back with every report about it. It has the same range, and its kind is that of a recount if it is one.
+    pub proof: LoanProof,
+    /// It was counted before, and must come back as one report. The only loan that may exceed a
+    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
+    pub recount: Option<Recount>,
+}
+
+/// How a range that was counted before is to be counted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recount {
+    /// By another kernel than this one.
+    pub unlike: KernelName,
+    /// By searching, where the method does not search.
+    pub by_search: bool,
+}
+
+/// What a loan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LoanKind {
+    /// A first count.
+    Count,
+    /// Another count of accepted ordinals, for an audit or a dispute. It must come back as a whole.
+    Recount,
+}
+
+/// What a worker was lent, and the farm's seal on it. A worker repeats it with every report and holding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoanProof {
+    /// The whole range that was lent.
+    pub range: Range,
+    /// What for.
+    pub kind: LoanKind,
+    /// Keyed hash over the terms of the loan.
+    pub seal: [u8; 16],
+}
+
+impl LoanProof {
+    /// Bytes of a proof in a message.
+    pub const LEN: usize = 33;
+
+    /// The proof as it is sent: start, end, kind and seal, numbers lowest byte first.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; LoanProof::LEN] {
+        let mut bytes = [0; LoanProof::LEN];
+        bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.range.end().to_le_bytes());
+        bytes[16] = self.kind as u8;
+        bytes[17..].copy_from_slice(&self.seal);
+        bytes
+    }
+
+    /// The proof that was sent as these bytes, if it was one.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; LoanProof::LEN]) -> Option<LoanProof> {
+        let number = |at: usize| {
+            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))
+        };
+        let kind = match bytes[16] {
+            0 => LoanKind::Count,
+            1 => LoanKind::Recount,
+            _ => return None,
+        };
+        let seal = bytes[17..].try_into().expect("these are sixteen bytes");
+        Some(LoanProof { range: Range::new(number(0), number(8))?, kind, seal })
+    }
+}
+
+/// How many of `threads` may count at a time within `memory` bytes where each takes `thread_memory`.
+pub fn threads_that_fit(threads: u32, memory: u64, thread_memory: u64) -> u32 {
+    let fit = memory.checked_div(thread_memory).unwrap_or(u64::MAX);
+    u32::try_from(fit).unwrap_or(u32::MAX).min(threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_comes_back_as_it_was_sent() {
+        for kind in [LoanKind::Count, LoanKind::Recount] {
+            let range = Range::new(10, u64::MAX).expect("not empty");
+            let proof = LoanProof { range, kind, seal: [7; 16] };
+            assert_eq!(LoanProof::from_bytes(proof.to_bytes()), Some(proof));
+        }
+        assert_eq!(LoanProof::from_bytes([0; LoanProof::LEN]), None);
+        assert_eq!(LoanProof::from_bytes([255; LoanProof::LEN]), None);
+    }
+}

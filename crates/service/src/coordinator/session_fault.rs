@@ -1,0 +1,87 @@
+//! Why a session ends before its worker leaves, and what its worker is told.
+
+use std::time::Duration;
+
+use farm::Range;
+use tonic::Status;
+use wire::WireError;
+
+use super::metrics::Gone;
+use crate::ServiceError;
+
+/// How long a new session may take to send its Hello.
+pub(super) const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why the coordinator ends a session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionFault {
+    /// The worker sent a malformed message.
+    #[error(transparent)]
+    Message(#[from] WireError),
+    /// The first message was not a Hello, or a second Hello came.
+    #[error("a session must begin with a Hello and have no other")]
+    NoHello,
+    /// The worker reported a range that its plan does not have or a count that its tasks cannot have, or a
+    /// report was altered on its way.
+    #[error(
+        "there is no range {0} in the plan of its job, or its sum disagrees with its residue, or its tasks cannot \
+         count so much"
+    )]
+    Range(Range),
+    /// The worker sent no Hello in time.
+    #[error("no Hello came within {} seconds; connect again", HELLO_TIMEOUT.as_secs())]
+    Silent,
+    /// The coordinator is stopping, or the same worker has another session.
+    #[error("the coordinator ended the session; connect again")]
+    Ended,
+    /// A count of the worker's machine or owner was proven wrong.
+    #[error(
+        "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
+         machine, then ask whoever runs the farm to trust it again (`queens trust`)"
+    )]
+    Distrusted,
+    /// The worker reported or held what was not lent to its owner.
+    #[error(
+        "this farm has not lent to this owner what the worker reported or holds; whatever it holds is void"
+    )]
+    Unproven,
+    /// The worker's credential has expired or was revoked.
+    #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
+    Expired,
+    /// The coordinator failed.
+    #[error(transparent)]
+    Failure(#[from] ServiceError),
+}
+
+impl SessionFault {
+    /// Why a worker was dismissed by its session. What the farm itself has decided is counted there.
+    pub(super) fn gone(&self) -> Option<Gone> {
+        match self {
+            SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
+                Some(Gone::Invalid)
+            }
+            SessionFault::Silent => Some(Gone::Silent),
+            SessionFault::Expired => Some(Gone::Expired),
+            SessionFault::Ended
+            | SessionFault::Distrusted
+            | SessionFault::Unproven
+            | SessionFault::Failure(_) => None,
+        }
+    }
+}
+
+impl From<SessionFault> for Status {
+    fn from(fault: SessionFault) -> Status {
+        let text = fault.to_string();
+        match fault {
+            SessionFault::Message(error) => error.into(),
+            SessionFault::NoHello | SessionFault::Range(_) => Status::invalid_argument(text),
+            SessionFault::Silent => Status::deadline_exceeded(text),
+            SessionFault::Ended => Status::unavailable(text),
+            SessionFault::Distrusted => Status::data_loss(text),
+            SessionFault::Unproven => Status::aborted(text),
+            SessionFault::Expired => Status::unauthenticated(text),
+            SessionFault::Failure(_) => Status::internal(text),
+        }
+    }
+}
