@@ -341,9 +341,10 @@ mod tests {
         let (_third, mut younger) = visit().await;
         let (_fourth, mut youngest) = visit().await;
 
-        let pushed_out = oldest.read_u8().await.expect_err("there are two younger ones").kind();
+        let pushed_out = tokio::time::timeout(Duration::from_secs(30), oldest.read_u8()).await;
 
-        assert_eq!(pushed_out, io::ErrorKind::TimedOut);
+        let pushed_out = pushed_out.expect("it ends").expect_err("there are two younger ones");
+        assert_eq!(pushed_out.kind(), io::ErrorKind::TimedOut);
         let wait = Duration::from_millis(100);
         for connection in [&mut admitted, &mut younger, &mut youngest] {
             let read = tokio::time::timeout(wait, connection.read_u8()).await;
