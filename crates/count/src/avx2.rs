@@ -61,9 +61,10 @@ impl Unit for Avx2 {
         let Below { rows, plain } = below;
         // SAFETY: there is a `self`, so that `new` found the instructions that `finish` enables.
         unsafe {
-            match plain {
-                true => finish::<true>(parents, start, rows),
-                false => finish::<false>(parents, start, rows),
+            if plain {
+                finish::<true>(parents, start, rows)
+            } else {
+                finish::<false>(parents, start, rows)
             }
         }
     }
@@ -258,9 +259,10 @@ impl Stream {
         self.untried = _mm256_xor_si256(untried, bit);
         let left = _mm256_or_si256(states.left, bit);
         let right = _mm256_or_si256(states.right, bit);
-        let (left, right) = match PLAIN {
-            true => (up::<1>(left), down::<1>(right)),
-            false => (up_by(left, rows.apart[0]), down_by(right, rows.apart[0])),
+        let (left, right) = if PLAIN {
+            (up::<1>(left), down::<1>(right))
+        } else {
+            (up_by(left, rows.apart[0]), down_by(right, rows.apart[0]))
         };
         Vectors { open: _mm256_andnot_si256(bit, states.open), left, right }
     }
@@ -298,9 +300,10 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
 
     // If the rows are neighbours, the middle row's queen meets no diagonal of the others unless it stands
     // beside an open column. Otherwise its diagonals are excluded for the others, column by column.
-    let b = match PLAIN {
-        true => _mm256_andnot_si256(_mm256_or_si256(up::<1>(open), down::<1>(open)), b),
-        false => b,
+    let b = if PLAIN {
+        _mm256_andnot_si256(_mm256_or_si256(up::<1>(open), down::<1>(open)), b)
+    } else {
+        b
     };
     let off = |row, queen, by| {
         _mm256_andnot_si256(_mm256_or_si256(up_by(queen, by), down_by(queen, by)), row)
@@ -310,11 +313,10 @@ fn last_three<const PLAIN: bool>(states: Vectors, rows: &Rows<PLAIN>) -> __m256i
     let open = _mm256_or_si256(open, equal(open, _mm256_setzero_si256()));
     let mut ways = _mm256_setzero_si256();
     for [column, lower, upper] in [[low, middle, high], [middle, low, high], [high, low, middle]] {
-        let (a, c, far) = match PLAIN {
-            true => (a, c, up::<2>(lower)),
-            false => {
-                (off(a, column, rows.apart[2]), off(c, column, b_to_c), up_by(lower, rows.apart[3]))
-            }
+        let (a, c, far) = if PLAIN {
+            (a, c, up::<2>(lower))
+        } else {
+            (off(a, column, rows.apart[2]), off(c, column, b_to_c), up_by(lower, rows.apart[3]))
         };
         let b = _mm256_andnot_si256(equal(far, upper), _mm256_and_si256(b, column));
         let all = |a_column, c_column| {

@@ -273,9 +273,10 @@ impl Stream {
         self.untried = _mm512_xor_si512(untried, bit);
         let left = _mm512_or_si512(states.left, bit);
         let right = _mm512_or_si512(states.right, bit);
-        let (left, right) = match PLAIN {
-            true => (up::<L, 1>(left), down::<L, 1>(right)),
-            false => (up_by::<L>(left, rows.apart[0]), down_by::<L>(right, rows.apart[0])),
+        let (left, right) = if PLAIN {
+            (up::<L, 1>(left), down::<L, 1>(right))
+        } else {
+            (up_by::<L>(left, rows.apart[0]), down_by::<L>(right, rows.apart[0]))
         };
         Vectors { open: _mm512_andnot_si512(bit, states.open), left, right }
     }

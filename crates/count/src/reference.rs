@@ -11,12 +11,11 @@ impl Reference {
     /// The number of completions of all `tasks`.
     pub(crate) fn completions(&self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
         let states = (0..tasks.len()).map(|i| tasks.get(i).0);
-        match ground.is_plain() {
-            true => {
-                let (n, rows_left) = (ground.columns.count_ones(), ground.rows.len());
-                states.map(|state| completions(n, state, rows_left)).sum()
-            }
-            false => states.map(|state| completions_of(ground, state)).sum(),
+        if ground.is_plain() {
+            let (n, rows_left) = (ground.columns.count_ones(), ground.rows.len());
+            states.map(|state| completions(n, state, rows_left)).sum()
+        } else {
+            states.map(|state| completions_of(ground, state)).sum()
         }
     }
 }

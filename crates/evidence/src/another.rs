@@ -82,11 +82,12 @@ pub fn count_by_another(
         sums.collect::<Result<Vec<u128>, RecountError>>()
     })?;
     let total: u128 = sums.into_iter().sum();
-    match total == checked.total {
-        true => Ok(Another { method, total }),
-        false => Err(RecountError::Differs(format!(
+    if total == checked.total {
+        Ok(Another { method, total })
+    } else {
+        Err(RecountError::Differs(format!(
             "{method} counts {total} here, and the bundle says {}: one of the two counted wrong",
             checked.total
-        ))),
+        )))
     }
 }

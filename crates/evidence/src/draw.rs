@@ -130,9 +130,10 @@ impl Drawing {
         let draws = if tasks == 0 { 0 } else { sample.draws };
         for draw in 0..draws {
             let (point, _) = random(seed, draw);
-            match is_by_count(draw, counted) {
-                true => by_count.push((point % counted, draw)),
-                false => by_task.push(((point % u128::from(tasks)) as u64, draw)),
+            if is_by_count(draw, counted) {
+                by_count.push((point % counted, draw))
+            } else {
+                by_task.push(((point % u128::from(tasks)) as u64, draw))
             }
         }
         by_count.sort_unstable_by(|one, other| other.cmp(one));

@@ -27,13 +27,12 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn open(bundle: &Path) -> io::Result<Lines> {
         let mut file = BufReader::with_capacity(1 << 16, File::open(bundle)?);
-        let input: Box<dyn BufRead> = match file.fill_buf()?.starts_with(&ZSTD) {
-            true => {
-                let mut text = zstd::Decoder::with_buffer(file)?;
-                text.window_log_max(WINDOW_LOG)?;
-                Box::new(BufReader::with_capacity(1 << 16, text))
-            }
-            false => Box::new(file),
+        let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&ZSTD) {
+            let mut text = zstd::Decoder::with_buffer(file)?;
+            text.window_log_max(WINDOW_LOG)?;
+            Box::new(BufReader::with_capacity(1 << 16, text))
+        } else {
+            Box::new(file)
         };
         Ok(Lines { input, line: Vec::new(), number: 0 })
     }

@@ -40,9 +40,10 @@ impl NewFile {
         };
         let file = NamedTempFile::new_in(folder)?;
         let bytes = file.as_file().try_clone()?;
-        let out = match path.extension().is_some_and(|end| end == "zst") {
-            false => Output::Plain(BufWriter::new(bytes)),
-            true => Output::Compressed(BufWriter::new(zstd::Encoder::new(bytes, 3)?)),
+        let out = if path.extension().is_some_and(|end| end == "zst") {
+            Output::Compressed(BufWriter::new(zstd::Encoder::new(bytes, 3)?))
+        } else {
+            Output::Plain(BufWriter::new(bytes))
         };
         Ok(NewFile { path: path.to_path_buf(), file, out })
     }

@@ -338,9 +338,10 @@ impl Done {
             return Ok(());
         };
         if let Some(claim) = piece.claim.filter(|&claim| claim != tally.claim()) {
-            let which = match claim.count == tally.claim().count {
-                true => " (the sums are equal, but the tasks' counts differ)",
-                false => "",
+            let which = if claim.count == tally.claim().count {
+                " (the sums are equal, but the tasks' counts differ)"
+            } else {
+                ""
             };
             return Err(RecountError::Differs(format!(
                 "the range {} is counted as {} in the bundle, and as {} here by {}{which}: one of the two machines \

@@ -23,10 +23,7 @@ pub(super) fn at_most(draws: usize, wrong: usize, risk: f64) -> f64 {
     let (mut low, mut high) = (wrong as f64 / draws as f64, 1.0);
     for _ in 0..60 {
         let share = f64::midpoint(low, high);
-        match binomial(draws, wrong, share) > risk {
-            true => low = share,
-            false => high = share,
-        }
+        if binomial(draws, wrong, share) > risk { low = share } else { high = share }
     }
     high
 }

@@ -78,9 +78,10 @@ fn memory(controllers: &Path) -> &'static str {
     let mut names = fs::read_dir(controllers).into_iter().flatten().flatten();
     let is_controller =
         |name: &str| name.strip_prefix("mc").is_some_and(|n| n.parse::<u32>().is_ok());
-    match names.any(|entry| entry.file_name().to_str().is_some_and(is_controller)) {
-        true => "ecc",
-        false => "unknown",
+    if names.any(|entry| entry.file_name().to_str().is_some_and(is_controller)) {
+        "ecc"
+    } else {
+        "unknown"
     }
 }
 

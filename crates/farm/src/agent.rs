@@ -10,11 +10,7 @@
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
-mod parts;
-
 use std::collections::{BTreeMap, BTreeSet};
-
-use parts::Parts;
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanProof,
@@ -24,24 +20,8 @@ use crate::{
 /// What a worker is, and its few times and sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentConfig {
-    /// The worker's name, for people.
-    pub worker: String,
-    /// The name of its machine.
-    pub machine: String,
-    /// The version of its program, for the evidence.
-    pub build: String,
-    /// The counting loop in use, for people.
-    pub backend: String,
-    /// A number that only this process has.
-    pub instance: u64,
-    /// Counting threads.
-    pub threads: u32,
-    /// Memory for all threads together, bytes.
-    pub memory: u64,
-    /// Processes of its control group that the system has killed for lack of memory.
-    pub memory_kills: u64,
-    /// The most tasks to hold at a time.
-    pub credit: u64,
+    /// What it says of itself, with the most tasks that it ever agrees to hold, and nothing that it holds.
+    pub hello: Hello,
     /// How long finished parts of a lease are gathered before they are reported, ms, unless the coordinator asks for longer.
     pub report_ms: u64,
     /// How long to wait for an acknowledgement before a report is sent again, ms. Each further time it waits twice as
@@ -128,7 +108,7 @@ impl Agent {
     /// A worker that holds nothing.
     pub fn new(config: AgentConfig) -> Agent {
         Agent {
-            told_credit: config.credit,
+            told_credit: config.hello.credit,
             config,
             connected: false,
             stopping: false,
@@ -151,18 +131,8 @@ impl Agent {
         self.told_credit = self.credit();
         let resend_ms = self.config.resend_ms;
         self.unacked.values_mut().for_each(|sent| sent.begin(resend_ms));
-        WorkerMessage::Hello(Hello {
-            worker: self.config.worker.clone(),
-            machine: self.config.machine.clone(),
-            build: self.config.build.clone(),
-            backend: self.config.backend.clone(),
-            instance: self.config.instance,
-            threads: self.config.threads,
-            memory: self.config.memory,
-            memory_kills: self.config.memory_kills,
-            credit: self.told_credit,
-            holding: self.holdings(),
-        })
+        let (credit, holding) = (self.told_credit, self.holdings());
+        WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
 
     /// The coordinator said how often to report.
@@ -298,7 +268,7 @@ impl Agent {
     fn credit(&self) -> u64 {
         let full = self.unacked.len() > Self::MAX_UNACKED;
         let most = self.most_tasks.unwrap_or(u64::MAX);
-        if full || self.stopping { 0 } else { self.config.credit.min(most) }
+        if full || self.stopping { 0 } else { self.config.hello.credit.min(most) }
     }
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
@@ -386,5 +356,45 @@ impl Done {
     /// Whether the coordinator may take a loan for given up that is reported as a whole.
     fn is_news(&self, key: &Key) -> bool {
         self.grown && key.is_recount() && !self.is_whole(key)
+    }
+}
+
+/// Parts of one loan, neighbours joined, keyed by where they start and end.
+///
+/// They overlap if a loan was delivered twice. Nothing is thrown away for that: the farm takes
+/// each ordinal once.
+#[derive(Debug, Default)]
+struct Parts(BTreeMap<(u64, u64), Report>);
+
+impl Parts {
+    /// Adds a part, and joins it with its neighbours unless their sum would not fit.
+    fn add(&mut self, mut part: Report) {
+        let left = self.0.range(..(part.range.start(), 0)).next_back();
+        if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, left.join(&part)?))) {
+            self.0.remove(&key);
+            part = joined;
+        }
+        let right = self.0.range((part.range.end(), 0)..).next();
+        if let Some((&key, joined)) = right.and_then(|(key, right)| Some((key, part.join(right)?)))
+        {
+            self.0.remove(&key);
+            part = joined;
+        }
+        self.0.insert((part.range.start(), part.range.end()), part);
+    }
+
+    /// Whether one of them is all of this range.
+    fn hold(&self, range: Range) -> bool {
+        self.0.contains_key(&(range.start(), range.end()))
+    }
+
+    /// Shows them in ascending order of their starts.
+    fn iter(&self) -> impl Iterator<Item = &Report> {
+        self.0.values()
+    }
+
+    /// Hands them out in ascending order of their starts.
+    fn into_iter(self) -> impl Iterator<Item = Report> {
+        self.0.into_values()
     }
 }

@@ -216,9 +216,12 @@ impl Job {
     /// Whether a range that is being accepted is to be counted again. A seed that everybody may know chooses
     /// nothing any more, so then all are, if any should be.
     pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
-        let is_chosen = |policy: AuditPolicy| match self.seed_told {
-            true => policy.share_ppm > 0,
-            false => policy.chooses(self.fingerprint, range),
+        let is_chosen = |policy: AuditPolicy| {
+            if self.seed_told {
+                policy.share_ppm > 0
+            } else {
+                policy.chooses(self.fingerprint, range)
+            }
         };
         self.policy.is_some_and(is_chosen)
     }

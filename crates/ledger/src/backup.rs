@@ -124,12 +124,13 @@ impl Drop for Draft {
 }
 
 fn refuse_existing(to: &Path) -> io::Result<()> {
-    match to.try_exists()? {
-        true => Err(io::Error::new(
+    if to.try_exists()? {
+        Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             format!("{} is there already; a copy replaces no file", to.display()),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

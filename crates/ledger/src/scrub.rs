@@ -138,11 +138,10 @@ impl ScrubReport {
         );
         self.audits += self.each(db, &query, Some(id), |columns| {
             let range = read_row(id, columns)?.range;
-            match columns.get::<_, bool>(WIDTH)? {
-                true => Ok(()),
-                false => {
-                    Err(content(format!("job {id}: a second count of {range} confirms nothing")))
-                }
+            if columns.get::<_, bool>(WIDTH)? {
+                Ok(())
+            } else {
+                Err(content(format!("job {id}: a second count of {range} confirms nothing")))
             }
         })?;
         let query = format!("SELECT {COLUMNS}, state FROM disputes WHERE job = ? ORDER BY rowid");
@@ -163,9 +162,10 @@ fn add_up(job: &StoredJob, covered: &IntervalSet, sum: u128) -> Result<(), Ledge
     if matches!(job.state, JobState::Done | JobState::Held) && *covered != wanted {
         return Err(content(format!("job {id} has ended, and not all of its tasks have a count")));
     }
-    match job.total.is_some_and(|total| total != sum) {
-        true => Err(content(format!("the total of job {id} is not the sum of its counts"))),
-        false => Ok(()),
+    if job.total.is_some_and(|total| total != sum) {
+        Err(content(format!("the total of job {id} is not the sum of its counts")))
+    } else {
+        Ok(())
     }
 }
 

@@ -403,9 +403,10 @@ pub(crate) fn worst(held: &Held) -> String {
 }
 
 fn suspects(held: &Held) -> String {
-    match held.worst.is_empty() {
-        true => String::new(),
-        false => format!("; the ranges that look worst: {}", worst(held)),
+    if held.worst.is_empty() {
+        String::new()
+    } else {
+        format!("; the ranges that look worst: {}", worst(held))
     }
 }
 

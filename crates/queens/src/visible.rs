@@ -7,10 +7,7 @@ pub(crate) fn visible(text: &str) -> String {
     for c in text.chars() {
         let is_hidden = c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        match is_hidden {
-            true => visible.extend(c.escape_unicode()),
-            false => visible.push(c),
-        }
+        if is_hidden { visible.extend(c.escape_unicode()) } else { visible.push(c) }
     }
     visible
 }

@@ -11,8 +11,8 @@ use board::MethodChoice;
 use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
-    Change, Config, Held, JobId, JobSpec, JobState, JobView, LoanKey, Origin, Plan, Problem,
-    Refusal, Request, RestoredJob, Slice,
+    AgentConfig, Change, Config, Held, Hello, JobId, JobSpec, JobState, JobView, LoanKey, Origin,
+    Plan, Problem, Refusal, Request, RestoredJob, Slice,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -22,9 +22,7 @@ use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
 use crate::coordinator::{Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of};
-use crate::worker::{
-    Connect, LeaveRules, Link, LinkEnd, WorkConfig, host_name, start_executor, work,
-};
+use crate::worker::{Connect, LeaveRules, Link, LinkEnd, host_name, start_executor, work};
 
 /// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
@@ -226,16 +224,19 @@ impl LocalCount {
     ) -> Result<(), ServiceError> {
         let (executor, parts) =
             start_executor(self.threads, self.backend, self.devices, self.memory);
-        let config = WorkConfig {
-            worker: host_name(),
-            machine: host_name(),
-            build: self.build,
-            backend: self.backend.to_string(),
-            instance: 0,
-            threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
-            memory: self.memory,
-            memory_kills: 0,
-            credit: 1 << 20,
+        let config = AgentConfig {
+            hello: Hello {
+                worker: host_name(),
+                machine: host_name(),
+                build: self.build,
+                backend: self.backend.to_string(),
+                instance: 0,
+                threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
+                memory: self.memory,
+                memory_kills: 0,
+                credit: 1 << 20,
+                holding: Vec::new(),
+            },
             report_ms: 200,
             resend_ms: 60_000,
         };

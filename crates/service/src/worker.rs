@@ -14,7 +14,7 @@ mod work;
 
 pub use departure::LeaveRules;
 pub use link::{Connect, GrpcConnector, Link, LinkEnd};
-pub use work::{Parts, WorkConfig, start_executor, work};
+pub use work::{Parts, start_executor, work};
 
 /// The host's name, as far as it can be the name of a machine or a part of a worker's.
 #[must_use]

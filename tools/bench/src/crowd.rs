@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts, WorkerMessage,
-    WorkerOrder,
+    Agent, AgentConfig, Hello, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts,
+    WorkerMessage, WorkerOrder,
 };
 use service::Endpoint;
 use service::worker::{GrpcConnector, Link};
@@ -88,15 +88,18 @@ impl Crowd {
 fn config() -> AgentConfig {
     let instance: u64 = rand::random();
     AgentConfig {
-        worker: format!("crowd-{instance:016x}"),
-        machine: format!("crowd-{instance:016x}"),
-        build: executor::BUILD.into(),
-        backend: "portable".into(),
-        instance,
-        threads: 1,
-        memory: 0,
-        memory_kills: 0,
-        credit: CREDIT,
+        hello: Hello {
+            worker: format!("crowd-{instance:016x}"),
+            machine: format!("crowd-{instance:016x}"),
+            build: executor::BUILD.into(),
+            backend: "portable".into(),
+            instance,
+            threads: 1,
+            memory: 0,
+            memory_kills: 0,
+            credit: CREDIT,
+            holding: Vec::new(),
+        },
         report_ms: 1_000,
         resend_ms: 3_600_000,
     }

@@ -4,8 +4,8 @@ use std::num::NonZero;
 
 use anyhow::Result;
 use executor::Devices;
-use farm::Report;
-use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
+use farm::{AgentConfig, Hello, Report};
+use service::worker::{GrpcConnector, LeaveRules, start_executor, work};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -30,16 +30,19 @@ impl Worker {
         let (backend, memory) = (counting.backend(), counting.memory() / all as u64);
         let (executor, mut counted) =
             start_executor(NonZero::<usize>::MIN, backend, Devices::default(), memory);
-        let config = WorkConfig {
-            worker: format!("worker-{place}"),
-            machine: format!("machine-{place}"),
-            build: executor::BUILD.into(),
-            backend: backend.to_string(),
-            instance: rand::random(),
-            threads: 1,
-            memory,
-            memory_kills: 0,
-            credit: 1 << 16,
+        let config = AgentConfig {
+            hello: Hello {
+                worker: format!("worker-{place}"),
+                machine: format!("machine-{place}"),
+                build: executor::BUILD.into(),
+                backend: backend.to_string(),
+                instance: rand::random(),
+                threads: 1,
+                memory,
+                memory_kills: 0,
+                credit: 1 << 16,
+                holding: Vec::new(),
+            },
             report_ms: 1_000,
             resend_ms: 60_000,
         };

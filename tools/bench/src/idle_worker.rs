@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts, TasksBlock,
-    Verdict, WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, Hello, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts,
+    TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
@@ -42,15 +42,18 @@ pub(crate) async fn idle(
 ) -> Result<()> {
     let instance: u64 = rand::random();
     let mut agent = Agent::new(AgentConfig {
-        worker: format!("idle-{instance:016x}"),
-        machine: format!("idle-{instance:016x}"),
-        build: BUILD.into(),
-        backend: "portable".into(),
-        instance,
-        threads: 1,
-        memory: 0,
-        memory_kills: 0,
-        credit,
+        hello: Hello {
+            worker: format!("idle-{instance:016x}"),
+            machine: format!("idle-{instance:016x}"),
+            build: BUILD.into(),
+            backend: "portable".into(),
+            instance,
+            threads: 1,
+            memory: 0,
+            memory_kills: 0,
+            credit,
+            holding: Vec::new(),
+        },
         report_ms: 0,
         resend_ms: 3_600_000,
     });

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::{
-    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, JobId, JobSpec,
-    KernelName, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method, Millis,
-    Origin, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
+    Ack, Across, Agent, AgentConfig, AuditPolicy, Author, Config, Event, Farm, Hello, JobId,
+    JobSpec, KernelName, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, Maker, Method,
+    Millis, Origin, Plan, Problem, Range, Report, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
 };
 use ledger::{CheckedLedger, Ledger, file_bytes, scrub};
 
@@ -167,15 +167,18 @@ fn plan(n: u32, tasks: u64) -> Plan {
 
 /// A worker that reports at once.
 const AGENT: AgentConfig = AgentConfig {
-    worker: String::new(),
-    machine: String::new(),
-    build: String::new(),
-    backend: String::new(),
-    instance: 1,
-    threads: 1,
-    memory: 0,
-    memory_kills: 0,
-    credit: u64::MAX,
+    hello: Hello {
+        worker: String::new(),
+        machine: String::new(),
+        build: String::new(),
+        backend: String::new(),
+        instance: 1,
+        threads: 1,
+        memory: 0,
+        memory_kills: 0,
+        credit: u64::MAX,
+        holding: Vec::new(),
+    },
     report_ms: 0,
     resend_ms: 1_000,
 };

@@ -13,9 +13,9 @@ use board::{Cut, Method, Problem, Tasks};
 use clap::Args;
 use count::{Backend, Kernel};
 use executor::Devices;
-use farm::JobState;
+use farm::{AgentConfig, Hello, JobState};
 use service::Endpoint;
-use service::worker::{GrpcConnector, LeaveRules, WorkConfig, start_executor, work};
+use service::worker::{GrpcConnector, LeaveRules, start_executor, work};
 use tokio::sync::watch;
 use wire::v1;
 use wire::v1::client_service_client::ClientServiceClient;
@@ -239,16 +239,19 @@ impl Drop for Workers {
 pub(crate) async fn serve(args: SpeedupWorkerArgs) -> Result<()> {
     let one = std::num::NonZero::<usize>::MIN;
     let (executor, parts) = start_executor(one, args.backend, Devices::default(), u64::MAX);
-    let config = WorkConfig {
-        worker: args.name.clone(),
-        machine: args.name,
-        build: executor::BUILD.into(),
-        backend: args.backend.to_string(),
-        instance: rand::random(),
-        threads: 1,
-        memory: u64::MAX,
-        memory_kills: 0,
-        credit: 262_144,
+    let config = AgentConfig {
+        hello: Hello {
+            worker: args.name.clone(),
+            machine: args.name,
+            build: executor::BUILD.into(),
+            backend: args.backend.to_string(),
+            instance: rand::random(),
+            threads: 1,
+            memory: u64::MAX,
+            memory_kills: 0,
+            credit: 262_144,
+            holding: Vec::new(),
+        },
         report_ms: 1_000,
         resend_ms: 30_000,
     };

@@ -1,23 +1,26 @@
 //! The worker's end of a session.
 
 use farm::{
-    Ack, Agent, AgentConfig, Fingerprint, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Pace,
-    Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
+    Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis,
+    Pace, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
 
 fn connected() -> Agent {
     let mut agent = Agent::new(AgentConfig {
-        worker: "w1".into(),
-        machine: "w1".into(),
-        build: "1.0".into(),
-        backend: "portable".into(),
-        instance: 1,
-        threads: 1,
-        memory: 0,
-        memory_kills: 0,
-        credit: 100,
+        hello: Hello {
+            worker: "w1".into(),
+            machine: "w1".into(),
+            build: "1.0".into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 1,
+            memory: 0,
+            memory_kills: 0,
+            credit: 100,
+            holding: Vec::new(),
+        },
         report_ms: 500,
         resend_ms: 5_000,
     });

@@ -86,15 +86,18 @@ pub(crate) fn part(loan: Loan, range: Range, count: u64) -> Report {
 
 pub(crate) fn agent() -> Agent {
     let mut agent = Agent::new(AgentConfig {
-        worker: "w".into(),
-        machine: "w".into(),
-        build: "1.0".into(),
-        backend: "portable".into(),
-        instance: 1,
-        threads: 2,
-        memory: 0,
-        memory_kills: 0,
-        credit: 100,
+        hello: Hello {
+            worker: "w".into(),
+            machine: "w".into(),
+            build: "1.0".into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 2,
+            memory: 0,
+            memory_kills: 0,
+            credit: 100,
+            holding: Vec::new(),
+        },
         report_ms: 500,
         resend_ms: 50_000,
     });

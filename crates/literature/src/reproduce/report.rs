@@ -120,9 +120,10 @@ pub fn csv(lines: &[Line]) -> String {
 
 /// A cell in quotation marks if it needs them (RFC 4180).
 fn quoted(cell: &str) -> String {
-    match cell.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.into(),
+    if cell.contains([',', '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.into()
     }
 }
 
@@ -164,12 +165,13 @@ pub fn markdown(lines: &[Line], machine: &Machine) -> String {
 
 fn head(machine: &Machine) -> String {
     let Machine { date, processor, processors, backend, load } = machine;
-    let shared = match machine.was_shared() {
-        true => format!(
+    let shared = if machine.was_shared() {
+        format!(
             "Other programs ran on the machine at the same time (load {load:.1} at the start), so that measured \
              figures are rough."
-        ),
-        false => format!("The machine was idle otherwise (load {load:.1} at the start)."),
+        )
+    } else {
+        format!("The machine was idle otherwise (load {load:.1} at the start).")
     };
     format!(
         "# Figures of the literature, reproduced\n\n\

@@ -72,11 +72,12 @@ async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
         hasher.update(&piece.data);
         file.write_all(&piece.data).map_err(cannot_write)?;
         if !piece.hash.is_empty() {
-            return match piece.hash == hasher.finalize().as_bytes() {
-                true => Ok(()),
-                false => Err(Failure::Incompatible(
+            return if piece.hash == hasher.finalize().as_bytes() {
+                Ok(())
+            } else {
+                Err(Failure::Incompatible(
                     "the copy of the ledger was altered on its way; make another one".into(),
-                )),
+                ))
             };
         }
     }

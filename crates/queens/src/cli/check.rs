@@ -53,9 +53,10 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let reason = if let Some(square) = queens.iter().find(is_off) {
         Some(format!("{square} is off the board of size {n}, which {n} queens need"))
     } else if let Some([one, other]) = attack(n, &queens, args.rules.rules()) {
-        Some(match one == other {
-            true => format!("the square {one} is given twice"),
-            false => format!("{one} and {other} attack each other"),
+        Some(if one == other {
+            format!("the square {one} is given twice")
+        } else {
+            format!("{one} and {other} attack each other")
         })
     } else if queens.len() < n as usize {
         Some(format!("{} of the {n} queens are missing", n as usize - queens.len()))

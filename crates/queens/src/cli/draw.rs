@@ -139,9 +139,10 @@ impl DrawArgs {
             Some(path) => queens_input::text_of(path)?,
             None => (self.queens.join(" "), "the queens".into()),
         };
-        match self.by_file {
-            true => queens_input::read_ranks(&text, &source),
-            false => queens_input::read(&text, &source),
+        if self.by_file {
+            queens_input::read_ranks(&text, &source)
+        } else {
+            queens_input::read(&text, &source)
         }
     }
 

@@ -260,10 +260,7 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
             "none: {from} were counted and have no placement, seed {seed}; give more time with --seconds"
         ),
     };
-    let bar = match is_exact {
-        true => String::new(),
-        false => format!(" +- {} (95%)", percent(core_seconds)),
-    };
+    let bar = if is_exact { String::new() } else { format!(" +- {} (95%)", percent(core_seconds)) };
     format!(
         "estimate  {estimate}\n\
          time      {:.3} core-hours{bar}: {} of one thread, by {backend} on this machine\n\
@@ -277,9 +274,10 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
 fn too_long(plan: Plan, seconds: u64) -> String {
     let Plan { problem, method, .. } = plan;
     let largest = board::halves::MAX_N;
-    let halves = match problem.sums_all_placements() && problem.n() > largest {
-        true => format!("; tasks of halves are measured in parts, but it goes up to N = {largest}"),
-        false => String::new(),
+    let halves = if problem.sums_all_placements() && problem.n() > largest {
+        format!("; tasks of halves are measured in parts, but it goes up to N = {largest}")
+    } else {
+        String::new()
     };
     format!(
         "too few tasks of {} can be measured in {seconds} s here; give more time with --seconds{halves}",

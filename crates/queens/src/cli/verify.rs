@@ -75,12 +75,15 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     };
     let draws = if args.all { 0 } else { args.sample };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
-    let checked = checked.map_err(|error| match error.is_of_unknown_format() {
-        true => Failure::Incompatible(format!(
-            "cannot tell whether the bundle {} holds: {error}",
-            args.bundle.display()
-        )),
-        false => refused(error.to_string()),
+    let checked = checked.map_err(|error| {
+        if error.is_of_unknown_format() {
+            Failure::Incompatible(format!(
+                "cannot tell whether the bundle {} holds: {error}",
+                args.bundle.display()
+            ))
+        } else {
+            refused(error.to_string())
+        }
     })?;
     let by = match (args.search, args.reference) {
         (true, _) => By::Search,
@@ -117,10 +120,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
     let also = also.transpose().map_err(|error| refused(error.to_string()))?;
     let verified = Verified { checked: &checked, recounted: &recounted, also };
-    output::print(match args.json {
-        true => verified.json(),
-        false => verified.text(),
-    })?;
+    output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.state {
         farm::JobState::Done => Ok(()),
         state => Err(Failure::Incomplete(format!(

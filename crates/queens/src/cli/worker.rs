@@ -15,8 +15,9 @@ use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;
 use executor::{MemoryKills, provenance};
+use farm::{AgentConfig, Hello};
 use service::ServiceError;
-use service::worker::{GrpcConnector, WorkConfig, host_name, start_executor, work};
+use service::worker::{GrpcConnector, host_name, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -96,16 +97,19 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
     let mut connector = GrpcConnector { endpoint };
-    let config = WorkConfig {
-        worker: name,
-        machine: args.machine.unwrap_or_else(host_name),
-        build,
-        backend: kind.into(),
-        instance,
-        threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
-        memory,
-        memory_kills: memory_kills(memory),
-        credit: args.credit,
+    let config = AgentConfig {
+        hello: Hello {
+            worker: name,
+            machine: args.machine.unwrap_or_else(host_name),
+            build,
+            backend: kind.into(),
+            instance,
+            threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
+            memory,
+            memory_kills: memory_kills(memory),
+            credit: args.credit,
+            holding: Vec::new(),
+        },
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,
     };

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use farm::{
-    Agent, AgentConfig, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts, WorkerOrder,
+    Agent, AgentConfig, Hello, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts,
+    WorkerOrder,
 };
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
@@ -35,15 +36,18 @@ impl Liar {
 
 async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
     let mut agent = Agent::new(AgentConfig {
-        worker: "liar".into(),
-        machine: "liar".into(),
-        build: executor::BUILD.into(),
-        backend: "portable".into(),
-        instance: 1,
-        threads: 1,
-        memory: 1 << 40,
-        memory_kills: 0,
-        credit: 1 << 16,
+        hello: Hello {
+            worker: "liar".into(),
+            machine: "liar".into(),
+            build: executor::BUILD.into(),
+            backend: "portable".into(),
+            instance: 1,
+            threads: 1,
+            memory: 1 << 40,
+            memory_kills: 0,
+            credit: 1 << 16,
+            holding: Vec::new(),
+        },
         report_ms: 0,
         resend_ms: 60_000,
     });

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use farm::{
-    Ack, Answer, Dismissal, Event, Farm, Hello, JobId, JobView, LeaseId, Loan, Pace, Refusal,
-    Request, SessionId,
+    Answer, Dismissal, Event, Farm, Hello, JobId, JobView, Pace, Refusal, Request, SessionId,
+    WorkerOrder,
 };
 use ledger::{CredentialChange, LedgerRequest};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -144,15 +144,5 @@ pub(super) enum Input {
     Stop,
 }
 
-/// An order of the hub to a session.
-#[derive(Clone, Copy, Debug)]
-pub enum Order {
-    /// Send a loan and its tasks.
-    Loan(Loan),
-    /// Send a revocation, and no more tasks of this lease.
-    Revoke(LeaseId),
-    /// Send an acknowledgement.
-    Ack(Ack),
-    /// End the session.
-    Dismiss(Dismissal),
-}
+/// What the hub tells a session: an order for its worker, or why the session ends.
+pub(super) type Order = Result<WorkerOrder, Dismissal>;

@@ -89,9 +89,10 @@ pub(super) fn routes(gate: Gate, hub: HubHandle, desk: Desk) -> Router {
 
 /// There is no page and no service of that name.
 async fn nothing(request: Request) -> Response {
-    match is_grpc(&request) {
-        true => Status::unimplemented("there is no such service").into_http(),
-        false => Fault::not_found("there is no such page").into_response(),
+    if is_grpc(&request) {
+        Status::unimplemented("there is no such service").into_http()
+    } else {
+        Fault::not_found("there is no such page").into_response()
     }
 }
 
@@ -126,10 +127,7 @@ async fn harden(request: Request, next: Next) -> Response {
 /// Refuses what is no gRPC. A browser can send a form to any site over HTTP/1.1, with the address of whoever
 /// opened it; it can neither do so over HTTP/2 without TLS nor claim that a form is gRPC.
 pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
-    Ok(match is_grpc(&request) {
-        true => next.run(request).await,
-        false => Fault::no_grpc().into_response(),
-    })
+    Ok(if is_grpc(&request) { next.run(request).await } else { Fault::no_grpc().into_response() })
 }
 
 /// Whether a request is one of gRPC.

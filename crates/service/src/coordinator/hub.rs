@@ -10,7 +10,7 @@ use bytesize::ByteSize;
 use farm::{
     Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
     LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId,
-    Suspect,
+    Suspect, WorkerOrder,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -318,13 +318,9 @@ impl Hub {
                     Dismissal::Unproven => Gone::Unproven,
                 });
                 let outbox = self.outboxes.remove(&session);
-                let told = match reason {
-                    Dismissal::Replaced => None,
-                    Dismissal::Distrusted | Dismissal::Unproven => Some(Order::Dismiss(reason)),
-                };
                 // One that takes no orders is told when it comes back.
-                if let (Some(outbox), Some(order)) = (outbox, told) {
-                    let _ = outbox.try_send(order);
+                if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
+                    let _ = outbox.try_send(Err(reason));
                 }
             }
             Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
@@ -400,13 +396,13 @@ fn send_to_worker(
     effect: Effect,
 ) -> Option<SessionId> {
     let (session, order) = match effect {
-        Effect::Lend { session, loan } => (session, Order::Loan(loan)),
-        Effect::Revoke { session, lease } => (session, Order::Revoke(lease)),
-        Effect::Ack { session, ack } => (session, Order::Ack(ack)),
+        Effect::Lend { session, loan } => (session, WorkerOrder::Loan(loan)),
+        Effect::Revoke { session, lease } => (session, WorkerOrder::Revoke(lease)),
+        Effect::Ack { session, ack } => (session, WorkerOrder::Ack(ack)),
         _ => return None,
     };
     let outbox = outboxes.get(&session)?;
-    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(order) {
+    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(Ok(order)) {
         tracing::warn!(%session, "dismissed: the worker does not take its orders");
         outboxes.remove(&session);
         return Some(session);

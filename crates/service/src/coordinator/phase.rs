@@ -101,9 +101,10 @@ where
         match self.0.get().cloned() {
             Some(mut routes) => Box::pin(routes.call(request)),
             None => {
-                let answer = match is_grpc(&request) {
-                    true => Status::unavailable(TOO_EARLY).into_http(),
-                    false => too_early(),
+                let answer = if is_grpc(&request) {
+                    Status::unavailable(TOO_EARLY).into_http()
+                } else {
+                    too_early()
                 };
                 Box::pin(std::future::ready(Ok(answer)))
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{Cut, Tasks};
-use farm::{Ack, Dismissal, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
+use farm::{Ack, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::MAX_TASKS_PER_MESSAGE;
@@ -49,24 +49,16 @@ pub(super) async fn pump(
             },
             Err(TryRecvError::Disconnected) => return Ok(()),
         };
-        let message = match order {
-            Order::Loan(loan) => {
-                lent.push(loan, plans.cut(loan.plan).await?);
-                WorkerOrder::Loan(loan)
-            }
-            Order::Revoke(lease) => {
-                lent.revoke(lease);
-                WorkerOrder::Revoke(lease)
-            }
-            Order::Dismiss(Dismissal::Distrusted) => return Err(SessionFault::Distrusted),
-            Order::Dismiss(Dismissal::Unproven) => return Err(SessionFault::Unproven),
-            Order::Dismiss(Dismissal::Replaced) => return Err(SessionFault::Ended),
-            Order::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
+        let order = order?;
+        match order {
+            WorkerOrder::Loan(loan) => lent.push(loan, plans.cut(loan.plan).await?),
+            WorkerOrder::Revoke(lease) => lent.revoke(lease),
+            WorkerOrder::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
             }
-            Order::Ack(ack) => WorkerOrder::Ack(ack),
-        };
-        if out.send_timeout(message, PATIENCE).await.is_err() {
+            _ => {}
+        }
+        if out.send_timeout(order, PATIENCE).await.is_err() {
             return Ok(());
         }
     }
@@ -159,15 +151,18 @@ mod tests {
         let (to_worker, mut out) = mpsc::channel(1);
         tokio::spawn(async move { pump(from_hub, to_worker, plans).await });
 
-        orders.send(Order::Loan(first)).await.expect("the pump runs");
+        orders.send(Ok(WorkerOrder::Loan(first))).await.expect("the pump runs");
         assert_eq!(next(&mut out).await, "loan 1");
         assert_eq!(next(&mut out).await, "tasks 1 from 0");
 
         let verdict = Verdict::Accepted;
         let Loan { job, fingerprint, range, .. } = first;
-        orders.send(Order::Ack(Ack { job, fingerprint, range, verdict })).await.expect("it runs");
-        orders.send(Order::Revoke(LeaseId(1))).await.expect("the pump runs");
-        orders.send(Order::Loan(second)).await.expect("the pump runs");
+        orders
+            .send(Ok(WorkerOrder::Ack(Ack { job, fingerprint, range, verdict })))
+            .await
+            .expect("it runs");
+        orders.send(Ok(WorkerOrder::Revoke(LeaseId(1)))).await.expect("the pump runs");
+        orders.send(Ok(WorkerOrder::Loan(second))).await.expect("the pump runs");
         drop(orders);
 
         // Two blocks were already on their way: one in the channel, one about to be sent.

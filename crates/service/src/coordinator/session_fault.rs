@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farm::Range;
+use farm::{Dismissal, Range};
 use tonic::Status;
 use wire::WireError;
 
@@ -66,6 +66,16 @@ impl SessionFault {
             | SessionFault::Distrusted
             | SessionFault::Unproven
             | SessionFault::Failure(_) => None,
+        }
+    }
+}
+
+impl From<Dismissal> for SessionFault {
+    fn from(reason: Dismissal) -> SessionFault {
+        match reason {
+            Dismissal::Replaced => SessionFault::Ended,
+            Dismissal::Distrusted => SessionFault::Distrusted,
+            Dismissal::Unproven => SessionFault::Unproven,
         }
     }
 }

@@ -22,9 +22,6 @@ use crate::ServiceError;
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
 const FAREWELL: Duration = Duration::from_secs(4);
 
-/// The worker's identity, its times and its limits.
-pub type WorkConfig = AgentConfig;
-
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
 pub type Parts = mpsc::UnboundedReceiver<Result<Report, gpu::Error>>;
@@ -53,7 +50,7 @@ pub fn start_executor(
 /// [`ServiceError`], if the coordinator refuses this worker for good, if there was none for too long, or if
 /// counting fails.
 pub async fn work(
-    config: WorkConfig,
+    config: AgentConfig,
     rules: LeaveRules,
     executor: Executor,
     parts: Parts,
@@ -62,8 +59,8 @@ pub async fn work(
 ) -> Result<(), ServiceError> {
     let started = Instant::now();
     let mut worker = Worker {
-        most_tasks: usize::try_from(config.credit).unwrap_or(usize::MAX),
-        departure: Departure::new(rules, config.threads, started),
+        most_tasks: usize::try_from(config.hello.credit).unwrap_or(usize::MAX),
+        departure: Departure::new(rules, config.hello.threads, started),
         agent: Agent::new(config),
         executor,
         parts,

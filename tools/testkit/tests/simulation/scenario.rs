@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AgentConfig, AuditPolicy, Change, Config, KernelName, Maker, Method, Party, Plan,
-    Problem, Range, Slice,
+    Across, AgentConfig, AuditPolicy, Change, Config, Hello, KernelName, Maker, Method, Party,
+    Plan, Problem, Range, Slice,
 };
 
 use crate::random::Random;
@@ -171,7 +171,7 @@ impl Scenario {
         let liars = self.workers.iter().filter(|worker| worker.lies_per_mille > 0);
         let maker = |worker: &Traits| Maker {
             owner: worker.owner.clone(),
-            machine: worker.agent.machine.clone(),
+            machine: worker.agent.hello.machine.clone(),
         };
         liars.map(|worker| maker(worker).party(self.across)).collect()
     }
@@ -241,15 +241,18 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
     let mut workers: Vec<Traits> = (0..count)
         .map(|index| Traits {
             agent: AgentConfig {
-                worker: format!("w{index}"),
-                machine: format!("w{index}"),
-                build: format!("1.{index}"),
-                backend: "portable".into(),
-                instance: 0,
-                threads: random.between(1, 4) as u32,
-                memory: LARGE * random.between(1, 4),
-                memory_kills: 0,
-                credit: random.scaled(1, 500),
+                hello: Hello {
+                    worker: format!("w{index}"),
+                    machine: format!("w{index}"),
+                    build: format!("1.{index}"),
+                    backend: "portable".into(),
+                    instance: 0,
+                    threads: random.between(1, 4) as u32,
+                    memory: LARGE * random.between(1, 4),
+                    memory_kills: 0,
+                    credit: random.scaled(1, 500),
+                    holding: Vec::new(),
+                },
                 report_ms: if lying { 0 } else { report_ms },
                 resend_ms: random.scaled(50, 2_000),
             },
@@ -279,13 +282,13 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
     let always_able = if lying { workers.len() } else { reliable as usize };
     for worker in workers.iter_mut().skip(always_able) {
         match random.below(6) {
-            0 => worker.agent.memory = LARGE - 1,
+            0 => worker.agent.hello.memory = LARGE - 1,
             1 => worker.memory = LARGE - 1,
             _ => {}
         }
     }
     if count > 2 && !lying && !audited && random.per_mille(50) {
-        workers[1].agent.credit = 0;
+        workers[1].agent.hello.credit = 0;
     }
     workers
 }

@@ -40,7 +40,7 @@ struct Job {
 impl Worker {
     pub fn new(traits: Traits) -> Worker {
         Worker {
-            threads: vec![None; traits.agent.threads as usize],
+            threads: vec![None; traits.agent.hello.threads as usize],
             traits,
             life: 0,
             agent: None,
@@ -56,10 +56,10 @@ impl Worker {
     pub fn start(&mut self, instance: u64) {
         self.life += 1;
         let mut config = self.traits.agent.clone();
-        config.instance = instance;
+        config.hello.instance = instance;
         if self.traits.renames {
-            config.worker = format!("{}.{}", config.worker, self.life);
-            config.machine = config.worker.clone();
+            config.hello.worker = format!("{}.{}", config.hello.worker, self.life);
+            config.hello.machine = config.hello.worker.clone();
         }
         self.agent = Some(Agent::new(config));
     }

@@ -95,10 +95,7 @@ impl Draws {
     /// A block ends.
     pub(crate) fn end(&mut self) {
         if let Some(begun) = self.begun.take() {
-            let sum = match self.block == Drawn::Yes {
-                true => &mut self.took,
-                false => &mut self.warmed_up,
-            };
+            let sum = if self.block == Drawn::Yes { &mut self.took } else { &mut self.warmed_up };
             *sum += begun.elapsed();
         }
     }

@@ -104,9 +104,10 @@ impl PlotFile {
     }
 
     fn write(&self, lines: &[Line]) -> Result<(), Failure> {
-        match self.is_png {
-            true => write(&self.path, &plot::png(lines)?),
-            false => write(&self.path, plot::svg(lines)?.as_bytes()),
+        if self.is_png {
+            write(&self.path, &plot::png(lines)?)
+        } else {
+            write(&self.path, plot::svg(lines)?.as_bytes())
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use farm::{Fingerprint, JobId, Loan, LoanKind, LoanProof, Method, Plan, Problem, Range};
+use farm::{Fingerprint, Hello, JobId, Loan, LoanKind, LoanProof, Method, Plan, Problem, Range};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -42,16 +42,19 @@ impl Started {
         let (stop, stopping) = watch::channel(false);
         let taken = Arc::new(AtomicUsize::new(0));
         let mut connector = Answers { answers: answers.into(), taken: taken.clone() };
-        let config = WorkConfig {
-            worker: "w".into(),
-            machine: "m".into(),
-            build: "1.0".into(),
-            backend: "portable".into(),
-            instance: 1,
-            threads: 1,
-            memory: 1 << 30,
-            memory_kills: 0,
-            credit: 64,
+        let config = AgentConfig {
+            hello: Hello {
+                worker: "w".into(),
+                machine: "m".into(),
+                build: "1.0".into(),
+                backend: "portable".into(),
+                instance: 1,
+                threads: 1,
+                memory: 1 << 30,
+                memory_kills: 0,
+                credit: 64,
+                holding: Vec::new(),
+            },
             report_ms: 300,
             resend_ms: 2_000,
         };
