@@ -1,8 +1,8 @@
 //! The worker's end of a session.
 
 use farm::{
-    Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis, Pace,
-    Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
+    Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis,
+    Pace, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
