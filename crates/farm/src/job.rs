@@ -98,11 +98,11 @@ pub(crate) struct Job {
     pub(crate) costs: Costs,
     /// By their first ordinals; disjoint.
     lent: BTreeMap<u64, Lent>,
-    lent_tasks: u64,
+    pub(crate) lent_tasks: u64,
     /// When each of them is late, and its first ordinal.
     late: BTreeSet<(Millis, u64)>,
     /// Leases of which something is lent to others, too, and where that lies.
-    overtaken: BTreeMap<LeaseId, Range>,
+    pub(crate) overtaken: BTreeMap<LeaseId, Range>,
     claimed: IntervalSet,
     speeds: BTreeMap<SessionId, (Speed, u64)>,
     /// Sum over sessions of tasks per 1,000 seconds.
@@ -170,11 +170,6 @@ impl Job {
     pub(crate) fn lent(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
         let lent = self.lent.iter();
         lent.filter_map(|(&start, lent)| Some((Range::new(start, lent.end)?, lent.lease)))
-    }
-
-    /// How many tasks are lent for the first time.
-    pub(crate) fn lent_tasks(&self) -> u64 {
-        self.lent_tasks
     }
 
     /// How many of a range are to be lent alone.
@@ -294,11 +289,6 @@ impl Job {
         let first = self.overtaken.get(&earlier).map_or(from, |of| of.start().min(from));
         self.overtaken.insert(earlier, Range::new(first, last).expect("it has the range"));
         range
-    }
-
-    /// A lease is over: nobody has to be told if somebody else counts what it had.
-    pub(crate) fn forget_lease(&mut self, lease: LeaseId) {
-        self.overtaken.remove(&lease);
     }
 
     /// Lends suspected ordinals, at most `tasks` of them and half of their range, in one piece.

@@ -130,7 +130,7 @@ impl Farm {
         for &(_, id) in &self.queue {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
-            if job.free_tasks() + job.lent_tasks() > 0 && self.lend_from.is_none() {
+            if job.free_tasks() + job.lent_tasks > 0 && self.lend_from.is_none() {
                 offers.uncounted.push(id);
                 offers.least_memory = offers.least_memory.min(job.known.thread_memory);
             }
@@ -238,7 +238,7 @@ impl Farm {
             return true;
         }
         let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id, &self.sessions[&id]));
-        let pool = if is_free { job.free_tasks() } else { job.lent_tasks() };
+        let pool = if is_free { job.free_tasks() } else { job.lent_tasks };
         let wanted = self.wanted_tasks(id, job_id, pool);
         if outstanding > wanted / 2 {
             return false;

@@ -151,7 +151,7 @@ impl Farm {
         self.hungry.insert(session_id);
         if self.leases.get(id).is_none() {
             session.leases.remove(&id);
-            self.jobs.get_mut(&job).expect("it has reports").forget_lease(id);
+            self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
             if id != by {
                 self.effects.push(Effect::Revoke { session: session_id, lease: id });
             }

@@ -154,7 +154,7 @@ impl Farm {
         }
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
-        job.forget_lease(id);
+        job.overtaken.remove(&id);
         for range in lease.open.iter() {
             if lease.recount {
                 job.end_recount(range, id);
