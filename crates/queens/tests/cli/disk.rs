@@ -25,7 +25,7 @@ fn a_count_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
 #[test]
 fn a_coordinator_whose_ledger_cannot_grow_says_so_and_goes_on_later() {
     let farm = Farm::new("--lease-ms 1", "--report-ms 0");
-    let coordinator = Process::start(&mut in_files_of(256, &farm.coordinator()), farm.new_log());
+    let coordinator = Process::start(&mut in_files_of(160, &farm.coordinator()), farm.new_log());
     stopped_coordinator_goes_on(&farm, coordinator, || {}, || {});
 }
 
@@ -60,8 +60,8 @@ fn a_coordinator_whose_disk_fails_says_so_and_goes_on_later() {
         println!("left out: strace(1) cannot make system calls fail here");
         return;
     }
-    // A new ledger is served after 15 and 57 of them.
-    for (calls, first) in [("fdatasync,fsync", 22), ("pwrite64", 110)] {
+    // A new ledger is served after 15 and 45 of them, and a job is there after some more.
+    for (calls, first) in [("fdatasync,fsync", 18), ("pwrite64", 70)] {
         let farm = Farm::new("--lease-ms 1", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &farm.coordinator());
         let coordinator = Process::start(&mut failing, farm.new_log());
