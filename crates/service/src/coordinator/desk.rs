@@ -12,18 +12,19 @@ use wire::v1::ask_request::Request as Asked;
 use wire::{Secrets, WireError, v1};
 
 use super::plans::NoPlan;
-use super::{HubHandle, Identity, Plans, Right};
+use super::{Credentials, HubHandle, Identity, Plans, Right};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
 pub(super) struct Desk {
     hub: HubHandle,
     plans: Arc<Plans>,
+    credentials: Credentials,
 }
 
 impl Desk {
-    pub(super) fn new(hub: HubHandle, plans: Arc<Plans>) -> Desk {
-        Desk { hub, plans }
+    pub(super) fn new(hub: HubHandle, plans: Arc<Plans>, credentials: Credentials) -> Desk {
+        Desk { hub, plans, credentials }
     }
 
     /// Has the farm do what somebody asks for who may.
@@ -33,7 +34,8 @@ impl Desk {
     /// A status that says why not.
     pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
         // A seed that the client names is no secret; the salt is, until the job is over.
-        let secrets = Secrets { seed: rand::random::<u64>() >> 1, salt: rand::random() };
+        let (seed, salt) = (rand::random::<u64>() >> 1, rand::random());
+        let secrets = Secrets { seed, salt, usual: self.credentials.across() };
         let ask = match asked {
             Asked::Submit(submit) => self.submission(identity, submit, secrets).await?,
             Asked::Change(change) => change.with(secrets)?,
