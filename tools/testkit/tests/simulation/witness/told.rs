@@ -70,7 +70,8 @@ impl Witness {
             LedgerCommand::Finish { job, .. } => {
                 tally.put_off += u64::from(self.settling);
                 let book = self.book(*job);
-                book.ended = book.is_complete();
+                // An audit that was asked for meanwhile keeps it open.
+                book.ended = book.is_complete() && book.asked == 0;
                 self.conclude();
             }
             LedgerCommand::Accept { report, author, audit } => {
