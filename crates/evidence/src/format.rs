@@ -134,9 +134,8 @@ pub(super) struct TrustLine {
 
 impl From<TrustChange> for TrustLine {
     fn from(change: TrustChange) -> TrustLine {
-        let TrustChange { party, trusted, proof, reason, at_ms } = change;
+        let TrustChange { party, trusted, reason, at_ms, .. } = change;
         // Which range proved somebody wrong stands on the line of its dispute, if it is of this job.
-        let reason = if proof.is_some() { "proven wrong".into() } else { reason };
         TrustLine { owner: party.owner, machine: party.machine, trusted, reason, at: at_ms }
     }
 }

@@ -4,12 +4,14 @@
 //!   by another machine with another kernel        protects against broken hardware
 //!     and by another owner                        protects against an owner that lies, unless the two collude
 //!   by the same kernel, or by somebody whom the
-//!   farm itself believes no more                  confirms nothing
+//!   farm itself believes no more                  confirms nothing; but a machine that miscounts has not confirmed
+//!                                                 another owner's count by chance
+//!   by machines of one owner alone                is that owner's word
 //!   a settled dispute                             confirms nothing: it says that somebody was wrong
 //! ```
 
 use anyhow::{Result, ensure};
-use farm::{Across, Distrusted};
+use farm::{Across, Distrusted, Maker};
 
 use crate::format::{StatedAuthor, StatedRow};
 
@@ -62,6 +64,9 @@ impl Worth {
         (across, distrusted): (Across, &Distrusted),
     ) -> Result<()> {
         let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.maker);
+        let is_void = |first: &Maker, second: &Maker| {
+            distrusted.0.iter().any(|party| party.voids(first, second))
+        };
         let one = author(first, authors);
         let Some(second) = second else {
             if is_agreed {
@@ -89,7 +94,7 @@ impl Worth {
         );
         if one.kernel == other.kernel {
             self.same_kernel.add(first);
-        } else if is_doubted(other) {
+        } else if is_void(maker, other_maker) {
             self.by_distrusted.add(first);
         } else {
             self.by_machine.add(first);

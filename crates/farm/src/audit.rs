@@ -267,9 +267,11 @@ impl Audits {
         }
     }
 
-    /// Whether a range waits for a recount, lent or not.
-    pub(crate) fn awaits(&self, range: Range) -> bool {
-        self.lent.contains_key(&range) || self.waiting.contains_key(&range)
+    /// Who counted a range that waits for a recount, lent or not, and with what.
+    pub(crate) fn awaited(&self, range: Range) -> Option<(&Maker, KernelName)> {
+        let lent = self.lent.get(&range).map(|(_, waiting)| waiting);
+        let waiting = lent.or_else(|| self.waiting.get(&range))?;
+        Some((&waiting.maker, waiting.kernel))
     }
 
     /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of them
@@ -368,7 +370,7 @@ mod tests {
             credit: 10,
             holding: Vec::new(),
         };
-        Session::new("rack".into(), &hello, Millis(0))
+        Session::new("rack".into(), false, &hello, Millis(0))
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, IntervalSet, JobChange, JobId, JobSpec, KernelName, Maker, Party,
-    Range, Report, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Range,
+    Report, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -100,6 +100,8 @@ pub enum LedgerCommand {
         author: Author,
         /// Those who claimed otherwise.
         wrong: Vec<Party>,
+        /// Whose word that rests on.
+        ground: Ground,
     },
     /// Somebody decided whether a party is believed. What becomes of the counts of one that is not any more is the
     /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.
@@ -167,8 +169,9 @@ pub enum LedgerAnswer {
     },
     /// A [`LedgerCommand::Remove`] is durable.
     Removed(Removal),
-    /// What a [`LedgerCommand::Compare`] found.
-    Compared(Found),
+    /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if they begin or end
+    /// elsewhere, leave a gap, or are more than are read for a comparison.
+    Compared(Option<Claim>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
     AuditsFound(Vec<Unaudited>),
@@ -181,22 +184,6 @@ pub enum Removal {
     Begun,
     /// Nothing of it is left.
     Gone,
-}
-
-/// What the ledger holds for a range that was reported again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// Rows that tile the range exactly.
-    Exactly {
-        /// What they say together.
-        claim: Claim,
-        /// Who counted all of them. `None` if several did: then nobody answers for the sum.
-        maker: Option<Maker>,
-        /// What counted all of them. It is empty if it was not the same.
-        kernel: KernelName,
-    },
-    /// Rows that begin or end elsewhere, a gap, or more rows than are read for a comparison: none is possible.
-    Unaligned,
 }
 
 /// Rows of a job that no longer count: a party that is believed no more had counted them, and nobody else.

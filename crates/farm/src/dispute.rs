@@ -1,46 +1,135 @@
 //! Disputes: who claims what of a range, and when that is settled.
+//!
+//! ```text
+//!   two owners claim the same ─────────────────────────────► settled: who claims otherwise was wrong
+//!   a worker that the operator trusts recounts the range ──► settled by its claim alone
+//!   only one owner has a part, and two of its machines
+//!   claim the same, where machines check each other ───────► settled: it is that owner's word about its own machine
+//!   anything else ─────────────────────────────────────────► waits, and nobody is believed less
+//! ```
 
 use std::collections::BTreeSet;
 
-use crate::{Across, Claim, KernelName, LeaseId, Maker, Party, Vote};
+use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range, Vote};
+
+/// Whose word the end of a dispute rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// Two owners agreed.
+    TwoOwners,
+    /// A worker whose credential the operator trusts.
+    TrustedWorker,
+    /// Two machines of the one owner that had a part.
+    OwnMachines,
+}
+
+impl Ground {
+    /// Why somebody is believed no more, as ledgers and bundles say it.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Ground::TwoOwners => "two owners counted otherwise",
+            Ground::TrustedWorker => "a trusted worker counted otherwise",
+            Ground::OwnMachines => "two machines of its owner counted otherwise",
+        }
+    }
+}
 
 /// A range that was counted with different results.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispute {
-    /// What the ledger's rows say, and so the total.
+    /// What the ledger's row says, and so the total.
     pub(crate) stored: Claim,
-    /// What counted the rows.
+    /// What counted the row.
     pub(crate) kernel: KernelName,
     /// Everything that was ever claimed, the stored count first.
     pub(crate) votes: Vec<Vote>,
     /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
-    /// Two parties agree; the ledger is being told.
+    /// It is decided; the ledger is being told.
     pub(crate) settling: bool,
     /// How many votes are on their way into the ledger.
     pub(crate) unwritten: usize,
 }
 
 impl Dispute {
-    /// Whether this maker's party has voted.
-    pub(crate) fn has_voted(&self, maker: &Maker, across: Across) -> bool {
-        let makers = self.votes.iter().filter_map(|vote| vote.maker.as_ref());
-        makers.into_iter().any(|other| !other.is_apart_from(maker, across))
+    /// So many machines of an owner are heard once others have a part. The second one finds out whether the first is
+    /// broken; an owner that lies could invent any number of them.
+    const MACHINES_HEARD: usize = 2;
+    /// The most machines that are named in a sentence.
+    const NAMED: usize = 8;
+
+    /// Whether a machine may vote that the operator does not trust.
+    pub(crate) fn hears(&self, maker: &Maker) -> bool {
+        let has_voted = self.votes.iter().any(|vote| vote.maker == *maker);
+        !has_voted && self.hears_more_of(&maker.owner)
     }
 
-    /// Whether two different parties make this `claim`. A sum of several makers' counts is nobody's:
-    /// who repeats its own wrong share of it must not settle the dispute.
-    pub(crate) fn is_settled_by(&self, claim: Claim, across: Across) -> bool {
-        self.parties(across, |vote| vote.claim == claim).len() >= 2
+    fn hears_more_of(&self, owner: &str) -> bool {
+        let heard = self.votes.iter().filter(|vote| vote.maker.owner == owner).count();
+        heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
-    /// The parties that are wrong if this `claim` is right.
-    pub(crate) fn wrong(&self, claim: Claim, across: Across) -> BTreeSet<Party> {
-        self.parties(across, |vote| vote.claim != claim)
+    /// Why this `claim` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
+    /// settled.
+    pub(crate) fn ground(&self, claim: Claim, across: Across, is_trusted: bool) -> Option<Ground> {
+        let agreeing = || self.votes.iter().filter(|vote| vote.claim == claim);
+        let machines: BTreeSet<&Maker> = agreeing().map(|vote| &vote.maker).collect();
+        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.maker.owner).collect();
+        if owners.len() >= 2 {
+            return Some(Ground::TwoOwners);
+        }
+        if is_trusted {
+            return Some(Ground::TrustedWorker);
+        }
+        let is_own = across == Across::Machines && self.owners().len() == 1 && machines.len() >= 2;
+        is_own.then_some(Ground::OwnMachines)
     }
 
-    fn parties(&self, across: Across, wanted: impl Fn(&Vote) -> bool) -> BTreeSet<Party> {
-        let votes = self.votes.iter().filter(|vote| wanted(vote));
-        votes.filter_map(|vote| vote.maker.as_ref()).map(|maker| maker.party(across)).collect()
+    /// The parties that are wrong if this `claim` is right: machines, as one that is broken says nothing of the others. But
+    /// where only owners check each other, an owner of which two machines are wrong, those `distrusted` before included,
+    /// and none is right, is so with all of them: it could invent any number.
+    pub(crate) fn wrong(
+        &self,
+        claim: Claim,
+        across: Across,
+        distrusted: &Distrusted,
+    ) -> BTreeSet<Party> {
+        let (right, wrong): (Vec<_>, Vec<_>) =
+            self.votes.iter().partition(|vote| vote.claim == claim);
+        let machine = |vote: &&Vote| vote.maker.party(Across::Machines);
+        let machines: BTreeSet<Party> = wrong.iter().map(machine).collect();
+        let known: BTreeSet<&Party> = machines.iter().chain(&distrusted.0).collect();
+        let party = |vote: &Vote| {
+            let is_of_owner = |party: &&&Party| party.owner == vote.maker.owner;
+            let is_right = right.iter().any(|vote_for| vote_for.maker.owner == vote.maker.owner);
+            let is_whole = !is_right && known.iter().filter(is_of_owner).count() >= 2;
+            vote.maker.party(if is_whole { across } else { Across::Machines })
+        };
+        wrong.into_iter().map(party).collect()
+    }
+
+    /// Who disagrees, who is asked and what an operator can do: a sentence for people.
+    pub(crate) fn sentence(&self, range: Range) -> String {
+        let makers = self.votes.iter().map(|vote| vote.maker.to_string());
+        let makers = makers.take(Self::NAMED).collect::<Vec<_>>().join(", ");
+        let asked: Vec<String> = std::iter::once("another owner".into())
+            .chain(
+                self.owners()
+                    .into_iter()
+                    .filter(|owner| self.hears_more_of(owner))
+                    .map(|owner| format!("another machine of {owner}")),
+            )
+            .take(Self::NAMED)
+            .collect();
+        format!(
+            "tasks {range} were counted differently by {makers}; asked to settle it is a worker of {}, or one with a trusted \
+             credential: `queens token create --role worker --trusted`",
+            asked.join(", of ")
+        )
+    }
+
+    fn owners(&self) -> BTreeSet<&str> {
+        self.votes.iter().map(|vote| &*vote.maker.owner).collect()
     }
 }

@@ -14,6 +14,8 @@ pub enum Event {
         session: SessionId,
         /// The owner of the credential that it showed.
         owner: String,
+        /// Whether the operator trusts the credential: a recount by it settles a dispute alone.
+        is_trusted: bool,
         /// What the worker said.
         hello: Hello,
     },
@@ -125,9 +127,8 @@ pub struct Holding {
 /// A claim of the count of a disputed range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// Who makes it: a second opinion must be another's. `None` for a sum of several makers' counts, which
-    /// settles nothing by itself.
-    pub maker: Option<Maker>,
+    /// Who makes it: a second opinion must be another's.
+    pub maker: Maker,
     /// What it says.
     pub claim: Claim,
 }

@@ -132,6 +132,8 @@ pub struct JobView {
     pub threads: u32,
     /// Ranges whose count is in dispute.
     pub disputes: usize,
+    /// The first of these, who counted it and who is asked to settle it: a sentence for people.
+    pub disputed: Option<String>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditView>,
     /// Why it is held, if it is.

@@ -62,8 +62,9 @@ pub use plan::{
 
 pub use agent::{Agent, AgentConfig};
 pub use audit::{AuditPolicy, Commitment, Unaudited};
-pub use command::{Found, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
+pub use command::{LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use costs::Spent;
+pub use dispute::Ground;
 pub use effect::{Dismissal, Effect, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Vote};
 pub use interval_set::IntervalSet;
@@ -77,8 +78,8 @@ pub use pace::Pace;
 pub use proof::{LoanKey, LoanTerms};
 pub use request::{Answer, Change, JobChange, JobSpec, Origin, Request};
 pub use rows::{
-    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, Tiled,
-    TooLarge, TrustChange,
+    Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
+    TrustChange, tiled,
 };
 pub use session::WorkerView;
 pub use slice::{NoSlice, Slice};

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A machine that miscounts is told from others by its name, which its owner is trusted to give. Whoever
-//! holds a credential can invent machines, so that only owners count against strangers.
+//! holds a credential can invent machines, so that they all are their owner's word: what it says decides about its own
+//! machines, and about those of others only together with another owner.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -94,6 +95,14 @@ impl Party {
     pub fn overlaps(&self, other: &Party) -> bool {
         let is_whole = self.machine.is_none() || other.machine.is_none();
         self.owner == other.owner && (is_whole || self.machine == other.machine)
+    }
+
+    /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A machine that miscounts
+    /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
+    /// owner that is believed no more as a whole has confirmed nothing.
+    #[must_use]
+    pub fn voids(&self, first: &Maker, second: &Maker) -> bool {
+        self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
     }
 
     /// Whether it answers for what `maker` counts.

@@ -6,11 +6,9 @@
 //!   evidence         a row that contradicts, or that no longer counts ([`DisputeState`])
 //! ```
 
-use std::ops::ControlFlow;
-
 use crate::{
-    Across, AuditPolicy, Author, Claim, Found, JobId, KernelName, LeaseId, Maker, Party, Range,
-    Report, Tally, TaskCounts, Unaudited,
+    Across, AuditPolicy, Author, Claim, JobId, KernelName, LeaseId, Maker, Party, Range, Report,
+    Tally, TaskCounts, Unaudited,
 };
 
 /// A count of a range, and who answers for it.
@@ -128,7 +126,7 @@ pub struct TrustChange {
     pub trusted: bool,
     /// The count that proved it wrong, of some job; `None` if a person decided.
     pub proof: Option<(JobId, Range)>,
-    /// Why, for people; empty if a proof says it.
+    /// Why, for people.
     pub reason: String,
     /// When, in Unix milliseconds.
     pub at_ms: i64,
@@ -154,54 +152,25 @@ pub(crate) fn is_second_opinion(
     maker.is_apart_from(other_maker, across) && kernel != other_kernel
 }
 
-/// What rows say together that tile a range without a gap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tiled {
-    /// Their sum and digest.
-    pub claim: Claim,
-    /// Who counted all of them. `None` if several did: then nobody answers for the sum.
-    pub maker: Option<Maker>,
-    /// What counted all of them. It is empty if it was not the same.
-    pub kernel: KernelName,
-}
-
-impl Tiled {
-    /// What rows in ascending order say together; `None` if they do not tile the range.
-    ///
-    /// # Errors
-    ///
-    /// [`TooLarge`] if their sum passes 128 bits.
-    pub fn of<'a>(
-        rows: impl IntoIterator<Item = &'a Row>,
-        range: Range,
-    ) -> Result<Option<Tiled>, TooLarge> {
-        let mut tiling = Tiling::new(range);
-        let _ = rows.into_iter().try_for_each(|row| tiling.add(row));
-        tiling.end()
-    }
-}
-
-impl From<Tiled> for Found {
-    fn from(Tiled { claim, maker, kernel }: Tiled) -> Found {
-        Found::Exactly { claim, maker, kernel }
-    }
-}
-
-/// Adds up rows in ascending order, as long as they tile a range.
-#[derive(Debug)]
-pub(crate) struct Tiling {
+/// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if they do not.
+///
+/// # Errors
+///
+/// [`TooLarge`] if their sum passes 128 bits.
+pub fn tiled<'a>(
+    rows: impl IntoIterator<Item = &'a Row>,
     range: Range,
-    /// Where the next row has to begin.
-    next: u64,
-    tiled: Option<Tiled>,
-    state: TilingState,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TilingState {
-    Sound,
-    Unaligned,
-    TooLarge,
+) -> Result<Option<Claim>, TooLarge> {
+    let (mut next, mut sum) = (range.start(), None::<Claim>);
+    for row in rows {
+        if row.range.start() != next || row.range.end() > range.end() {
+            return Ok(None);
+        }
+        next = row.range.end();
+        let claim = row.tally.claim();
+        sum = Some(sum.map_or(Some(claim), |sum| sum.join(claim)).ok_or(TooLarge)?);
+    }
+    Ok(sum.filter(|_| next == range.end()))
 }
 
 /// The sum of the rows of a range passes 128 bits.
@@ -213,53 +182,6 @@ impl TooLarge {
     #[must_use]
     pub fn of(self, job: JobId) -> Contradiction {
         Contradiction::TooLarge(job)
-    }
-}
-
-impl Tiling {
-    /// No rows yet.
-    #[must_use]
-    pub(crate) fn new(range: Range) -> Tiling {
-        Tiling { range, next: range.start(), tiled: None, state: TilingState::Sound }
-    }
-
-    /// Adds the next row. Breaks off if no further row can make a difference.
-    pub(crate) fn add(&mut self, row: &Row) -> ControlFlow<()> {
-        if row.range.start() != self.next || row.range.end() > self.range.end() {
-            self.state = TilingState::Unaligned;
-            return ControlFlow::Break(());
-        }
-        self.next = row.range.end();
-        let (claim, maker) = (row.tally.claim(), &row.author.maker);
-        let Some(tiled) = &mut self.tiled else {
-            self.tiled = Some(Tiled { claim, maker: Some(maker.clone()), kernel: row.kernel });
-            return ControlFlow::Continue(());
-        };
-        let Some(sum) = tiled.claim.join(claim) else {
-            self.state = TilingState::TooLarge;
-            return ControlFlow::Break(());
-        };
-        tiled.claim = sum;
-        if tiled.maker.as_ref() != Some(maker) {
-            tiled.maker = None;
-        }
-        if tiled.kernel != row.kernel {
-            tiled.kernel = KernelName::default();
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// What the rows say together; `None` if they do not tile the range.
-    ///
-    /// # Errors
-    ///
-    /// [`TooLarge`] if their sum passes 128 bits.
-    pub(crate) fn end(self) -> Result<Option<Tiled>, TooLarge> {
-        match self.state {
-            TilingState::TooLarge => Err(TooLarge),
-            TilingState::Unaligned => Ok(None),
-            TilingState::Sound => Ok(self.tiled.filter(|_| self.next == self.range.end())),
-        }
     }
 }
 
@@ -275,8 +197,8 @@ pub enum Contradiction {
     /// A second count does not belong to a range that waits for one, or is no second opinion.
     #[error("job {0} was about to confirm {1}, which is no row that this count can confirm")]
     NotConfirmable(JobId, Range),
-    /// A settlement is about a range without an open dispute.
-    #[error("job {0} was about to settle {1}, which is not disputed")]
+    /// A settlement is about a range that is no row.
+    #[error("job {0} was about to settle {1}, which is no row")]
     NotDisputed(JobId, Range),
     /// A job is to end or to be held, and its rows do not say so.
     #[error(
@@ -312,7 +234,7 @@ pub enum Contradiction {
     /// The total of a job that is done is not the sum of its rows.
     #[error("job {0} has a total that is not the sum of its ranges")]
     WrongTotal(JobId),
-    /// A dispute is about ordinals that no rows tile.
+    /// A dispute is about ordinals that are no row.
     #[error("job {0} disputes {1}, which it lacks")]
     DisputesNothing(JobId, Range),
     /// A sum passes 128 bits.

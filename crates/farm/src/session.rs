@@ -11,6 +11,8 @@ use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
 #[derive(Debug)]
 pub(crate) struct Session {
     author: Author,
+    /// A recount by it settles a dispute alone.
+    pub(crate) is_trusted: bool,
     /// The counting loop in use, for people.
     backend: String,
     process: Process,
@@ -48,7 +50,7 @@ pub(crate) struct Process {
 }
 
 impl Session {
-    pub(crate) fn new(owner: String, hello: &Hello, now: Millis) -> Session {
+    pub(crate) fn new(owner: String, is_trusted: bool, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
@@ -56,6 +58,7 @@ impl Session {
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
+            is_trusted,
             backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,

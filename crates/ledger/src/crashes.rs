@@ -233,6 +233,7 @@ fn play(
         history.go_on(vec![Event::Joined {
             session: SessionId(session),
             owner: OWNER.into(),
+            is_trusted: false,
             hello,
         }]);
     }

@@ -16,11 +16,14 @@ pub enum Role {
     Viewer,
     /// To count.
     Worker,
+    /// To count, and to settle a dispute by one recount.
+    TrustedWorker,
 }
 
 impl Role {
     /// All roles.
-    pub const ALL: [Role; 4] = [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker];
+    pub const ALL: [Role; 5] =
+        [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker, Role::TrustedWorker];
 
     /// Its name in messages, ledgers and options.
     #[must_use]
@@ -30,6 +33,7 @@ impl Role {
             Role::Submitter => "submitter",
             Role::Viewer => "viewer",
             Role::Worker => "worker",
+            Role::TrustedWorker => "trusted worker",
         }
     }
 

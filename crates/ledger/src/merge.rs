@@ -7,7 +7,7 @@
 //! ```
 
 use farm::rules::{self, Store};
-use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts, Tiled};
+use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts};
 
 use super::entry::{COLUMNS, read_row, signed, state_number};
 use super::store::{SqlStore, own_state};
@@ -141,8 +141,7 @@ impl Ledger {
         let Some(Overlap { rows, range }) = overlap else { return Ok(()) };
         let here = self.overlapping(job, range)?;
         let tiled = |rows: Vec<&Row>| {
-            let tiled = Tiled::of(rows, range).map_err(|fault| fault.of(job));
-            tiled.map(|tiled| tiled.map(|tiled| tiled.claim)).map_err(LedgerFault::from)
+            farm::tiled(rows, range).map_err(|fault| LedgerFault::from(fault.of(job)))
         };
         let there = rows.iter().map(|(counted, _)| &counted.row).collect();
         if let (Some(ours), Some(theirs)) = (tiled(here.iter().collect())?, tiled(there)?) {

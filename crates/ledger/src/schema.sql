@@ -147,7 +147,7 @@ CREATE TABLE trust (
     job      INTEGER REFERENCES jobs (id), -- the range that proved it wrong, unless a person decided
     first    INTEGER,
     past     INTEGER,
-    reason   TEXT NOT NULL,          -- of a person
+    reason   TEXT NOT NULL,          -- for people
     noted_at INTEGER NOT NULL
 ) STRICT;
 

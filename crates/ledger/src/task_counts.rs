@@ -61,7 +61,7 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        Across, AuditPolicy, Author, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId,
+        Across, AuditPolicy, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
         LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Problem, Report, Slice, Tally,
     };
     use tempfile::TempDir;
@@ -184,7 +184,12 @@ mod tests {
         let path = folder.path().join("ledger.db");
         let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), author: by("b") };
         let wrong = vec![by("a").maker.party(Across::Machines)];
-        let settle = LedgerCommand::Settle { report: report(3, 6, 0), author: by("c"), wrong };
+        let settle = LedgerCommand::Settle {
+            report: report(3, 6, 0),
+            author: by("c"),
+            wrong,
+            ground: Ground::OwnMachines,
+        };
         let accepted = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a")];
         drop(ledger_of(&path, accepted.into_iter().chain([dispute, settle])));
         assert_eq!(told(&path).expect("it is sound"), [[13, 14, 15]], "what `a` counted is gone");

@@ -12,10 +12,10 @@ use std::path::Path;
 use farm::rules::Store;
 use farm::{
     Across, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm, Fingerprint,
-    Found, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId, LedgerAnswer,
+    Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId, LedgerAnswer,
     LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin,
     Party, Plan, Problem, Range, Removal, Report, Request, RequestId, Restored, RestoredJob,
-    SessionId, Slice, Tally, TaskCounts, Ticket, Tiled, rules,
+    SessionId, Slice, Tally, TaskCounts, Ticket,
 };
 use tempfile::TempDir;
 

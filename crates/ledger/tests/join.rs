@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, Distrusted, EvidenceRecord, JobId, JobSpec, KernelName, LeaseId, LedgerCommand,
+    Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LedgerCommand,
     LoanKind, LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
     TaskCounts,
 };
@@ -74,6 +74,7 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
                     report: report(range(0)),
                     author: author('b'),
                     wrong: wrong.clone(),
+                    ground: Ground::OwnMachines,
                 },
             ],
             Happening::Distrusts(who) => {

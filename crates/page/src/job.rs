@@ -27,6 +27,9 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
         @if let Some(held) = &view.held {
             p.refusal role="alert" { "It is held: " (held.reason) ". An audit counts what looks worst again." }
         }
+        @if let Some(disputed) = &view.disputed {
+            p.refusal role="alert" { "It is disputed: " (disputed) "." }
+        }
         (facts(view, estimates, snapshot))
     };
     let counted = html! {

@@ -379,7 +379,8 @@ impl Connect for InProcess {
         let (out, orders) = mpsc::channel(8);
         let messages_in = ReceiverStream::new(incoming).map(Ok);
         let owner = LOCAL_OWNER.into();
-        let peer = Peer { owner, messages: messages_in, ended: std::future::pending() };
+        let (is_trusted, ended) = (false, std::future::pending());
+        let peer = Peer { owner, is_trusted, messages: messages_in, ended };
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
         tokio::spawn(host(hub, plans, peer, out));
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })

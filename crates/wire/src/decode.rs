@@ -200,13 +200,15 @@ impl TryFrom<v1::Recount> for Recount {
     }
 }
 
-/// What the coordinator draws for an audit.
+/// What the coordinator adds to an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Secrets {
+pub struct AuditDefaults {
     /// The seed, unless the client names one; below 2^63.
     pub seed: u64,
     /// The salt of the commitment to the seed.
     pub salt: u128,
+    /// Between whom second opinions lie, unless the client says it.
+    pub usual: Across,
 }
 
 impl v1::AuditPolicy {
@@ -215,8 +217,11 @@ impl v1::AuditPolicy {
     /// # Errors
     ///
     /// A share of more than all, or a seed that no ledger can hold.
-    pub fn with(self, Secrets { seed, salt }: Secrets) -> Result<AuditPolicy, WireError> {
-        let across = across(self.across());
+    pub fn with(
+        self,
+        AuditDefaults { seed, salt, usual }: AuditDefaults,
+    ) -> Result<AuditPolicy, WireError> {
+        let across = across(self.across(), usual);
         let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
         let seed = id("seed", named.unwrap_or(seed))?;
         let share_ppm = share(share_ppm)?;
@@ -225,19 +230,19 @@ impl v1::AuditPolicy {
 }
 
 impl v1::Change {
-    /// What the farm is asked for. The secrets are for an audit.
+    /// What the farm is asked for. The defaults are for an audit.
     ///
     /// # Errors
     ///
     /// [`WireError`], if it is no change, or an audit with what an audit cannot have.
-    pub fn with(self, secrets: Secrets) -> Result<Request, WireError> {
+    pub fn with(self, defaults: AuditDefaults) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
             Wanted::Cancel(v1::Cancel {}) => Change::Cancel,
             Wanted::Pause(v1::Pause {}) => Change::Pause,
             Wanted::Resume(v1::Resume {}) => Change::Resume,
             Wanted::Priority(priority) => Change::Priority(priority),
-            Wanted::Audit(policy) => Change::Audit(policy.with(secrets)?),
+            Wanted::Audit(policy) => Change::Audit(policy.with(defaults)?),
         };
         Ok(Request::Change(JobId(self.job), change))
     }
@@ -277,7 +282,7 @@ impl TryFrom<v1::Audit> for AuditView {
     type Error = WireError;
 
     fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
-        let across = across(audit.across());
+        let across = across(audit.across(), Across::Machines);
         let v1::Audit { share_ppm, by_search, commitment, revealed, .. } = audit;
         let share_ppm = share(share_ppm)?;
         let commitment = <[u8; 32]>::try_from(&commitment[..]).map(Commitment);
@@ -458,6 +463,7 @@ impl TryFrom<v1::Job> for JobView {
             threads: job.threads,
             disputes: usize::try_from(job.disputes)
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
+            disputed: job.disputed,
             audit: job.audit.map(TryInto::try_into).transpose()?,
             held: job.held.map(TryInto::try_into).transpose()?,
             audits_wanted: job.audits_wanted,
@@ -504,9 +510,10 @@ fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
 }
 
-fn across(across: v1::Across) -> Across {
+fn across(across: v1::Across, usual: Across) -> Across {
     match across {
-        v1::Across::Unspecified | v1::Across::Machines => Across::Machines,
+        v1::Across::Unspecified => usual,
+        v1::Across::Machines => Across::Machines,
         v1::Across::Owners => Across::Owners,
     }
 }

@@ -284,6 +284,7 @@ impl From<JobView> for v1::Job {
             busy_us_left: job.busy_us_left,
             threads: job.threads,
             disputes: job.disputes as u64,
+            disputed: job.disputed,
             thread_memory: job.thread_memory,
             able_workers: job.able_workers as u64,
             audit: job.audit.map(Into::into),

@@ -8,7 +8,7 @@ mod decode;
 mod encode;
 mod error;
 
-pub use decode::{Secrets, key};
+pub use decode::{AuditDefaults, key};
 pub use error::WireError;
 
 /// The version of the worker's protocol that both ends speak; [`v1::Hello::protocol`].

@@ -6,7 +6,7 @@ use board::{Cut, MethodChoice, Problem};
 use farm::{Answer, JobId, JobView, Request, WorkerMessage, WorkerOrder};
 use prost::Message;
 use wire::v1::ask_request::Request as Asked;
-use wire::{Secrets, WireError, v1};
+use wire::{AuditDefaults, WireError, v1};
 
 /// The result of reading some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,9 @@ fn answer(response: v1::AskResponse) -> Result<Answer, WireError> {
 fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
     Ok(match request.request.ok_or(WireError::Missing("request"))? {
         Asked::Submit(submit) => submission(submit).map(|()| None)?,
-        Asked::Change(change) => Some(change.with(Secrets { seed: 1, salt: 2 })?),
+        Asked::Change(change) => {
+            Some(change.with(AuditDefaults { seed: 1, salt: 2, usual: farm::Across::Machines })?)
+        }
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),
     })

@@ -5,7 +5,7 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Found, IntervalSet, JobChange, JobId, JobSpec, JobState,
+    Across, AuditPolicy, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
     KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
     Plan, Problem, Range, Removal, Report, Restored, RestoredJob, Slice, Tally, TaskCounts,
     Withdrawn,
@@ -117,16 +117,15 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
         let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
-    let tiled = |worker: Option<&str>, starts: &[u64]| {
+    let tiled = |starts: &[u64]| {
         let parts = starts.iter().map(|&start| tally(range(start, start + 10), 1).claim());
         let claim = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
-        let (claim, kernel) = (claim.expect("some rows"), kernel("avx2"));
-        LedgerAnswer::Compared(Found::Exactly { claim, maker: worker.map(maker), kernel })
+        LedgerAnswer::Compared(claim)
     };
-    assert_eq!(found(0, 20), tiled(Some("a"), &[0, 10]));
-    assert_eq!(found(10, 30), tiled(None, &[10, 20]));
+    assert_eq!(found(0, 20), tiled(&[0, 10]));
+    assert_eq!(found(10, 30), tiled(&[10, 20]));
     for (start, end) in [(0, 5), (5, 20), (20, 50), (30, 40), (0, 35)] {
-        assert_eq!(found(start, end), LedgerAnswer::Compared(Found::Unaligned), "[{start}, {end})");
+        assert_eq!(found(start, end), LedgerAnswer::Compared(None), "[{start}, {end})");
     }
 }
 
@@ -229,7 +228,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     // When it is proven wrong
     let wrong = vec![maker("liar").party(Across::Machines)];
     let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
-    let settle = LedgerCommand::Settle { report, author, wrong };
+    let settle = LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
 
     // Then only what the liar alone answers for is gone.
@@ -255,7 +254,7 @@ fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
     let found = store.apply(&[compare]).expect("it reads only").remove(0);
-    found != LedgerAnswer::Compared(Found::Unaligned)
+    found != LedgerAnswer::Compared(None)
 }
 
 fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
@@ -331,7 +330,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
     let wrong = vec![maker("liar").party(Across::Machines)];
     let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
-    write(store, &[LedgerCommand::Settle { report, author, wrong }]);
+    write(store, &[LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
     assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
     store.apply(&[LedgerCommand::Remove { job: JOB, most: 100 }]).expect_err("it is a proof");

@@ -90,7 +90,7 @@ impl Farm {
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
         let is_over = job.is_over() || job.is_being_held();
         let is_new = !is_over && job.audits.doubt(report.range, &author.maker.owner);
-        let is_awaited = job.audits.awaits(report.range);
+        let is_awaited = job.audits.awaited(report.range).is_some();
         self.effects.push(Effect::Contradicted { report: report.clone(), author });
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);

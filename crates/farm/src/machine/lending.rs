@@ -201,8 +201,8 @@ impl Farm {
         })
     }
 
-    /// A disputed range on which this worker's party has not voted and which nobody counts again yet. One that
-    /// exceeds every worker's credit goes to a worker that is idle.
+    /// A disputed range which this worker may decide and which nobody counts again yet: a trusted one may in any case. One
+    /// that exceeds every worker's credit goes to a worker that is idle.
     fn disputed_for(
         &self,
         job: &Job,
@@ -213,7 +213,8 @@ impl Farm {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
             let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
-            waits && fits && !is_others_turn && !dispute.has_voted(session.maker(), job.across())
+            let is_heard = session.is_trusted || dispute.hears(session.maker());
+            waits && fits && !is_others_turn && is_heard
         });
         open.next().map(|(&range, _)| range)
     }

@@ -156,7 +156,9 @@ impl Farm {
     pub fn step(&mut self, now: Millis, event: Event) -> Vec<Effect> {
         self.now = self.now.max(now);
         match event {
-            Event::Joined { session, owner, hello } => self.joined(session, owner, &hello),
+            Event::Joined { session, owner, is_trusted, hello } => {
+                self.joined(session, Session::new(owner, is_trusted, &hello, self.now), &hello);
+            }
             Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
             Event::Reported { session, report } => self.reported(session, report),
             Event::Working { session, lease } => self.working(session, lease),
@@ -263,6 +265,7 @@ impl Farm {
             busy_us_left: job.busy_us_left(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
+            disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
             audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
             held: job.held.clone(),
             audits_wanted: job.audits.wanted,

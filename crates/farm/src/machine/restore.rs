@@ -74,9 +74,9 @@ pub struct RestoredJob {
 pub struct RestoredDispute {
     /// The disputed ordinals.
     pub range: Range,
-    /// What the accepted rows say, and then every other claim.
+    /// What the accepted row says, and then every other claim.
     pub votes: Vec<Vote>,
-    /// What counted the accepted rows; empty if it was not the same for all.
+    /// What counted the accepted row.
     pub kernel: KernelName,
 }
 

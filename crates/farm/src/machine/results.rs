@@ -10,7 +10,7 @@
 //!                                            ├─ another claim, not asked for ──► Doubt: an audit of
 //!                                            │    the range, unless its job is over; Ack(Superseded)
 //!                                            └─ another claim of a recount ──► Dispute, freeze, recount
-//!                                                 by parties that have not voted, until two agree
+//!                                                 until it is decided ([`crate::dispute`])
 //!                                                 ──► Settle ──durable──► total corrected;
 //!                                                 what the wrong party counted is taken back
 //! ```
@@ -29,7 +29,7 @@ use super::{Farm, Pending};
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Author, Dismissal, Effect, Found, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
+    Ack, Author, Claim, Dismissal, Effect, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
     LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
     Withdrawn,
 };
@@ -185,7 +185,7 @@ impl Farm {
         session: SessionId,
         author: Author,
         report: Report,
-        found: Found,
+        found: Option<Claim>,
     ) {
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
@@ -206,7 +206,7 @@ impl Farm {
         let Report { range, lease, kernel: its_kernel, .. } = report;
         let (was_asked_for, across) = (report.proof.kind == LoanKind::Recount, job.across());
         match found {
-            Found::Exactly { claim, .. } if claim == report.tally.claim() => {
+            Some(claim) if claim == report.tally.claim() => {
                 let confirms = was_asked_for
                     && job.audits.confirms(range, (&author.maker, its_kernel), lease, across);
                 if !confirms {
@@ -217,11 +217,14 @@ impl Farm {
                 let command = LedgerCommand::Confirm { report: report.clone(), author };
                 self.command(command, Pending::Confirm { session, report });
             }
-            Found::Exactly { claim, maker, kernel } if !is_frozen(job, range) => {
-                if was_asked_for && job.audits.awaits(range) {
-                    return self.dispute(session, author, report, Vote { maker, claim }, kernel);
+            Some(claim) if !is_frozen(job, range) => {
+                match job.audits.awaited(range).filter(|_| was_asked_for) {
+                    Some((maker, kernel)) => {
+                        let stored = Vote { maker: maker.clone(), claim };
+                        self.dispute(session, author, report, stored, kernel);
+                    }
+                    None => self.contradicted(session, author, report),
                 }
-                self.contradicted(session, author, report);
             }
             _ => self.ack(session, &report, Verdict::Superseded),
         }
@@ -236,7 +239,6 @@ impl Farm {
         stored: Vote,
         kernel: KernelName,
     ) {
-        let vote = Vote { maker: Some(author.maker.clone()), claim: report.tally.claim() };
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         // What was to be confirmed there is now to be decided; who counts it again has a vote.
@@ -246,41 +248,50 @@ impl Farm {
         let dispute = Dispute {
             stored: stored.claim,
             kernel,
-            votes: vec![stored, vote],
+            votes: vec![stored],
             recount: same.first().map(|&(_, lease)| lease),
             settling: false,
-            unwritten: 1,
+            unwritten: 0,
         };
         job.open_dispute(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
-        let command = LedgerCommand::Dispute { report: report.clone(), author };
-        self.command(command, Pending::Dispute { session, report });
+        self.add_vote(session, author, report);
     }
 
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
-        let job =
-            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
-        let across = job.across();
-        let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
-        let has_voted = dispute.has_voted(&author.maker, across);
-        if self.settling > 0 || has_voted && dispute.unwritten > 0 {
+        let dispute = &self.jobs[&report.job].disputes[&report.range];
+        let is_heard = self.is_trusted(session) || dispute.hears(&author.maker);
+        if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if has_voted || report.proof.kind == LoanKind::Count {
+        if !is_heard || report.proof.kind == LoanKind::Count {
             return self.ack(session, &report, Verdict::Superseded);
         }
-        let claim = report.tally.claim();
+        self.add_vote(session, author, report);
+    }
+
+    fn is_trusted(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.is_trusted)
+    }
+
+    fn add_vote(&mut self, session: SessionId, author: Author, report: Report) {
+        let is_trusted = self.is_trusted(session);
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        let (claim, across) = (report.tally.claim(), job.across());
+        let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
-        dispute.votes.push(Vote { maker: Some(author.maker.clone()), claim });
-        if dispute.is_settled_by(claim, across) {
+        dispute.votes.push(Vote { maker: author.maker.clone(), claim });
+        if let Some(ground) = dispute.ground(claim, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
-            let wrong: Vec<Party> = dispute.wrong(claim, across).into_iter().collect();
+            let wrong: Vec<Party> =
+                dispute.wrong(claim, across, &self.distrusted).into_iter().collect();
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report: report.clone(), author, wrong };
+            let command = LedgerCommand::Settle { report: report.clone(), author, wrong, ground };
             self.command(command, Pending::Settle { session, report });
         } else {
             let command = LedgerCommand::Dispute { report: report.clone(), author };

@@ -9,8 +9,7 @@ use crate::session::Session;
 use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, LoanTerms, SessionId};
 
 impl Farm {
-    pub(super) fn joined(&mut self, id: SessionId, owner: String, hello: &Hello) {
-        let session = Session::new(owner, hello, self.now);
+    pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
         if !hello.holding.iter().all(|holding| self.has_lent_to(&session, holding)) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;

@@ -1,7 +1,9 @@
 //! Who is believed, and what becomes of the counts of those who are not any more.
 
 use super::{Farm, Pending};
-use crate::{Answer, Dismissal, Effect, LedgerCommand, Party, RequestId, SessionId, Withdrawn};
+use crate::{
+    Answer, Dismissal, Effect, LedgerCommand, Party, RequestId, SessionId, Vote, Withdrawn,
+};
 
 impl Farm {
     /// Somebody decided about a party. Sessions of one that is not believed end at once; the rest waits for the
@@ -65,7 +67,10 @@ impl Farm {
         job.total = job.total.checked_sub(*total).expect("the total includes its rows");
         let is_gone = |range| ranges.intersects(range);
         let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
-        let disputes = job.disputes.extract_if(.., |&range, _| is_gone(range));
+        let is_wrong = |vote: &Vote| self.distrusted.includes(&vote.maker);
+        let is_over = |range, votes: &[Vote]| is_gone(range) || votes.iter().any(is_wrong);
+        let disputes =
+            job.disputes.extract_if(.., |&range, dispute| is_over(range, &dispute.votes));
         leases.extend(disputes.filter_map(|(_, dispute)| dispute.recount));
         job.audits.forget(*audits_wanted);
         job.audits_agreed = *audits_agreed;

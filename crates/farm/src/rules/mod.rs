@@ -9,7 +9,7 @@
 //!   becomes one row with it.
 //! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
-//! - A settlement replaces the rows of a range. What they said stays as evidence.
+//! - A settlement replaces the row of a range. What it said stays as evidence.
 //! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
@@ -32,11 +32,11 @@ pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
 use crate::rows::{
-    Check, Contradiction, CountedRange, DisputeState, Row, Tiled, Tiling, is_second_opinion,
+    Check, Contradiction, CountedRange, DisputeState, Row, is_second_opinion, tiled,
 };
 use crate::suspects::Suspects;
 use crate::{
-    Across, AuditPolicy, Author, Found, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
+    Across, AuditPolicy, Author, Claim, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
     Range, Report, Suspect, TaskCounts, Unaudited,
 };
 
@@ -108,8 +108,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             store.add_claim(report.job, &Row::new(report, author))?;
             reopen(store, report.job)?;
         }
-        LedgerCommand::Settle { report, author, wrong } => {
-            return settle::settle(store, report, author, wrong);
+        LedgerCommand::Settle { report, author, wrong, ground } => {
+            return settle::settle(store, report, author, wrong, *ground);
         }
         LedgerCommand::Remove { job, most } => {
             return Ok(LedgerAnswer::Removed(removal::remove(store, *job, *most)?));
@@ -327,24 +327,11 @@ fn for_each_counted<S: Store>(
     fault.map_or(Ok(sum), |fault| Err(fault.into()))
 }
 
-/// What the rows say that tile a range exactly; `None` if they do not.
-///
-/// # Errors
-///
-/// [`Contradiction::TooLarge`] if their sum passes 128 bits.
-pub fn tiled<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<Tiled>, S::Fault> {
-    let mut tiling = Tiling::new(range);
-    let which = Select::BeginningIn(range);
-    store.visit(job, which, &mut |counted| tiling.add(&counted.row))?;
-    tiling.end().map_err(|fault| fault.of(job).into())
-}
-
 /// What the rows of a range say, of which few are read.
-fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Found, S::Fault> {
+fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<Claim>, S::Fault> {
     let rows = first_rows(store, job, range, MOST_COMPARED)?;
-    let tiled = Tiled::of(rows.iter().map(|counted| &counted.row), range);
-    let tiled = tiled.map_err(|fault| fault.of(job))?;
-    Ok(tiled.map_or(Found::Unaligned, Found::from))
+    let claim = tiled(rows.iter().map(|counted| &counted.row), range);
+    claim.map_err(|fault| fault.of(job).into())
 }
 
 /// The first `most` rows that begin in a range.

@@ -1,7 +1,7 @@
 //! What a farm goes on from: a store, read back and checked.
 
-use super::{Store, StoredJob, for_each_counted, tiled, worst};
-use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row, Tiled};
+use super::{Store, StoredJob, first_rows, for_each_counted, worst};
+use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
 use crate::{
     Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
 };
@@ -64,12 +64,12 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     };
     let mut disputes = Vec::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
-        let stored = tiled(store, id, range)?;
-        let Tiled { claim, maker, kernel } =
-            stored.ok_or(Contradiction::DisputesNothing(id, range))?;
-        let vote = |row: Row| Vote { maker: Some(row.author.maker), claim: row.tally.claim() };
-        let others = claims.into_iter().map(vote);
-        let votes = std::iter::once(Vote { maker, claim }).chain(others).collect();
+        let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
+        let stored = stored.filter(|stored| stored.range == range);
+        let stored = stored.ok_or(Contradiction::DisputesNothing(id, range))?;
+        let kernel = stored.kernel;
+        let vote = |row: Row| Vote { maker: row.author.maker, claim: row.tally.claim() };
+        let votes = std::iter::once(stored).chain(claims).map(vote).collect();
         disputes.push(RestoredDispute { range, votes, kernel });
     }
     Ok(RestoredJob {

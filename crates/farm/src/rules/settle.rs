@@ -4,31 +4,34 @@
 //!   a row that the wrong party counted
 //!     nobody has counted it again ─────────────────────────────► taken back
 //!     a party that is believed has confirmed it ───────────────► stays
-//!     a party that is wrong itself has confirmed it ───────────► taken back
-//!   a row of another party that the wrong party has confirmed ────► waits for an audit again
-//!   an open dispute in which the wrong party has a part ──────────► over; all of its rows are taken back
+//!     a party that is wrong itself has confirmed it ───────────► taken back, whichever of the two was found out first
+//!   a row of another party that the wrong party has confirmed ────► waits for an audit again, unless a machine was wrong
+//!                                                                   and the row is another owner's ([`Party::voids`])
+//!   an open dispute in which the wrong party has a part ──────────► over; its row waits for an audit, or is taken back
+//!                                                                   if the wrong party has counted it
 //! ```
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, across, reopen, wait_again};
+use super::{Select, Store, accept, across, first_rows, reopen, wait_again};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    Across, Author, Distrusted, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party, Range,
-    Report, Withdrawn,
+    Across, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party,
+    Range, Report, Withdrawn,
 };
 
-/// Replaces the rows of a disputed range by the count that two parties agree on. Then takes back what the
+/// Replaces the row of a disputed range by the count that is right. Then takes back what the
 /// `wrong` parties have counted and nobody has confirmed.
 pub(super) fn settle<S: Store>(
     store: &mut S,
     report: &Report,
     author: &Author,
     wrong: &[Party],
+    ground: Ground,
 ) -> Result<LedgerAnswer, S::Fault> {
     for party in wrong {
-        store.distrust(party, Some((report.job, report.range)), "")?;
+        store.distrust(party, Some((report.job, report.range)), ground.reason())?;
     }
     replace(store, report, author)?;
     take_back(store, wrong, Some(report.job))
@@ -52,8 +55,9 @@ fn take_back<S: Store>(
     changed: Option<JobId>,
 ) -> Result<LedgerAnswer, S::Fault> {
     let mut withdrawn = Vec::new();
+    let distrusted = store.distrusted()?;
     for job in store.jobs()?.into_iter().filter(|job| job.state != JobState::Cancelled) {
-        let fates = fates(store, job.id, wrong)?;
+        let fates = fates(store, job.id, wrong, &distrusted)?;
         if fates.is_empty() && Some(job.id) != changed {
             continue;
         }
@@ -65,21 +69,16 @@ fn take_back<S: Store>(
 /// Exchanges the row of a range for the count that is right.
 fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
     let (job, range, right) = (report.job, report.range, Row::new(report, author));
-    let disputes = store.open_disputes(job)?;
-    let Some(dispute) = disputes.into_iter().find(|dispute| dispute.range == range) else {
+    let mut rows = first_rows(store, job, range, 1)?;
+    let Some(stored) = rows.pop().filter(|stored| stored.row.range == range) else {
         return Err(Contradiction::NotDisputed(job, range).into());
     };
-    let mut rows = Vec::new();
-    store.visit(job, Select::BeginningIn(range), &mut |counted| {
-        rows.push(counted.row);
-        ControlFlow::Continue(())
-    })?;
     let (distrusted, across) = (store.distrusted()?, across(store, job)?);
-    let claims = dispute.claims.iter().chain(&rows);
+    // There is none if a worker that the operator trusts was the first to contradict.
+    let dispute = store.open_disputes(job)?.into_iter().find(|dispute| dispute.range == range);
+    let claims = dispute.iter().flat_map(|dispute| &dispute.claims).chain([&stored.row]);
     let second = second_vote(&right, claims, &distrusted, across).cloned();
-    for row in &rows {
-        store.retire(job, row.range, DisputeState::Settled)?;
-    }
+    store.retire(job, range, DisputeState::Settled)?;
     store.close_dispute(job, range)?;
     let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
     accept(store, job, &CountedRange { row: right, check }, &report.task_counts)?;
@@ -118,11 +117,18 @@ fn is_of(wrong: &[Party], maker: &Maker) -> bool {
     wrong.iter().any(|party| party.includes(maker))
 }
 
-/// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs.
-fn fate(counted: &CountedRange, second: Option<&Maker>, wrong: &[Party]) -> Fate {
-    let is_void = second.is_some_and(|maker| is_of(wrong, maker));
+/// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs. They are
+/// `distrusted`, and so may be the row's maker for longer.
+fn fate(
+    counted: &CountedRange,
+    second: Option<&Maker>,
+    wrong: &[Party],
+    distrusted: &Distrusted,
+) -> Fate {
+    let first = &counted.row.author.maker;
+    let is_void = second.is_some_and(|maker| wrong.iter().any(|party| party.voids(first, maker)));
     let is_confirmed = counted.check == Check::Agreed && !is_void;
-    match is_of(wrong, &counted.row.author.maker) {
+    match distrusted.includes(first) {
         true if !is_confirmed => Fate::TakenBack,
         false if is_void => Fate::WaitsAgain,
         true | false => Fate::Stays,
@@ -135,14 +141,18 @@ fn fates<S: Store>(
     store: &mut S,
     job: JobId,
     wrong: &[Party],
+    distrusted: &Distrusted,
 ) -> Result<BTreeMap<Range, (Fate, u64)>, S::Fault> {
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
         let mut rows = Vec::new();
         let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.author.maker));
         store.visit(job, Select::BeginningIn(range), &mut |CountedRange { row, .. }| {
-            has_part |= is_of(wrong, &row.author.maker);
-            rows.push((row.range, (Fate::TakenBack, row.tally.count)));
+            let maker = &row.author.maker;
+            has_part |= is_of(wrong, maker);
+            let is_gone = distrusted.includes(maker);
+            let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
+            rows.push((row.range, (fate, row.tally.count)));
             ControlFlow::Continue(())
         })?;
         if has_part {
@@ -153,7 +163,8 @@ fn fates<S: Store>(
     let mut told = Vec::new();
     for party in wrong {
         store.visit_with_seconds(job, Some(party), &mut |counted, second| {
-            let (fate, row) = (fate(&counted, second.as_ref(), wrong), &counted.row);
+            let fate = fate(&counted, second.as_ref(), wrong, distrusted);
+            let row = &counted.row;
             match fate {
                 Fate::Stays => {
                     told.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.maker)))

@@ -107,7 +107,7 @@ pub trait Store {
     /// Settles all open claims about exactly this range.
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
 
-    /// Notes that a party is believed no more: by which range of which job, or why somebody decided so.
+    /// Notes that a party is believed no more: by which range of which job, if by one, and why.
     fn distrust(
         &mut self,
         party: &Party,

@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, author, change, hello, kernel, plan, proven, range, report,
-    tally, work,
+    OWNER, Stage, asked_again, audits, change, hello, kernel, plan, proven, range, report, tally,
+    work,
 };
 
 /// A job of 4 tasks under audit in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
@@ -144,10 +144,8 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let effects = stage.farm.step(farm::Millis(0), event);
     let [farm::Effect::Ledger { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
     stage.act(Event::Left { session: two });
-    let Report { tally, kernel, .. } = report(job, plan(4), range(0, 4));
-    let maker = Some(author("w1").maker);
-    let found = farm::Found::Exactly { claim: tally.claim(), maker, kernel };
-    stage.act(Event::Ledger { ticket, answer: LedgerAnswer::Compared(found) });
+    let found = report(job, plan(4), range(0, 4)).tally.claim();
+    stage.act(Event::Ledger { ticket, answer: LedgerAnswer::Compared(Some(found)) });
 
     // When it comes back and says the same
     stage.join_as(SessionId(22), OWNER, hello("w2", 0));

@@ -5,6 +5,7 @@
 mod agent;
 mod audits;
 mod clients;
+mod coalitions;
 mod disputes;
 mod ends;
 mod fair;

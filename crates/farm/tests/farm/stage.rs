@@ -152,7 +152,7 @@ impl Stage {
 
     /// A session of a worker with the credential of `owner` begins.
     pub fn join_as(&mut self, session: SessionId, owner: &str, hello: Hello) {
-        self.act(Event::Joined { session, owner: owner.into(), hello });
+        self.act(Event::Joined { session, owner: owner.into(), is_trusted: false, hello });
     }
 
     /// A report that could prove that its range was lent to the usual owner, as it says what for.

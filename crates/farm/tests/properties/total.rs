@@ -39,7 +39,7 @@ proptest! {
             credit: 100,
             holding: Vec::new(),
         };
-        act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), hello });
+        act(&mut farm, Event::Joined { session: SessionId(1), owner: "o".into(), is_trusted: false, hello });
         let mut reports: Vec<Range> =
             split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, 40)).collect();
         shuffle(&mut reports, order);

@@ -154,7 +154,7 @@ impl Pair {
             credit: 1000,
             holding: Vec::new(),
         };
-        self.step(Event::Joined { session, owner: OWNER.into(), hello });
+        self.step(Event::Joined { session, owner: OWNER.into(), is_trusted: false, hello });
         self.loan_of(worker)
     }
 

@@ -24,9 +24,9 @@ pub(super) struct AuditArgs {
     #[arg(long, conflicts_with = "fraction")]
     all: bool,
     /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
-    /// those who lie
-    #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
-    across: AcrossArg,
+    /// those who lie [default: owners, as soon as two of them have a worker's credential]
+    #[arg(long, value_enum, env = "QUEENS_ACROSS")]
+    across: Option<AcrossArg>,
     /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
     /// hundred times as long [default: by another counting loop]
     #[arg(long, value_enum)]
@@ -43,10 +43,9 @@ pub(super) struct AuditArgs {
     coordinator: CoordinatorArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum AcrossArg {
     /// Between machines
-    #[default]
     Machines,
     /// Between owners
     Owners,
@@ -54,10 +53,11 @@ pub(super) enum AcrossArg {
 
 impl AcrossArg {
     /// As a message says it.
-    pub(super) fn wire(self) -> i32 {
-        let across = match self {
-            AcrossArg::Machines => v1::Across::Machines,
-            AcrossArg::Owners => v1::Across::Owners,
+    pub(super) fn wire(across: Option<AcrossArg>) -> i32 {
+        let across = match across {
+            None => v1::Across::Unspecified,
+            Some(AcrossArg::Machines) => v1::Across::Machines,
+            Some(AcrossArg::Owners) => v1::Across::Owners,
         };
         across.into()
     }
@@ -75,7 +75,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         share_ppm: if args.all { AuditPolicy::ALL } else { args.fraction },
         seed: args.seed,
         by_search: args.method.is_some(),
-        across: args.across.wire(),
+        across: AcrossArg::wire(args.across),
     };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;

@@ -44,9 +44,9 @@ pub(super) struct SubmitArgs {
     #[arg(long, conflicts_with = "audit", env = "QUEENS_CERTIFIED")]
     certified: bool,
     /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
-    /// those who lie
-    #[arg(long, value_enum, default_value_t, env = "QUEENS_ACROSS")]
-    across: AcrossArg,
+    /// those who lie [default: owners, as soon as two of them have a worker's credential]
+    #[arg(long, value_enum, env = "QUEENS_ACROSS")]
+    across: Option<AcrossArg>,
     /// A name for the job, 1 to 128 visible characters. If you have a job of this name already, its number is printed
     /// and nothing is added, so that a script can be started again. Of several sizes, each job's name ends with its
     /// own, as in NAME-18 [default: every submission is a new job]
@@ -212,7 +212,7 @@ impl SubmitArgs {
 
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = self.across.wire();
+        let across = AcrossArg::wire(self.across);
         share_ppm.map(|share_ppm| v1::AuditPolicy {
             share_ppm,
             across,
@@ -462,8 +462,15 @@ impl Following {
     ) -> Result<(), Failure> {
         let Following { json, each_change, bar } = self;
         let mut progress = Progress::new(bar, true);
+        let mut disputed = None;
         let see = |job: &JobView| {
             progress.show(job);
+            if job.disputed != disputed {
+                disputed.clone_from(&job.disputed);
+                if let Some(what) = show::disputed(job) {
+                    tracing::warn!("job {} is disputed: {what}", job.id);
+                }
+            }
             if json && each_change { output::print(show::json(job)) } else { Ok(()) }
         };
         let end = tokio::select! {

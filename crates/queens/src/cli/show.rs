@@ -61,6 +61,7 @@ fn object(job: &JobView) -> Value {
         "counts_per_second": counts_per_second(job),
         "seconds_left": job.seconds_left(),
         "disputes": job.disputes,
+        "disputed": job.disputed,
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
         "poisoned": job.poisoned,
@@ -309,7 +310,18 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let losses = losses.map(|(id, lost)| format!("job {id} lost {lost}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
     let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
-    waiting.chain(poisons).chain(losses).chain(holds).collect()
+    let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));
+    let disputes = disputes.map(|(id, what)| format!("job {id} is disputed: {what}"));
+    waiting.chain(poisons).chain(losses).chain(holds).chain(disputes).collect()
+}
+
+/// The first range that is disputed, and who is asked to settle it.
+pub(super) fn disputed(job: &JobView) -> Option<String> {
+    let what = job.disputed.as_ref()?;
+    Some(match job.disputes {
+        ..=1 => what.clone(),
+        disputes => format!("{disputes} ranges; {what}"),
+    })
 }
 
 /// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
@@ -352,13 +364,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         lines.push(format!("part      {} of the plan: its sum is no total", job.spec.slice));
     }
     lines.extend(audits(job));
-    if job.disputes > 0 {
-        lines.push(format!(
-            "disputed  {} ranges were counted with different results; another machine or owner must count \
-             them again",
-            job.disputes
-        ));
-    }
+    lines.extend(disputed(job).map(|what| format!("disputed  {what}")));
     lines.extend(poison(job).map(|poison| format!("poisoned  {poison}")));
     lines.extend(lost(job).map(|lost| format!("lost      {lost}")));
     lines.join("\n")
@@ -388,6 +394,7 @@ mod tests {
             busy_us_left: None,
             threads: 0,
             disputes: 0,
+            disputed: None,
             audit: None,
             held: None,
             audits_wanted: 0,

@@ -35,6 +35,10 @@ struct CreateArgs {
     /// does everything
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: v1::Role,
+    /// Let one recount by this worker settle a dispute, whoever claims otherwise: for a machine that you answer for
+    /// yourself
+    #[arg(long)]
+    trusted: bool,
     /// Who answers for what is done with it
     #[arg(long, value_name = "NAME")]
     owner: String,
@@ -71,7 +75,7 @@ fn role(text: &str) -> anyhow::Result<v1::Role> {
 }
 
 fn role_name(role: v1::Role) -> String {
-    role.as_str_name().trim_start_matches("ROLE_").to_lowercase()
+    role.as_str_name().trim_start_matches("ROLE_").to_lowercase().replace('_', " ")
 }
 
 pub(super) async fn run(args: TokenArgs) -> Result<(), Failure> {
@@ -85,8 +89,13 @@ pub(super) async fn run(args: TokenArgs) -> Result<(), Failure> {
 async fn create(args: CreateArgs) -> Result<(), Failure> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut client = Client::connect(&args.coordinator).await?;
+    let role = match (args.role, args.trusted) {
+        (v1::Role::Worker, true) => v1::Role::TrustedWorker,
+        (_, true) => return Err(Failure::Usage("--trusted is for --role worker".into())),
+        (role, false) => role,
+    };
     let lifetime_s = args.days.map(|days| days * DAY.as_secs());
-    let request = v1::CreateTokenRequest { role: args.role.into(), owner: args.owner, lifetime_s };
+    let request = v1::CreateTokenRequest { role: role.into(), owner: args.owner, lifetime_s };
     let answer = client.service.create_token(request).await;
     let v1::CreateTokenResponse { token, secret } = client.given(answer)?;
     let token = token.unwrap_or_default();

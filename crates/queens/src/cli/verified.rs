@@ -65,6 +65,14 @@ impl Verified<'_> {
             self.percent(worth.by_owner.count),
             worth.by_owner.ranges,
         ));
+        if let [owner] = self.owners().into_iter().collect::<Vec<_>>()[..]
+            && worth.by_machine.ranges > 0
+        {
+            lines.push(format!(
+                "word      only \"{}\" has counted: what its machines confirm is the word of one owner",
+                owner.escape_default()
+            ));
+        }
         let Busy { counts, second_counts } = self.checked.busy;
         lines.push(format!(
             "time      {} of one thread, and {} for second counts, as the farm says",

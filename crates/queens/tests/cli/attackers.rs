@@ -1,7 +1,13 @@
 //! Strangers with a credential, against a real coordinator: what they may do, what they report, whom they are.
 
+use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
+
+use board::Cut;
+use count::{Backend, Kernel};
+use serde_json::Value;
+use service::Endpoint;
 
 use tokio::runtime::Runtime;
 use tonic::metadata::MetadataValue;
@@ -15,6 +21,7 @@ use wire::v1::work_response;
 use crate::access::{connect, hello, in_time, proof, report, talk};
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
+use crate::support::liar::Liar;
 use crate::support::process::wait_until;
 
 /// One session with a secret: it says `messages`, and then listens until its end. All that it was told.
@@ -390,6 +397,118 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
     assert_eq!(guarded.job()["disputes"], 0);
     let workers = guarded.client("admin", &["workers"]).success();
     assert!(workers.contains(" rack7 ") && !workers.contains("not believed"), "{workers}");
+}
+
+/// What each task of a plan counts.
+fn counts(plan: &farm::Plan) -> Vec<u64> {
+    let cut = Cut::new(plan.problem, plan.method).expect("it is a plan");
+    let kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method);
+    let mut counts = Vec::new();
+    let counted =
+        kernel
+            .expect("there is such a kernel")
+            .count_each_of_range(&cut, 0..cut.len(), |count| counts.push(count));
+    counted.expect("the tasks are right");
+    counts
+}
+
+/// A machine that counts 8 too many of each task that it is asked to count again.
+fn liar_in_recounts(guarded: &Guarded, token: &str, name: &str) -> Liar {
+    let token_file = Some(guarded.scratch.path(token));
+    let endpoint = Endpoint::new(&guarded.farm.url(), token_file);
+    let mut known = HashMap::new();
+    Liar::start(endpoint, name, move |loan, task| {
+        let counts = known.entry(loan.fingerprint).or_insert_with(|| counts(&loan.plan));
+        counts[task as usize] + if loan.recount.is_some() { 8 } else { 0 }
+    })
+}
+
+#[test]
+fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
+    // Given a job of the administrator that three honest owners have counted and certified
+    let guarded = Guarded::with("--lease-ms 20 --lease-ttl-ms 2000");
+    let honest = ["rack7", "rack8", "rack9"].map(|owner| guarded.create("worker", owner).0);
+    let workers = honest.each_ref().map(|token| guarded.start_worker(token));
+    let submit = |token: &str, n: &str, options: &[&str]| {
+        let words = ["submit", n, "--method", "rows", "--rows", "3", "--certified"];
+        guarded.client(token, &[&words, options].concat()).success()
+    };
+    assert_eq!(submit("admin", "11", &["--wait"]), format!("{}\n", vectors::total(11)));
+    assert_eq!(guarded.job()["audit_across"], "owners", "nobody has asked otherwise");
+
+    let listed = || -> Vec<Value> {
+        let text = guarded.client("admin", &["workers", "--json"]).success();
+        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+    };
+
+    // When somebody with credentials of both roles orders audits between machines, and 30 machines that he has invented
+    // count 8 too many of each task that they are asked to count again
+    let (submitter, _) = guarded.create("submitter", "mallory");
+    let (token, _) = guarded.create("worker", "mallory");
+    let liars: Vec<Liar> =
+        (0..30).map(|number| liar_in_recounts(&guarded, &token, &format!("m{number}"))).collect();
+    wait_until("all to be there", || listed().len() == 33);
+    let first = submit(&submitter, "12", &["--across", "machines"]);
+    wait_until("counts to be disputed", || guarded.farm.snapshot().disputes >= 5);
+    let during = submit("admin", "10", &["--wait"]);
+
+    // Then no honest machine is expelled, the job that is done stays so, and a job that others order meanwhile has its total.
+    assert_eq!(during, format!("{}\n", vectors::total(10)));
+    for mut worker in workers {
+        assert!(worker.is_running(), "{}", worker.said());
+    }
+    let distrusted = || -> Vec<String> {
+        let owner = |line: &Value| line["distrusted"].as_str().map(String::from);
+        listed().iter().filter_map(owner).collect()
+    };
+    wait_until("a liar to be found out", || !distrusted().is_empty());
+    let distrusted = distrusted();
+    assert!(distrusted.iter().all(|owner| owner == "mallory"), "{distrusted:?}");
+    let job = guarded.job();
+    assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
+    let db = rusqlite::Connection::open(guarded.farm.ledger()).expect("it is there");
+    let changes = "SELECT count(*) FROM changes WHERE job = 1";
+    let changes: i64 = db.query_row(changes, [], |row| row.get(0)).expect("it is a number");
+    assert_eq!(changes, 1, "it was done, once and for all");
+    drop(liars);
+    guarded.client("admin", &["cancel", first.trim()]);
+}
+
+#[test]
+fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
+    // Given an honest owner that has counted a job, and one that contradicts it, with two machines
+    let guarded = Guarded::with("--lease-ms 20 --lease-ttl-ms 2000");
+    let [honest, liar] = ["rack7", "mallory"].map(|owner| guarded.create("worker", owner).0);
+    let words = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
+    guarded.client("admin", &words).success();
+    let mut worker = guarded.start_worker(&honest);
+    wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
+    let _liars = ["m1", "m2"].map(|name| liar_in_recounts(&guarded, &liar, name));
+
+    // Then the job waits, nobody is believed less, and it says who is asked.
+    wait_until("a dispute", || guarded.job()["disputed"].is_string());
+    let disputed = guarded.client("admin", &["jobs", "1"]).success();
+    for asked in ["rack7/", "mallory/m", "a worker of another owner", "--role worker --trusted"] {
+        assert!(disputed.contains(asked), "{asked}: {disputed}");
+    }
+    let listed = || guarded.client("admin", &["workers"]).success();
+    assert!(!listed().contains("not believed"), "{}", listed());
+
+    // When the operator lets a machine of his own decide
+    let create = ["token", "create", "--role", "worker", "--trusted", "--owner", "admin"];
+    let secret = guarded.client("admin", &create).success();
+    guarded.write("judge", &secret);
+    let tokens = guarded.client("admin", &["token", "list"]).success();
+    assert!(tokens.contains("trusted worker"), "{tokens}");
+    let wrong = ["token", "create", "--role", "viewer", "--trusted", "--owner", "admin"];
+    guarded.client("admin", &wrong).usage("--trusted is for --role worker");
+    let _judge = guarded.start_worker("judge");
+
+    // Then the honest owner stays.
+    let total = guarded.client("admin", &["watch", "1"]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+    assert!(listed().contains("not believed: mallory"), "{}", listed());
+    assert!(worker.is_running(), "{}", worker.said());
 }
 
 #[test]

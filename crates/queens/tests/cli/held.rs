@@ -15,7 +15,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     // Given: a worker that is lent all of N = 16, and says 42.
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
-    let liar = Liar::start(at(&farm), |ordinal| if ordinal == 0 { 42 } else { 0 });
+    let liar = Liar::start(at(&farm), "liar", |_, ordinal| if ordinal == 0 { 42 } else { 0 });
 
     // When somebody waits for the total
     let waited = farm.client(&["submit", "16", "--wait"]);
@@ -81,7 +81,7 @@ fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     farm.submit(14, 3, 0);
-    let liar = Liar::start(at(&farm), |_| u64::MAX);
+    let liar = Liar::start(at(&farm), "liar", |_, _| u64::MAX);
 
     coordinator.wait_for_line("its tasks cannot count so much");
 

@@ -20,10 +20,14 @@ pub(crate) struct Liar {
 }
 
 impl Liar {
-    /// Starts one that counts `count` of each task.
-    pub(crate) fn start(endpoint: Endpoint, count: fn(u64) -> u64) -> Liar {
+    /// Starts one that counts `count` of each task of a loan, and calls its machine `name`.
+    pub(crate) fn start(
+        endpoint: Endpoint,
+        name: &str,
+        count: impl FnMut(&Loan, u64) -> u64 + Send + 'static,
+    ) -> Liar {
         let runtime = Runtime::new().expect("threads can be started");
-        let session = runtime.spawn(lie(endpoint, count));
+        let session = runtime.spawn(lie(endpoint, name.into(), count));
         Liar { session, runtime }
     }
 
@@ -34,14 +38,18 @@ impl Liar {
     }
 }
 
-async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
+async fn lie(
+    endpoint: Endpoint,
+    name: String,
+    mut count: impl FnMut(&Loan, u64) -> u64,
+) -> LinkEnd {
     let mut agent = Agent::new(AgentConfig {
         hello: Hello {
-            worker: "liar".into(),
-            machine: "liar".into(),
+            worker: name.clone(),
+            machine: name,
             build: executor::BUILD.into(),
             backend: "portable".into(),
-            instance: 1,
+            instance: rand::random(),
             threads: 1,
             memory: 1 << 40,
             memory_kills: 0,
@@ -63,7 +71,9 @@ async fn lie(endpoint: Endpoint, count: fn(u64) -> u64) -> LinkEnd {
             Ok(Some(Ok(WorkerOrder::Loan(loan)))) => {
                 agent.lent(loan);
                 let tasks = loan.range.start()..loan.range.end();
-                tasks.for_each(|task| agent.finished(Millis(0), part(loan, task, count(task))));
+                tasks.for_each(|task| {
+                    agent.finished(Millis(0), part(loan, task, count(&loan, task)))
+                });
             }
             Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
             Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),

@@ -243,6 +243,7 @@ fn role(role: v1::Role) -> Result<Role, Status> {
         v1::Role::Submitter => Ok(Role::Submitter),
         v1::Role::Viewer => Ok(Role::Viewer),
         v1::Role::Worker => Ok(Role::Worker),
+        v1::Role::TrustedWorker => Ok(Role::TrustedWorker),
     }
 }
 
@@ -252,6 +253,7 @@ fn told(credential: Credential) -> v1::Token {
         Role::Submitter => v1::Role::Submitter,
         Role::Viewer => v1::Role::Viewer,
         Role::Worker => v1::Role::Worker,
+        Role::TrustedWorker => v1::Role::TrustedWorker,
     };
     v1::Token {
         id: credential.id,

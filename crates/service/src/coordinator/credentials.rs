@@ -6,7 +6,7 @@
 //!
 //! A session that began with a credential ends when the credential does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -15,6 +15,7 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
+use farm::Across;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
 use tokio::sync::watch;
 use tonic::server::NamedService as _;
@@ -199,6 +200,17 @@ impl Credentials {
         known.by_id.values().cloned().collect()
     }
 
+    /// Between whom second opinions lie if nobody says otherwise: between owners as soon as two of them may count.
+    pub(super) fn across(&self) -> Across {
+        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let counts = |credential: &&Credential| {
+            let is_worker = matches!(credential.role, Role::Worker | Role::TrustedWorker);
+            is_worker && status(credential).is_none()
+        };
+        let owners = known.by_id.values().filter(counts).map(|credential| &credential.owner);
+        if owners.collect::<BTreeSet<_>>().len() >= 2 { Across::Owners } else { Across::Machines }
+    }
+
     /// Completes when the identity's credential has expired or is revoked.
     pub async fn ended(&self, identity: &Identity) {
         /// How often expiry is looked at.
@@ -338,6 +350,18 @@ mod tests {
         for path in ["/queens.v1.ClientService/List", "/queens.v1.FarmServices/Work", "/", ""] {
             assert!(!is_of_worker(path), "{path}");
         }
+    }
+
+    #[test]
+    fn audits_are_across_owners_as_soon_as_two_owners_may_count() {
+        let revoked = Credential { revoked_at_ms: Some(1), ..credential(4, "d", Role::Worker) };
+        let mine = Credential { owner: "owner 1".into(), ..credential(2, "b", Role::Worker) };
+        let mut known = vec![credential(1, "a", Role::Worker), mine, revoked];
+        known.push(credential(3, "c", Role::Submitter));
+        let across = |known: &[Credential]| Credentials::new(None, known.into()).across();
+        assert_eq!(across(&known), Across::Machines);
+        known.push(credential(5, "e", Role::TrustedWorker));
+        assert_eq!(across(&known), Across::Owners);
     }
 
     #[test]

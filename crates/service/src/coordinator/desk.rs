@@ -9,21 +9,22 @@ use farm::{
 };
 use tonic::Status;
 use wire::v1::ask_request::Request as Asked;
-use wire::{Secrets, WireError, v1};
+use wire::{AuditDefaults, WireError, v1};
 
 use super::plans::NoPlan;
-use super::{HubHandle, Identity, Plans, Right};
+use super::{Credentials, HubHandle, Identity, Plans, Right};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
 pub(super) struct Desk {
     hub: HubHandle,
     plans: Arc<Plans>,
+    credentials: Credentials,
 }
 
 impl Desk {
-    pub(super) fn new(hub: HubHandle, plans: Arc<Plans>) -> Desk {
-        Desk { hub, plans }
+    pub(super) fn new(hub: HubHandle, plans: Arc<Plans>, credentials: Credentials) -> Desk {
+        Desk { hub, plans, credentials }
     }
 
     /// Has the farm do what somebody asks for who may.
@@ -33,10 +34,11 @@ impl Desk {
     /// A status that says why not.
     pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
         // A seed that the client names is no secret; the salt is, until the job is over.
-        let secrets = Secrets { seed: rand::random::<u64>() >> 1, salt: rand::random() };
+        let (seed, salt) = (rand::random::<u64>() >> 1, rand::random());
+        let defaults = AuditDefaults { seed, salt, usual: self.credentials.across() };
         let ask = match asked {
-            Asked::Submit(submit) => self.submission(identity, submit, secrets).await?,
-            Asked::Change(change) => change.with(secrets)?,
+            Asked::Submit(submit) => self.submission(identity, submit, defaults).await?,
+            Asked::Change(change) => change.with(defaults)?,
             Asked::Remove(job) => Request::Remove(JobId(job)),
             Asked::Trust(trust) => Request::try_from(trust)?,
         };
@@ -61,7 +63,7 @@ impl Desk {
         &self,
         identity: &Identity,
         submit: v1::Submit,
-        secrets: Secrets,
+        defaults: AuditDefaults,
     ) -> Result<Request, Status> {
         identity.require(Right::Change)?;
         let v1::Submit { problem, method, priority, audit, key } = submit;
@@ -69,7 +71,7 @@ impl Desk {
         let problem = Problem::try_from(problem.ok_or(WireError::Missing("problem"))?)?;
         let method = MethodChoice::from(method.ok_or(WireError::Missing("method"))?);
         let origin = Origin { owner: identity.owner.clone(), key: wire::key(key)? };
-        let audit = audit.map(|policy| policy.with(secrets)).transpose()?;
+        let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
         let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
         Ok(Request::Submit { spec, audit, known: known(&plan, Slice::ALL) })

@@ -27,14 +27,16 @@ pub struct HubHandle {
 }
 
 impl HubHandle {
-    /// A worker of `owner` has said hello. Its session ends when the orders do.
+    /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone. Its session ends when the
+    /// orders do.
     pub async fn join(
         &self,
         owner: String,
+        is_trusted: bool,
         hello: Hello,
     ) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
         let (reply, joined) = oneshot::channel();
-        self.tell(Input::Join { owner, hello, reply }).await?;
+        self.tell(Input::Join { owner, is_trusted, hello, reply }).await?;
         joined.await.map_err(|_| HubGone)
     }
 
@@ -131,7 +133,12 @@ impl HubHandle {
 /// What the hub takes in.
 pub(super) enum Input {
     /// A worker begins a session.
-    Join { owner: String, hello: Hello, reply: oneshot::Sender<(SessionId, mpsc::Receiver<Order>)> },
+    Join {
+        owner: String,
+        is_trusted: bool,
+        hello: Hello,
+        reply: oneshot::Sender<(SessionId, mpsc::Receiver<Order>)>,
+    },
     /// Something happened in a session.
     Session(Event),
     /// A client asks for something.

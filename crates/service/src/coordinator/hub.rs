@@ -171,7 +171,7 @@ impl Hub {
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
         match input {
-            Input::Join { owner, hello, reply } => {
+            Input::Join { owner, is_trusted, hello, reply } => {
                 self.warn_of_older_copy(&hello);
                 let session = SessionId(self.next_session);
                 self.next_session += 1;
@@ -179,7 +179,7 @@ impl Hub {
                 if reply.send((session, orders)).is_ok() {
                     log_memory_kills(&owner, &hello);
                     self.outboxes.insert(session, outbox);
-                    self.step(Event::Joined { session, owner, hello }).await?;
+                    self.step(Event::Joined { session, owner, is_trusted, hello }).await?;
                 }
             }
             Input::Session(event) => {
@@ -372,14 +372,15 @@ fn log_dispute(command: &LedgerCommand) {
         LedgerCommand::Dispute { report, author } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
                 kernel = %report.kernel, maker = %author.maker, worker = author.worker,
-                "disputed: this count contradicts the accepted one; other machines or owners count it again");
+                "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",
+                report.job);
         }
-        LedgerCommand::Settle { report, author, wrong } => {
+        LedgerCommand::Settle { report, author, wrong, ground } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
                 maker = %author.maker, worker = author.worker,
-                "settled: two parties agree on this count");
+                "settled: this count is right");
             for party in wrong {
-                tracing::error!(%party, job = %report.job, range = %report.range,
+                tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.reason(),
                     "this party counted wrong: nothing of it is believed any more, and what nobody \
                      has confirmed of its counts is counted again; check the memory and cooling of its \
                      machines, then see `queens trust`");

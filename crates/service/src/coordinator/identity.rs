@@ -41,7 +41,7 @@ impl Identity {
             Role::Admin => true,
             Role::Submitter => matches!(right, Right::See | Right::Change),
             Role::Viewer => right == Right::See,
-            Role::Worker => right == Right::Count,
+            Role::Worker | Role::TrustedWorker => right == Right::Count,
         }
     }
 
@@ -69,7 +69,9 @@ impl Identity {
     pub fn require_priority(&self, priority: i32) -> Result<(), Status> {
         let allowed = match self.role {
             Role::Admin => i32::MIN..=i32::MAX,
-            Role::Submitter | Role::Viewer | Role::Worker => -MOST_PRIORITY..=MOST_PRIORITY,
+            Role::Submitter | Role::Viewer | Role::Worker | Role::TrustedWorker => {
+                -MOST_PRIORITY..=MOST_PRIORITY
+            }
         };
         if allowed.contains(&priority) {
             return Ok(());
@@ -115,6 +117,8 @@ mod tests {
         assert_eq!(allowed(Role::Admin), [true; 4]);
         assert_eq!(allowed(Role::Submitter), [false, true, true, false]);
         assert_eq!(allowed(Role::Viewer), [false, true, false, false]);
-        assert_eq!(allowed(Role::Worker), [true, false, false, false]);
+        for worker in [Role::Worker, Role::TrustedWorker] {
+            assert_eq!(allowed(worker), [true, false, false, false]);
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::middleware::{from_fn, from_fn_with_state};
 use farm::{Hello, WorkerMessage};
+use ledger::Role;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -83,7 +84,7 @@ fn routes_of(
     let meters = hub.meters().clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
-    let desk = Desk::new(hub.clone(), plans.clone());
+    let desk = Desk::new(hub.clone(), plans.clone(), credentials.clone());
     let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
     let workers = Workers { hub: hub.clone(), plans, credentials: credentials.clone() };
     let farm = FarmServiceServer::new(workers)
@@ -122,10 +123,10 @@ impl FarmService for Workers {
         let (out, orders) = mpsc::channel(OUTGOING);
         let (hub, plans) = (self.hub.clone(), self.plans.clone());
         let credentials = self.credentials.clone();
-        let owner = identity.owner.clone();
+        let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
         let session = tokio::spawn(async move {
             let ended = credentials.ended(&identity);
-            host(hub, plans, Peer { owner, messages, ended }, out).await
+            host(hub, plans, Peer { owner, is_trusted, messages, ended }, out).await
         });
         let last_word = async move {
             match session.await {

@@ -23,6 +23,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Peer<M, E> {
     /// The owner of the worker's credential.
     pub owner: String,
+    /// Whether the operator trusts the credential: a recount by it settles a dispute alone.
+    pub is_trusted: bool,
     /// The worker's messages.
     pub messages: M,
     /// Completes when the credential is no longer valid.
@@ -44,7 +46,7 @@ pub async fn host(
     >,
     out: mpsc::Sender<WorkerOrder>,
 ) -> Result<(), SessionFault> {
-    let Peer { owner, mut messages, ended } = peer;
+    let Peer { owner, is_trusted, mut messages, ended } = peer;
     let first = timeout(HELLO_TIMEOUT, messages.next()).await;
     let hello = match first {
         Ok(Some(Ok(WorkerMessage::Hello(hello)))) => hello,
@@ -55,7 +57,7 @@ pub async fn host(
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
     let machine = hello.machine.clone();
-    let joined = hub.join(owner.clone(), hello).await;
+    let joined = hub.join(owner.clone(), is_trusted, hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
@@ -156,7 +158,8 @@ mod tests {
         let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
         let (out, mut hears) = mpsc::channel(8);
         let messages = ReceiverStream::new(messages).map(Ok);
-        let peer = Peer { owner: OWNER.into(), messages, ended: std::future::pending() };
+        let (owner, ended) = (OWNER.into(), std::future::pending());
+        let peer = Peer { owner, is_trusted: false, messages, ended };
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");

@@ -1033,6 +1033,9 @@ pub struct Job {
     pub submitted_at_ms: ::core::option::Option<i64>,
     #[prost(int64, optional, tag = "27")]
     pub ended_at_ms: ::core::option::Option<i64>,
+    /// The first of the disputed ranges, who counted it and who is asked to settle it: a sentence for people.
+    #[prost(string, optional, tag = "28")]
+    pub disputed: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Why a job is held.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1213,11 +1216,11 @@ pub struct BackupResponse {
     #[prost(bytes = "vec", tag = "2")]
     pub hash: ::prost::alloc::vec::Vec<u8>,
 }
-/// Between whom a second opinion lies, in audits and disputes.
+/// Between whom a second opinion lies. Whatever it is, no owner alone decides a dispute about another one's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Across {
-    /// Machines, if nothing is said.
+    /// If nothing is said: owners as soon as two of them have a worker's credential that is valid, and machines before.
     Unspecified = 0,
     /// Between machines: against broken hardware.
     Machines = 1,
@@ -1300,6 +1303,8 @@ pub enum Role {
     Viewer = 3,
     /// To count.
     Worker = 4,
+    /// To count, and to settle a dispute by one recount, whoever claims otherwise.
+    TrustedWorker = 5,
 }
 impl Role {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1313,6 +1318,7 @@ impl Role {
             Self::Submitter => "ROLE_SUBMITTER",
             Self::Viewer => "ROLE_VIEWER",
             Self::Worker => "ROLE_WORKER",
+            Self::TrustedWorker => "ROLE_TRUSTED_WORKER",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1323,6 +1329,7 @@ impl Role {
             "ROLE_SUBMITTER" => Some(Self::Submitter),
             "ROLE_VIEWER" => Some(Self::Viewer),
             "ROLE_WORKER" => Some(Self::Worker),
+            "ROLE_TRUSTED_WORKER" => Some(Self::TrustedWorker),
             _ => None,
         }
     }

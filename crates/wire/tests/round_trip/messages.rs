@@ -176,6 +176,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 busy_us_left: (speed > u64::MAX / 4).then_some(speed),
                 threads: (speed >> 32) as u32,
                 disputes: sizes.3.into(),
+                disputed: (sizes.3 > 9).then(|| "two owners disagree".into()),
                 poisoned: poison.0,
                 poisoned_first: poison.1,
                 lost: poison.2,

@@ -68,7 +68,8 @@ impl Watched {
     }
 
     fn liar(&self, count: fn(u64) -> u64) -> Liar {
-        Liar::start(Endpoint::join_file(self.farm.key("join")), count)
+        let endpoint = Endpoint::join_file(self.farm.key("join"));
+        Liar::start(endpoint, "liar", move |_, ordinal| count(ordinal))
     }
 
     fn job(&self) -> Value {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::rules::MemoryJob;
 use farm::{
-    Across, AuditPolicy, Author, Check, DisputeState, Fingerprint, IntervalSet, JobId, JobSpec,
-    JobState, LeaseId, Range, Row, Vote,
+    Across, AuditPolicy, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
+    JobSpec, JobState, LeaseId, Maker, Range, Row, Vote,
 };
 
 use crate::rows::Rows;
@@ -50,6 +50,8 @@ pub struct Book {
 /// One session.
 pub struct Seat {
     pub author: Author,
+    /// It settles disputes alone.
+    pub is_trusted: bool,
     pub instance: u64,
     pub memory: u64,
     /// Jobs of which it gave something back.
@@ -137,7 +139,7 @@ impl Book {
             let votes = book.disputes.entry(row.range).or_insert_with(|| {
                 vec![rows.vote(row.range).expect("only what rows tile is disputed")]
             });
-            let maker = Some(row.author.maker.clone());
+            let maker = row.author.maker.clone();
             votes.push(Vote { maker, claim: row.tally.claim() });
         }
         book
@@ -175,8 +177,8 @@ impl Book {
         ordinals(range).all(|ordinal| self.claimed[ordinal])
     }
 
-    /// Accepted ranges are so no more.
-    pub fn withdraw(&mut self, ranges: &IntervalSet) {
+    /// Accepted ranges are so no more, and disputes are over in which somebody has a part who is believed no more.
+    pub fn withdraw(&mut self, ranges: &IntervalSet, distrusted: &Distrusted) -> Vec<Range> {
         let gone: Vec<Range> =
             ranges.iter().flat_map(|r| self.rows.overlapping(r)).map(|row| row.range).collect();
         for range in gone {
@@ -185,7 +187,20 @@ impl Book {
             ordinals(range).for_each(|ordinal| self.claimed[ordinal] = false);
             self.free += range.len();
         }
-        self.disputes.retain(|&range, _| !ranges.intersects(range));
+        let is_wrong = |vote: &Vote| distrusted.includes(&vote.maker);
+        let over = self
+            .disputes
+            .extract_if(.., |&range, votes| ranges.intersects(range) || votes.iter().any(is_wrong));
+        over.map(|(range, _)| range).collect()
+    }
+
+    /// Whether a machine that is not trusted has a vote on a disputed range: each machine has one, and each owner two once
+    /// another owner has a part.
+    pub fn has_vote(&self, range: Range, maker: &Maker) -> bool {
+        let votes = &self.disputes[&range];
+        let own = votes.iter().filter(|vote| vote.maker.owner == maker.owner);
+        let is_alone = own.clone().count() == votes.len();
+        own.clone().all(|vote| vote.maker != *maker) && (is_alone || own.count() < 2)
     }
 
     /// Whether an ordinal is expected of a lease.

@@ -1,6 +1,6 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{AuditPolicy, Change, Check, CountedRange, Event, JobId, JobState, JobView};
+use farm::{Across, AuditPolicy, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
@@ -169,6 +169,18 @@ impl Ledger {
                 continue;
             }
             believed += 1;
+            let owner = |row: &farm::Row| row.author.maker.owner.clone();
+            let second = stored.seconds.get(&row.range.start());
+            let policy = stored.policies.last();
+            let is_across = policy.is_some_and(|policy| policy.across == Across::Owners);
+            if self.lying > 0 && *check == Check::Agreed && !is_across {
+                assert_eq!(second.map(owner), Some(owner(row)), "two owners agreed: {row:?}");
+                tally.own_words += 1;
+                continue;
+            }
+            if self.lying > 0 && *check == Check::NotChosen {
+                continue; // Its owner may have lied there before, under another name.
+            }
             let mut evidence = self.evidence.iter();
             let found_out =
                 evidence.find(|&&(of, range)| of == id && range.intersect(row.range).is_some());
@@ -181,7 +193,9 @@ impl Ledger {
         }
         let (total, sum) = (job.truth.total(&job.ordinals), Rows::of(&stored.rows).total);
         if stored.policies.last().is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
-            assert_eq!((believed, sum), (0, total), "job {id} was counted twice");
+            let is_own_word = self.lying > 0
+                && stored.policies.last().is_some_and(|policy| policy.across == Across::Machines);
+            assert!((believed, sum) == (0, total) || is_own_word, "job {id} was counted twice");
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");
             tally.certified += 1;

@@ -18,7 +18,8 @@ impl World {
             WorkerMessage::Hello(hello) => {
                 link.joined = true;
                 let owner = self.workers[link.worker].traits.owner.clone();
-                self.step(Event::Joined { session, owner, hello });
+                let is_trusted = self.workers[link.worker].traits.is_trusted;
+                self.step(Event::Joined { session, owner, is_trusted, hello });
             }
             WorkerMessage::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
             WorkerMessage::Decline(lease) => self.step(Event::Declined { session, lease }),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Check, CountedRange, Range, Row, Tiled, Vote};
+use farm::{Check, CountedRange, Range, Row, Vote};
 
 /// Disjoint rows, by their start, and some sums over them.
 #[derive(Clone, Debug, Default)]
@@ -49,9 +49,8 @@ impl Rows {
             let CountedRange { row, check } = counted;
             let parts: Vec<Range> = self.overlapping(row.range).map(|part| part.range).collect();
             let parts: Vec<CountedRange> = parts.into_iter().map(|part| self.take(part)).collect();
-            let tiled = Tiled::of(parts.iter().map(|part| &part.row), row.range);
-            let tiled = tiled.expect("it fits 128 bits").expect("rows are not cut");
-            assert_eq!(tiled.claim, row.tally.claim(), "{counted:?}");
+            let tiled = farm::tiled(parts.iter().map(|part| &part.row), row.range);
+            assert_eq!(tiled, Ok(Some(row.tally.claim())), "{counted:?}");
             for part in &parts {
                 let (one, all) = (&part.row, row);
                 assert_eq!(
@@ -87,7 +86,7 @@ impl Rows {
         overlapping(&self.rows, range)
     }
 
-    /// What the rows claim that tile `range` exactly.
+    /// What the row claims that covers just this range.
     pub fn vote(&self, range: Range) -> Option<Vote> {
         vote(&self.rows, range)
     }
@@ -106,8 +105,8 @@ pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
     parts.map(Range::len).sum::<u64>() == range.len()
 }
 
-/// What the rows claim that tile `range` exactly.
+/// What the row claims that covers just this range.
 pub fn vote(rows: &BTreeMap<u64, CountedRange>, range: Range) -> Option<Vote> {
-    let tiled = Tiled::of(overlapping(rows, range), range).expect("it fits 128 bits");
-    tiled.map(|Tiled { claim, maker, .. }| Vote { maker, claim })
+    let row = &rows.get(&range.start()).filter(|counted| counted.row.range == range)?.row;
+    Some(Vote { maker: row.author.maker.clone(), claim: row.tally.claim() })
 }

@@ -24,8 +24,10 @@ pub struct Scenario {
     pub poison: Option<Poison>,
     /// Something may be counted twice: there are enough workers for it.
     pub audited: bool,
-    /// Between whom second opinions lie.
+    /// Between whom second opinions lie at last.
     pub across: Across,
+    /// Who counts wrong.
+    pub league: League,
     /// Until the faults end, a coordinator may go on from an older copy of the ledger.
     pub is_copied: bool,
 }
@@ -83,6 +85,8 @@ pub struct Traits {
     pub agent: AgentConfig,
     /// The owner of its credential.
     pub owner: String,
+    /// Its recount settles a dispute alone.
+    pub is_trusted: bool,
     /// Bytes that it really has.
     pub memory: u64,
     pub us_per_task: u64,
@@ -90,8 +94,10 @@ pub struct Traits {
     pub chunk: u64,
     /// Hangs for ever when it hangs.
     pub hopeless: bool,
-    /// Of its parts that it counts wrong. Its name stays the same through all restarts.
+    /// Of its parts that it counts wrong, or of all tasks if it lies together with others.
     pub lies_per_mille: u64,
+    /// It says of a task what the others of its league say.
+    pub plot: Plot,
     /// Of its loans that another worker is given to count as well.
     pub echo_per_mille: u64,
     /// Restarts under another name.
@@ -100,6 +106,50 @@ pub struct Traits {
     pub kernel: KernelName,
     /// Has no other one.
     pub stubborn: bool,
+}
+
+/// Whether a worker lies together with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plot {
+    /// It lies alone, as a broken machine does, if it does.
+    None,
+    /// It tells the lies of its league whenever it counts.
+    Always,
+    /// It tells them when it is asked to count something again.
+    InRecounts,
+}
+
+/// Who counts wrong in a world.
+#[derive(Clone, Debug, Default)]
+pub struct League {
+    /// Owners that lie together, each with several machines. One alone must be found out; two may do what they like.
+    pub owners: u64,
+    /// Machines that count wrong at times, by the names that they have before they take others.
+    liars: BTreeSet<Maker>,
+}
+
+impl League {
+    fn of(workers: &[Traits], owners: Owners) -> League {
+        let liars = workers.iter().filter(|worker| worker.lies_per_mille > 0);
+        let maker = |worker: &Traits| Maker {
+            owner: worker.owner.clone(),
+            machine: worker.agent.hello.machine.clone(),
+        };
+        League { owners: owners.lying(), liars: liars.map(maker).collect() }
+    }
+
+    /// Whether it is right to believe a party no more.
+    pub fn may_be_wrong(&self, party: &Party) -> bool {
+        let name = |machine: &str| machine.split('.').next().map(String::from);
+        let machine = party.machine.as_deref().and_then(name);
+        let mut theirs = self.liars.iter().filter(|liar| liar.owner == party.owner);
+        self.conspires() || theirs.any(|liar| machine.as_ref().is_none_or(|it| *it == liar.machine))
+    }
+
+    /// Whether two owners lie together.
+    pub fn conspires(&self) -> bool {
+        self.owners >= 2
+    }
 }
 
 /// A task of each plan that kills whoever counts it.
@@ -145,6 +195,7 @@ impl Scenario {
         let audited = random.per_mille(400);
         let owners = Owners::of(random, lying && audited);
         let across = owners.across();
+        let workers = workers(random, lying, audited, owners);
         Scenario {
             config: Config {
                 lease_ms: random.scaled(10, 1_000),
@@ -154,7 +205,8 @@ impl Scenario {
                 ..Config::default()
             },
             weather: weather(random),
-            workers: workers(random, lying, audited, owners),
+            league: League::of(&workers, owners),
+            workers,
             requests: requests(random, chaos_ms, audited, across),
             across,
             chaos_ms,
@@ -162,18 +214,6 @@ impl Scenario {
             poison: random.per_mille(200).then(|| Poison::of(random)),
             is_copied: random.per_mille(300),
         }
-    }
-}
-
-impl Scenario {
-    /// Who counts wrong at times.
-    pub fn liars(&self) -> BTreeSet<Party> {
-        let liars = self.workers.iter().filter(|worker| worker.lies_per_mille > 0);
-        let maker = |worker: &Traits| Maker {
-            owner: worker.owner.clone(),
-            machine: worker.agent.hello.machine.clone(),
-        };
-        liars.map(|worker| maker(worker).party(self.across)).collect()
     }
 }
 
@@ -205,28 +245,34 @@ enum Owners {
     One,
     /// Each has its own. Proofs of loans that are passed on are stolen.
     Each,
-    /// The first one has two machines, and second opinions lie between owners.
-    TwoMachines,
+    /// So many of them have two machines each, which lie together; the others are honest, but for a machine that is
+    /// broken. Second opinions lie between owners where it matters.
+    League(u64),
 }
 
 impl Owners {
     fn of(random: &mut Random, may_collude: bool) -> Owners {
-        match random.below(4) {
-            0 | 1 => Owners::One,
-            2 if may_collude => Owners::TwoMachines,
+        match random.below(6) {
+            0..4 if may_collude => Owners::League(if random.per_mille(250) { 2 } else { 1 }),
+            0..4 => Owners::One,
             _ => Owners::Each,
         }
     }
 
     fn across(self) -> Across {
-        if self == Owners::TwoMachines { Across::Owners } else { Across::Machines }
+        if self.lying() > 0 { Across::Owners } else { Across::Machines }
+    }
+
+    /// How many of them lie together.
+    fn lying(self) -> u64 {
+        if let Owners::League(owners) = self { owners } else { 0 }
     }
 
     fn of_worker(self, index: u64) -> String {
         match self {
             Owners::One => "one".into(),
-            Owners::TwoMachines if index < 2 => "two".into(),
-            Owners::Each | Owners::TwoMachines => format!("o{index}"),
+            Owners::League(owners) if index < 2 * owners => format!("league{}", index / 2),
+            Owners::Each | Owners::League(_) => format!("o{index}"),
         }
     }
 }
@@ -234,8 +280,15 @@ impl Owners {
 fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> Vec<Traits> {
     // A liar is found out and outvoted only among three honest workers that are there; and whatever one
     // of these counts, another one counts again with another kernel.
-    let least = if owners == Owners::TwoMachines { 5 } else { 4 };
-    let count = if lying || audited { random.between(least, 6) } else { random.between(1, 6) };
+    let liars = 2 * owners.lying();
+    let least = if liars > 0 { liars + 3 } else { 4 };
+    let most = least.max(6);
+    // So many have another kernel: with those that are never believed less, two.
+    let pliable = if liars > 0 { least } else { least - 1 };
+    let count = if lying || audited { random.between(least, most) } else { random.between(1, 6) };
+    // With a worker that the operator trusts, one other honest owner is enough.
+    let has_judge = audited && random.per_mille(300);
+    let is_alone = has_judge && random.per_mille(500);
     let reliable = if audited { 3 } else { 1 };
     let report_ms = random.scaled(1, 500);
     let mut workers: Vec<Traits> = (0..count)
@@ -256,25 +309,37 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                 report_ms: if lying { 0 } else { report_ms },
                 resend_ms: random.scaled(50, 2_000),
             },
-            owner: owners.of_worker(index),
+            owner: match is_alone && index >= liars && index + 1 < count {
+                true => owners.of_worker(liars),
+                false => owners.of_worker(index),
+            },
+            is_trusted: has_judge && index + 1 == count,
             memory: u64::MAX,
             us_per_task: random.scaled(200, 20_000),
             chunk: if lying { 2 } else { random.between(1, 8) },
             hopeless: !lying && index >= reliable && random.per_mille(300),
             lies_per_mille: 0,
+            plot: Plot::None,
             echo_per_mille: if lying { 300 } else { 0 },
             renames: random.per_mille(300),
             kernel: random.pick(&[kernel("portable"), kernel("avx512")]),
-            stubborn: index >= least - 1 && random.per_mille(500),
+            stubborn: !has_judge && index >= pliable && random.per_mille(500),
         })
         .collect();
     if lying {
         workers[0].lies_per_mille = random.scaled(10, 500);
-        workers[0].renames = false;
+        workers[0].renames = liars > 0 && random.per_mille(500);
         workers[0].us_per_task = random.scaled(200, 2_000);
-        if owners == Owners::TwoMachines {
-            workers[1].lies_per_mille = random.scaled(10, 500);
-            workers[1].renames = false;
+        let plot = random.pick(&[Plot::Always, Plot::InRecounts]);
+        for index in 0..liars as usize {
+            workers[index].lies_per_mille = workers[0].lies_per_mille;
+            workers[index].renames = workers[0].renames;
+            workers[index].plot = plot;
+        }
+        if liars > 0 && count > least {
+            // One more may be broken, and has no judge's office.
+            workers[liars as usize].lies_per_mille = random.scaled(10, 200);
+            workers[liars as usize].renames = false;
         }
     }
     // Some have, or turn out to have, too little memory for large boards. Enough workers remain for
@@ -306,19 +371,23 @@ fn requests(
     let mut requests = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
-        // Where two machines lie together, every job has to know it.
+        // Where machines lie together, every job is audited, and half of them between owners.
         let audit = audited && (across == Across::Owners || random.per_mille(700));
         let submission = Submission {
             plan: plan(random),
             slice: slice(random),
             priority: random.between(0, 3) as i32 - 1,
-            audit: audit.then(|| policy(random, across)),
+            audit: audit.then(|| {
+                let between = some(random, across);
+                policy(random, between)
+            }),
         };
         requests.push((at, ClientRequest::Submit(submission)));
     }
     if audited {
         for _ in 0..random.below(4) {
-            let (nth, audit) = (random.below(4), Change::Audit(policy(random, across)));
+            let between = some(random, across);
+            let (nth, audit) = (random.below(4), Change::Audit(policy(random, between)));
             let wanted = ClientRequest::Change(nth, audit);
             requests.push((random.below(chaos_ms), wanted));
         }
@@ -339,6 +408,11 @@ fn requests(
         }
     }
     requests
+}
+
+/// What is asked for, or between machines.
+fn some(random: &mut Random, across: Across) -> Across {
+    if random.per_mille(500) { across } else { Across::Machines }
 }
 
 /// Few enough that two jobs are often of the same plan.

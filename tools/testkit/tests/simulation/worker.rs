@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::random::Random;
-use crate::scenario::{Traits, kernel, thread_memory};
+use crate::scenario::{Plot, Traits, kernel, thread_memory};
 use crate::truth::Truths;
 
 pub struct Worker {
@@ -185,9 +185,12 @@ impl Worker {
         self.threads[thread] = None;
         let Some(agent) = &mut self.agent else { return 0 };
         let truth = truths.of(&loan.plan);
-        let lie = match random.per_mille(self.traits.lies_per_mille) {
-            true => truth.lie(range, random),
-            false => None,
+        let lies = self.traits.lies_per_mille;
+        let lie = match self.traits.plot {
+            Plot::None if random.per_mille(lies) => truth.lie(range, random),
+            Plot::InRecounts if loan.recount.is_none() => None,
+            Plot::Always | Plot::InRecounts => truth.plotted(range, lies),
+            Plot::None => None,
         };
         let tally = lie.or_else(|| truth.tally(range)).expect("`occupy` saw to it");
         let kernel = self.traits.kernel_for(&loan);

@@ -48,10 +48,11 @@ pub struct World {
 impl World {
     pub fn new(seed: u64, traced: bool) -> World {
         let real = (seed % REAL == REAL - 1).then(RealLedger::new);
-        let ledger = real.map(Ledger::beside).unwrap_or_default();
+        let mut ledger = real.map(Ledger::beside).unwrap_or_default();
         let mut random = Random::new(mix(seed));
         let mut scenario = Scenario::of(&mut random);
         scenario.is_copied &= ledger.real.is_none();
+        ledger.lying = scenario.league.owners;
         if traced {
             println!("{scenario:#?}");
         }
@@ -61,7 +62,7 @@ impl World {
             agenda: Agenda::default(),
             network: Network::default(),
             ledger,
-            witness: Witness::new(scenario.liars()),
+            witness: Witness::new(scenario.league.clone()),
             truths: Truths::default(),
             tally: Tally::default(),
             farm: None,
@@ -94,12 +95,22 @@ impl World {
     /// # Panics
     /// If anything is not as it should be.
     pub fn live(mut self) -> Tally {
+        let is_conspiracy = self.scenario.league.conspires();
+        self.tally.conspiracies += u64::from(is_conspiracy);
+        self.tally.leagues += u64::from(self.scenario.league.owners == 1);
         while !self.is_over() {
+            if is_conspiracy
+                && self.calm_since.is_some_and(|since| self.agenda.now > since + 60_000)
+            {
+                break; // Whoever is left may disagree for ever.
+            }
             let happening = self.agenda.next().expect("a world that is not over goes on");
             self.happen(happening);
             self.check_progress();
         }
-        self.judge();
+        if !is_conspiracy {
+            self.judge();
+        }
         self.tally.with_real_ledger += u64::from(self.ledger.real.is_some());
         self.tally
     }

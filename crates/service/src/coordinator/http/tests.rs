@@ -434,7 +434,7 @@ async fn hostile_names_are_only_text() {
         credit: 1,
         holding: Vec::new(),
     };
-    let _orders = farm.hub.join(HOSTILE.into(), hello).await.expect("it runs");
+    let _orders = farm.hub.join(HOSTILE.into(), false, hello).await.expect("it runs");
     for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {
         let page = farm.get(path, &bearing(&secret(Role::Viewer))).await.body;
         assert!(page.contains("&lt;script&gt;alert(1)"), "{path} does not name it: {page}");

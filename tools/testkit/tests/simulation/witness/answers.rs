@@ -3,8 +3,8 @@
 use std::fmt;
 
 use farm::{
-    Answer, Author, Change, DisputeState, Event, Found, JobId, JobState, LeaseId, LedgerAnswer,
-    Range, Refusal, RequestId, Verdict,
+    Answer, Author, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer, Range,
+    Refusal, RequestId, Verdict,
 };
 
 use super::Witness;
@@ -19,10 +19,10 @@ impl Witness {
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
         let Author { maker, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
-        if voted.iter().any(|vote| vote.maker.as_ref() == Some(&maker)) {
+        if voted.iter().any(|vote| vote.maker == maker) {
             let known = ledger.stored(job);
             let stored = vote(&known.rows, range);
-            let counted = stored.is_some_and(|vote| vote.maker.as_ref() == Some(&maker));
+            let counted = stored.is_some_and(|vote| vote.maker == maker);
             let mut evidence = known.evidence.iter();
             let durable = counted
                 || evidence.any(|(row, state)| {
@@ -51,10 +51,7 @@ impl Witness {
             Verdict::Agreed => {
                 tally.agreed += 1;
                 match event {
-                    Event::Ledger {
-                        ticket,
-                        answer: LedgerAnswer::Compared(Found::Exactly { claim, .. }),
-                    } => {
+                    Event::Ledger { ticket, answer: LedgerAnswer::Compared(Some(claim)) } => {
                         let (report, _) = &self.compares[ticket];
                         assert_eq!(*claim, report.tally.claim(), "they differ: {what}");
                         let rows = &ledger.stored(job).rows;

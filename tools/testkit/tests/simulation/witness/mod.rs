@@ -11,14 +11,14 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Found, Hello, JobId, JobState,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Party, Range, Report, Request,
-    RequestId, SessionId, Ticket,
+    Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId, JobState,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Range, Report, Request, RequestId,
+    SessionId, Ticket,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
 use crate::ledger::Ledger;
-use crate::scenario::ClientRequest;
+use crate::scenario::{ClientRequest, League};
 use crate::tally::Tally;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub struct Witness {
     /// Confirmations on their way.
     confirms: BTreeMap<Ticket, Report>,
     /// Who may be called wrong at all.
-    liars: BTreeSet<Party>,
+    league: League,
     /// Who was proven wrong.
     distrusted: Distrusted,
     /// All loans of all lives of the coordinator.
@@ -39,8 +39,8 @@ pub struct Witness {
     pub now: u64,
     /// The end of a dispute is on its way: what it takes back is not known.
     settling: bool,
-    /// The dispute that ended last: a recount of it is told to stop.
-    settled: Option<(JobId, Range)>,
+    /// The disputes that the last settlement ended: recounts of them are told to stop.
+    over: BTreeSet<(JobId, Range)>,
     /// Questions of clients that wait, with the job that they named.
     requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
     /// How often a client was told that a job is in a state.
@@ -64,8 +64,8 @@ struct Lent {
 }
 
 impl Witness {
-    pub fn new(liars: BTreeSet<Party>) -> Witness {
-        Witness { liars, ..Witness::default() }
+    pub fn new(league: League) -> Witness {
+        Witness { league, ..Witness::default() }
     }
 
     /// The coordinator died; these are the books of the next one, which begins at the time `now`.
@@ -90,7 +90,9 @@ impl Witness {
         self.now = self.now.max(now);
         self.judged = !self.may_end_leases(event);
         match event {
-            Event::Joined { session, owner, hello } => self.joined(*session, owner, hello, tally),
+            Event::Joined { session, owner, is_trusted, hello } => {
+                self.joined(*session, (owner, *is_trusted), hello, tally);
+            }
             Event::CreditChanged { session, credit } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
@@ -150,7 +152,7 @@ impl Witness {
                 tally.doubts += 1;
                 assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
             } else if live
-                && let Found::Exactly { claim, .. } = found
+                && let Some(claim) = found
                 && *claim != report.tally.claim()
                 && !book.is_frozen(report.range)
             {
@@ -187,7 +189,7 @@ impl Witness {
         };
         let unproven =
             |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
-        if let Event::Joined { session, owner, hello } = event {
+        if let Event::Joined { session, owner, hello, .. } = event {
             let maker = Maker { owner: owner.clone(), machine: hello.machine.clone() };
             let is_honest = self.has_lent_all(owner, hello);
             let known = self.distrusted.includes(&maker);
@@ -228,7 +230,7 @@ impl Witness {
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
                     Event::Declined { lease: declined, .. } => declined != lease,
                     Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
-                        let is_over = self.settled == Some((held.job, held.hull));
+                        let is_over = self.over.contains(&(held.job, held.hull));
                         !is_over && self.books[&held.job].wants_again(held.hull)
                     }
                     _ => true,
@@ -337,7 +339,13 @@ impl Witness {
         self.books.get_mut(&job).expect("only jobs that are durable")
     }
 
-    fn joined(&mut self, id: SessionId, owner: &str, hello: &Hello, tally: &mut Tally) {
+    fn joined(
+        &mut self,
+        id: SessionId,
+        (owner, is_trusted): (&str, bool),
+        hello: &Hello,
+        tally: &mut Tally,
+    ) {
         if !self.has_lent_all(owner, hello) {
             return;
         }
@@ -362,6 +370,7 @@ impl Witness {
         let (worker, build) = (hello.worker.clone(), hello.build.clone());
         let seat = Seat {
             author: Author { maker, worker, build },
+            is_trusted,
             instance: hello.instance,
             memory: hello.memory,
             declined: BTreeSet::new(),

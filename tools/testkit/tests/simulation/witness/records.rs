@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Author, Change, Event, JobChange, JobId, JobState, LedgerCommand, LoanKind, Party, Report,
-    Request, Ticket, Vote,
+    Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LedgerCommand,
+    LoanKind, Party, Report, Request, Ticket, Vote,
 };
 
 use super::Witness;
@@ -66,11 +66,12 @@ impl Witness {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                assert_eq!(
-                    asked(event, *job),
-                    (Change::Audit(*policy), by),
-                    "another thing was asked"
-                );
+                // What was promised of strangers is not taken back.
+                let (change, who) = asked(event, *job);
+                let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
+                let across = wanted.across.max(self.books[job].across());
+                let wanted = AuditPolicy { across, ..wanted };
+                assert_eq!((*policy, by), (wanted, who), "another thing was asked");
                 let book = self.book(*job);
                 (book.policy, book.seed_told) = (Some(*policy), false);
                 book.asked += 1;
@@ -93,23 +94,41 @@ impl Witness {
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 self.vote(report, author);
             }
-            LedgerCommand::Settle { report, author, wrong } => {
+            LedgerCommand::Settle { report, author, wrong, .. } => {
                 self.check_author(event, author);
                 assert!(!self.settling, "one at a time: {report:?}");
                 self.vote(report, author);
                 let claim = report.tally.claim();
+                let is_trusted = self.is_trusted(author);
                 let votes = &self.books[&report.job].disputes[&report.range];
                 let across = self.books[&report.job].across();
                 let (right, others): (Vec<_>, Vec<_>) =
                     votes.iter().partition(|vote| vote.claim == claim);
-                let parties = |votes: Vec<&Vote>| -> BTreeSet<Party> {
-                    let makers = votes.into_iter().filter_map(|vote| vote.maker.as_ref());
-                    makers.map(|maker| maker.party(across)).collect()
+                let owners = |votes: &[&Vote]| -> BTreeSet<String> {
+                    votes.iter().map(|vote| vote.maker.owner.clone()).collect()
                 };
-                assert!(parties(right).len() >= 2, "two must agree: {votes:?}");
-                assert_eq!(parties(others), wrong.iter().cloned().collect(), "{votes:?}");
-                let mut honest = wrong.iter().filter(|party| !self.liars.contains(*party));
+                let machines: BTreeSet<_> = right.iter().map(|vote| &vote.maker).collect();
+                let right = owners(&right);
+                let is_own_word = across == Across::Machines
+                    && machines.len() >= 2
+                    && owners(&others).is_subset(&right);
+                let is_decided = is_trusted || right.len() >= 2 || is_own_word;
+                assert!(is_decided, "one owner about another: {votes:?}");
+                let machine = |vote: &&Vote| vote.maker.party(Across::Machines);
+                let mut known = self.distrusted.0.clone();
+                known.extend(others.iter().map(machine));
+                let party = |vote: &&Vote| {
+                    let owner = &vote.maker.owner;
+                    let machines = known.iter().filter(|party| party.owner == *owner).count();
+                    let is_whole = machines >= 2 && !right.contains(owner);
+                    vote.maker.party(if is_whole { across } else { Across::Machines })
+                };
+                let expected: BTreeSet<Party> = others.iter().map(party).collect();
+                assert_eq!(expected, wrong.iter().cloned().collect(), "{votes:?}");
+                let mut honest = wrong.iter().filter(|party| !self.league.may_be_wrong(party));
                 assert_eq!(honest.next(), None, "an honest party is distrusted: {votes:?}");
+                tally.by_trusted += u64::from(is_trusted && right.len() < 2);
+                tally.corrected_by_own += u64::from(is_own_word && right.len() < 2);
                 self.distrusted.0.extend(wrong.iter().cloned());
                 self.settling = true;
             }
@@ -142,23 +161,27 @@ impl Witness {
     }
 
     fn vote(&mut self, report: &Report, author: &Author) {
+        let is_trusted = self.is_trusted(author);
         let book = self.book(report.job);
         if matches!(book.state, JobState::Done | JobState::Held) {
             book.state = JobState::Running;
         }
         assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
-        let (maker, across) = (&author.maker, book.across());
-        let vote = Vote { maker: Some(maker.clone()), claim: report.tally.claim() };
-        if let Some(votes) = book.disputes.get_mut(&report.range) {
-            let mut makers = votes.iter().filter_map(|vote| vote.maker.as_ref());
-            let voted = makers.any(|other| !other.is_apart_from(maker, across));
-            assert!(!voted, "{maker} votes twice on {}", report.range);
-            votes.push(vote);
+        let maker = author.maker.clone();
+        let vote = Vote { maker: maker.clone(), claim: report.tally.claim() };
+        if book.disputes.contains_key(&report.range) {
+            let may = is_trusted || book.has_vote(report.range, &maker);
+            assert!(may, "{maker} has no vote on {}", report.range);
+            book.disputes.get_mut(&report.range).expect("it was found").push(vote);
         } else {
             // It may contradict itself.
             let stored = book.rows.vote(report.range).expect("only what rows tile");
             book.disputes.insert(report.range, vec![stored, vote]);
         }
+    }
+
+    fn is_trusted(&self, author: &Author) -> bool {
+        self.seats.values().any(|seat| seat.is_trusted && seat.author == *author)
     }
 
     /// A count goes down in the ledger under the name of the worker that told it.

@@ -1,0 +1,263 @@
+//! Whose counts decide a dispute: those of two owners, of one owner about its own machine, or of a worker that the operator
+//! trusts.
+
+use farm::{
+    Across, AuditPolicy, Change, Dismissal, Effect, Event, JobId, JobState, Party, Report, Request,
+    RequestId, SessionId, Verdict,
+};
+
+use crate::stage::{
+    AUDIT_ALL, Stage, asked, asked_again, audits, change, hello, kernel, plan, proven, range,
+    report, tally,
+};
+
+/// A job of 4 tasks of which everything is counted again.
+struct Case {
+    stage: Stage,
+    job: JobId,
+}
+
+impl Case {
+    fn new(across: Across) -> Case {
+        let mut stage = Stage::new();
+        let job = match across {
+            Across::Machines => stage.submit_audited(4),
+            Across::Owners => Case::owners(&mut stage),
+        };
+        Case { stage, job }
+    }
+
+    fn owners(stage: &mut Stage) -> JobId {
+        let job = stage.submit_audited(4);
+        let policy = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+        stage.act(change(RequestId(1), job, Change::Audit(policy)));
+        job
+    }
+
+    fn join(&mut self, owner: &str, worker: &str, is_trusted: bool, credit: u64) -> SessionId {
+        let hello = hello(worker, credit);
+        let session = SessionId(hello.instance);
+        self.stage.act(Event::Joined { session, owner: owner.into(), is_trusted, hello });
+        session
+    }
+
+    /// A machine of `owner` counts the range `more` too high: the first one, or again with another kernel.
+    fn says(&mut self, owner: &str, worker: &str, more: u64) -> Option<Verdict> {
+        let is_first = self.stage.state(self.job).1 == 0;
+        let session = self.join(owner, worker, false, 0);
+        self.count(session, owner, more, is_first)
+    }
+
+    fn count(
+        &mut self,
+        session: SessionId,
+        owner: &str,
+        more: u64,
+        is_first: bool,
+    ) -> Option<Verdict> {
+        let of = report(self.job, plan(4), range(0, 4));
+        let tally = tally(plan(4), range(0, 4), more);
+        let kernel = kernel(if is_first { "portable" } else { "search" });
+        let of = Report { tally, kernel, ..of };
+        let of = if is_first { of } else { asked_again(of) };
+        self.stage.report_as_is(session, proven(of, owner))
+    }
+
+    fn total(&self) -> (JobState, u128) {
+        self.stage.state(self.job)
+    }
+
+    fn disputed(&self) -> String {
+        self.stage.farm.job(self.job).and_then(|job| job.disputed).expect("it is disputed")
+    }
+
+    fn distrusted(&self) -> Vec<String> {
+        self.stage.farm.distrusted().map(Party::to_string).collect()
+    }
+
+    /// Whether a new machine of this owner is lent the disputed range.
+    fn asks(&mut self, owner: &str, worker: &str, is_trusted: bool) -> bool {
+        let session = self.join(owner, worker, is_trusted, 10);
+        let asked = self.stage.loans(session).iter().any(|loan| loan.recount.is_some());
+        self.stage.act(Event::Left { session });
+        asked
+    }
+}
+
+#[test]
+fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
+    for across in [Across::Machines, Across::Owners] {
+        // Given two invented machines that contradict another owner's count
+        let mut case = Case::new(across);
+        case.says("rack7", "w1", 0);
+        assert_eq!(case.says("mallory", "w2", 8), Some(Verdict::Disputed));
+        assert_eq!(case.says("mallory", "w3", 8), Some(Verdict::Disputed));
+
+        // Then nobody is believed less, and no third one is asked or heard.
+        assert_eq!((case.total(), case.distrusted()), ((JobState::Running, 4), vec![]));
+        assert!(!case.asks("mallory", "w4", false), "{across:?}");
+        assert_eq!(case.says("mallory", "w5", 8), Some(Verdict::Superseded));
+        assert!(case.asks("rack7", "w6", false) && case.asks("rack8", "w7", false));
+        let said = case.disputed();
+        let asked = "a worker of another owner, of another machine of rack7, or one with a trusted \
+                     credential: `queens token create --role worker --trusted`";
+        assert!(said.ends_with(asked), "{said}");
+        assert!(said.contains("by rack7/w1, mallory/w2, mallory/w3;"), "{said}");
+
+        // When a second owner agrees with the first
+        case.says("rack8", "w8", 0);
+
+        // Then it is settled, and who lied is believed no more.
+        let machines = ["mallory/w2", "mallory/w3"].map(String::from).to_vec();
+        let wrong = if across == Across::Owners { vec!["mallory".into()] } else { machines };
+        assert_eq!((case.total(), case.distrusted()), ((JobState::Done, 4), wrong));
+    }
+}
+
+#[test]
+fn a_machine_that_another_one_of_its_owner_corrects_answers_for_itself_alone() {
+    for across in [Across::Machines, Across::Owners] {
+        let mut case = Case::new(across);
+        case.says("rack7", "w1", 5);
+        case.says("rack8", "w2", 0);
+
+        case.says("rack7", "w3", 0);
+
+        assert_eq!(case.total(), (JobState::Done, 4), "{across:?}");
+        assert_eq!(case.distrusted(), ["rack7/w1"]);
+    }
+}
+
+#[test]
+fn an_owner_alone_decides_about_its_own_machine() {
+    let mut case = Case::new(Across::Machines);
+    for (worker, more) in [("w1", 5), ("w2", 6), ("w3", 0)] {
+        case.says("rack7", worker, more);
+        assert!(case.distrusted().is_empty(), "no two machines agree");
+    }
+
+    case.says("rack7", "w4", 0);
+
+    assert_eq!(case.total(), (JobState::Done, 4));
+    assert_eq!(case.distrusted(), ["rack7/w1", "rack7/w2"]);
+}
+
+#[test]
+fn what_one_owner_says_about_its_machine_takes_nothing_back_that_two_owners_agree_on() {
+    // Given: machines of two owners have confirmed each other, and mallory's has also counted what nobody confirmed.
+    let mut case = Case::new(Across::Machines);
+    case.says("rack7", "w1", 0);
+    case.says("mallory", "w2", 0);
+    let theirs = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
+    case.says("mallory", "w3", 0);
+    case.says("rack7", "w4", 0);
+    let alone = std::mem::replace(&mut case.job, case.stage.submit(4, 0));
+    case.says("mallory", "w2", 0);
+    case.says("mallory", "w3", 0);
+    let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
+    assert_eq!(case.stage.state(first).0, JobState::Done);
+
+    // When mallory's machines convict each other
+    case.says("mallory", "w2", 1);
+    case.says("mallory", "w5", 0);
+    case.says("mallory", "w6", 0);
+    assert_eq!(case.distrusted(), ["mallory/w2"]);
+
+    // Then that takes back what rests on mallory's word alone.
+    for agreed in [theirs, alone] {
+        assert_eq!(
+            (case.stage.state(agreed).0, audits(&case.stage, agreed)),
+            (JobState::Done, (0, 1))
+        );
+    }
+    assert_eq!(case.stage.state(first), (JobState::Running, 0));
+}
+
+#[test]
+fn a_recount_by_a_trusted_worker_settles_a_dispute_alone() {
+    for trusted_owner in ["admin", "mallory"] {
+        let mut case = Case::new(Across::Owners);
+        case.says("rack7", "w1", 0);
+        for worker in ["w2", "w3"] {
+            case.says("mallory", worker, 8);
+        }
+        assert!(case.asks(trusted_owner, "w4", true), "{trusted_owner}");
+        let judge = case.join(trusted_owner, "w5", true, 0);
+
+        case.count(judge, trusted_owner, 0, false);
+
+        let wrong = if trusted_owner == "admin" {
+            vec!["mallory".to_string()]
+        } else {
+            vec!["mallory/w2".to_string(), "mallory/w3".to_string()]
+        };
+        assert_eq!((case.total(), case.distrusted()), ((JobState::Done, 4), wrong));
+    }
+}
+
+#[test]
+fn a_trusted_worker_that_contradicts_first_settles_at_once_and_its_count_waits_for_another() {
+    let mut case = Case::new(Across::Owners);
+    case.says("rack7", "w1", 8);
+    let judge = case.join("admin", "w2", true, 0);
+
+    case.count(judge, "admin", 0, false);
+
+    assert_eq!(
+        (case.total(), case.distrusted()),
+        ((JobState::Running, 4), vec!["rack7/w1".into()])
+    );
+    assert_eq!(audits(&case.stage, case.job), (1, 0));
+    let dismissed = Effect::Dismiss { session: SessionId(1), reason: Dismissal::Distrusted };
+    assert!(case.stage.sent.contains(&dismissed));
+    let second = case.join("rack8", "w3", false, 0);
+    let of = report(case.job, plan(4), range(0, 4));
+    case.stage.report_as_is(second, proven(asked_again(of), "rack8"));
+    assert_eq!(case.total(), (JobState::Done, 4));
+}
+
+#[test]
+fn an_open_dispute_is_decided_as_before_after_a_restart() {
+    let mut case = Case::new(Across::Owners);
+    case.says("rack7", "w1", 0);
+    case.says("mallory", "w2", 8);
+    let said = case.disputed();
+
+    case.stage.restart();
+
+    assert_eq!(case.disputed(), said);
+    case.says("mallory", "w3", 8);
+    assert_eq!((case.total(), case.distrusted()), ((JobState::Running, 4), vec![]));
+    case.says("rack7", "w4", 0);
+    assert_eq!(case.total(), (JobState::Running, 4), "one owner against another");
+    case.says("rack8", "w5", 0);
+    assert_eq!((case.total(), case.distrusted()), ((JobState::Done, 4), vec!["mallory".into()]));
+}
+
+#[test]
+fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_believed_no_more() {
+    let mut case = Case::new(Across::Owners);
+    case.says("rack7", "w1", 0);
+    case.says("rack8", "w2", 0);
+    let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
+    for owner in ["rack7", "rack8"] {
+        assert_eq!(case.stage.state(first), (JobState::Done, 4), "before {owner} is distrusted");
+        let party = Party { owner: owner.into(), machine: None };
+        let (request, reason) = (RequestId(5), "a trial".into());
+        case.stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
+    }
+    assert_eq!(case.stage.state(first), (JobState::Running, 0));
+}
+
+#[test]
+fn an_owner_of_which_two_machines_were_wrong_is_believed_no_more_as_a_whole() {
+    let mut case = Case::new(Across::Owners);
+    for (wrong, worker) in [("rack7/w1", "w1"), ("rack7", "w4")] {
+        case.says("rack7", worker, 5);
+        case.says("rack8", "w2", 0);
+        case.says("rack9", "w3", 0);
+        assert_eq!(case.total(), (JobState::Done, 4));
+        assert!(case.distrusted().contains(&wrong.into()), "{:?}", case.distrusted());
+        case.job = Case::owners(&mut case.stage);
+    }
+}
