@@ -231,10 +231,12 @@ impl Books {
         }
         let across = self.policies.last().map(|policy| policy.across);
         self.worth.note(
-            (&first, audit == Audit::Agreed),
+            &first,
+            audit == Audit::Agreed,
             second,
             &self.authors,
-            (across.unwrap_or(Across::Machines), &self.distrusted),
+            across.unwrap_or(Across::Machines),
+            &self.distrusted,
         )
     }
 

@@ -58,10 +58,12 @@ impl Worth {
     /// Says why the second count cannot be one of a farm: it differs, or those who counted may not check each other.
     pub(super) fn note(
         &mut self,
-        (first, is_agreed): (&StatedRow, bool),
+        first: &StatedRow,
+        is_agreed: bool,
         second: Option<&StatedRow>,
         authors: &[StatedAuthor],
-        (across, distrusted): (Across, &Distrusted),
+        across: Across,
+        distrusted: &Distrusted,
     ) -> Result<()> {
         let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.maker);
         let is_void = |first: &Maker, second: &Maker| {

@@ -4,7 +4,7 @@ mod messages;
 
 use board::{MethodChoice, Tasks};
 use farm::{
-    Fingerprint, Hello, Holding, JobId, JobView, LeaseId, LoanKind, LoanProof, Plan, Problem,
+    Fingerprint, Hello, Holding, JobId, JobView, LeaseId, Loan, LoanKind, LoanProof, Plan, Problem,
     Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
@@ -275,5 +275,28 @@ fn counts_of_tasks_that_are_not_those_of_the_range_are_refused() {
     for wrong in [&[4][..], &[5, 0], &[2, 3]] {
         let refused = Report::try_from(report(wrong)).expect_err("they do not add up");
         assert!(refused.to_string().contains("with the counts of its tasks"), "{refused}");
+    }
+}
+
+#[test]
+fn a_loan_with_the_proof_of_another_one_is_refused() {
+    let plan = Plan { problem: Problem::Total { n: 8 }, method: board::Method::Halves, tasks: 35 };
+    let lent = Range::new(3, 9).expect("not empty");
+    let loan = |range, kind, recount| {
+        let proof = LoanProof { range, kind, seal: [0; 16] }.to_bytes().to_vec();
+        let (plan, range) = (Some((&plan).into()), Some(lent.into()));
+        Loan::try_from(v1::Loan { lease: 1, job: 1, plan, range, proof, recount })
+    };
+    let again = || Some(v1::Recount { unlike: "portable".into(), by_search: false });
+    assert!(loan(lent, LoanKind::Count, None).is_ok());
+    assert!(loan(lent, LoanKind::Recount, again()).is_ok());
+    let wider = Range::new(3, 10).expect("not empty");
+    for other in [
+        loan(wider, LoanKind::Count, None),
+        loan(lent, LoanKind::Recount, None),
+        loan(lent, LoanKind::Count, again()),
+    ] {
+        let refused = other.expect_err("it is of another loan").to_string();
+        assert!(refused.contains("`proof`"), "{refused}");
     }
 }

@@ -76,8 +76,9 @@ async fn submit(
     form: Result<Form<Wanted>, FormRejection>,
 ) -> Result<Redirect, Fault> {
     let Form(wanted) = form.map_err(|_| Status::invalid_argument(MALFORMED))?;
-    let job = web.desk.ask(&identity, Asked::Submit(wanted.submit()?)).await?.job();
-    Ok(Redirect::to(&format!("/jobs/{}", job.map_or(0, |job| job.id.0))))
+    let answer = web.desk.ask(&identity, Asked::Submit(wanted.submit()?)).await?;
+    let job = answer.job().ok_or_else(|| Fault::failed("a submission was answered with no job"))?;
+    Ok(Redirect::to(&format!("/jobs/{}", job.id)))
 }
 
 async fn change(
