@@ -95,12 +95,8 @@ def bad():
         last = digest(bytes.fromhex(head["fingerprint"]), of["past"] - 1, int(counts.pop()))
         of["digest"] = f"{(int(of['digest'], 16) - last) % 2**128:032x}"
 
-    def swapped(head, lines):
-        counts = lines[1]["range"]["counts"]
-        counts[4], counts[5] = counts[5], counts[4]
-
     return {
-        "file-cut-in-a-line": text[:-5],
+        "file-without-its-last-byte": text[:-1],
         "file-with-a-line-more": text + more_line,
         "spelling-blank": text.replace(b'":', b'": ', 1),
         "spelling-sign": text.replace(b'"count":"56"', b'"count":"+56"', 1),
@@ -109,8 +105,8 @@ def bad():
         "header-of-another-plan": changed(plain, lambda head, lines: head.update(n=9)),
         "range-more-and-less": changed(plain, more_and_less),
         "range-digest": changed(plain, lambda head, lines: row_of(lines[1]).update(digest="0" * 32)),
-        "range-overlap": changed(plain, lambda head, lines: row_of(lines[2]).update(first=15)),
-        "range-missing": bundle(unfinished("done")[0], unfinished("done")[1]),
+        "range-out-of-order": changed(plain, lambda head, lines: lines.append(lines.pop(1))),
+        "range-missing": bundle(*unfinished("done")),
         "range-of-another-part": changed(part(), lambda head, lines: head.update(shard=3)),
         "range-unknown-author": changed(plain, lambda head, lines: row_of(lines[1]).update(by=1)),
         "range-more-than-can-be": changed(unfinished("running"), lambda head, lines: (row_of(lines[1]).update(count="99999"), head.update(counted="99999"))),
@@ -123,7 +119,7 @@ def bad():
         "audit-hidden": changed(machines, lambda head, lines: lines[1]["policy"].update(revealed=None)),
         "audit-dispute-open": changed(machines, lambda head, lines: lines[-1]["dispute"].update(state="open")),
         "audit-policy-behind-trust": changed(machines, lambda head, lines: lines.insert(2, lines.pop(1))),
-        "tasks-swapped": changed(told, swapped),
+        "tasks-do-not-add-up": changed(told, lambda head, lines: row_of(lines[1]).update(digest="0" * 32)),
         "tasks-one-too-few": changed(told, one_too_few),
         "tasks-of-another-method": changed(plain, lambda head, lines: lines[1]["range"].update(counts=[str(sum(task)) for task in islice(rows(8, 2), 16)])),
     }  # fmt: skip
