@@ -1,224 +1,137 @@
-"""The tasks of a plan, numbered as docs/BUNDLE.md says, and a plain search that counts them."""
+"""The tasks of a plan in their order, and a plain search that counts them.
 
-from itertools import islice
-from math import comb, factorial
+`rows`, `ring` and `halves` list tasks. A task is an iterator over its boards, of which it yields how often each of them counts:
+what the task counts is the sum. Rows and columns are numbered from 0. A set of columns is a mask, in which column 0 is the
+lowest bit, and a queen is the bit of its column.
+"""
 
+from itertools import combinations, product
+from math import factorial
 
-class Wrong(Exception):
-    """The bundle does not hold."""
-
-
-def demand(holds, reason):
-    if not holds:
-        raise Wrong(reason)
-
-def of_part(part, parts, tasks):
-    """The runs of ordinals, each with its end, that a part of a plan with so many tasks has. It has none if there are more parts
-    than tasks before it."""
-    demand(1 <= part <= parts <= 1 << 20, "there is no such part of a plan")
-    blocks = 1 if parts == 1 else min(64 * parts, tasks)
-    return [(tasks * block // blocks, tasks * (block + 1) // blocks) for block in range(part - 1, blocks, parts)]
-
-
-# --- Tasks: weight, the columns that each row's queen may have, and how often a board of these counts ---
-
-def bits(mask):
-    """The single bits of a mask, the lowest first."""
-    while mask:
-        yield mask & -mask
-        mask &= mask - 1
-
-def placed(state, bit):
-    """What the next row sees of the queens so far: diagonals to higher columns, columns, diagonals to lower ones."""
-    left, down, right = state
-    return (left | bit) << 1, down | bit, (right | bit) >> 1
-
-def search(allowed, worth, state=(0, 0, 0), queens=()):
-    """The sum over all placements of one queen in each row, in one of its allowed columns."""
+def placements(allowed, queens=(), left=0, down=0, right=0):
+    """All ways to place a queen in each row, in one of the columns that are allowed there, so that no two attack each other.
+    The next row sees the queens so far along diagonals to higher columns (`left`), columns, and diagonals to lower columns."""
     if len(queens) == len(allowed):
-        return worth(queens)
-    free = bits(allowed[len(queens)] & ~(state[0] | state[1] | state[2]))
-    return sum(search(allowed, worth, placed(state, bit), queens + (bit,)) for bit in free)
+        yield queens
+        return
+    free = allowed[len(queens)] & ~(left | down | right)
+    while free:
+        queen = free & -free
+        free -= queen
+        yield from placements(allowed, (*queens, queen), (left | queen) << 1, down | queen, (right | queen) >> 1)
 
-once = lambda _: 1
-mirrored = lambda mask, width: int(format(mask, f"0{width}b")[::-1], 2)
+def boards(allowed, weight, share=lambda queens: 1):
+    """The task with these columns for the queen of each row."""
+    for queens in placements(allowed):
+        yield weight * share(queens)
 
-class Rows:
-    """The first M rows, in the order of their queens' columns. Of two mirror images the one whose first queen off the
-    centre column stands left of it."""
+def most(method, n, parameter):
+    """The most that a task can count; `None` if there is no such plan."""
+    if method == "rows":
+        return 2 * factorial(n - parameter) if parameter is not None and parameter <= n else None
+    if method == "ring":
+        return 8 * factorial(n - 2 * parameter) if parameter in (1, 2) and 2 * parameter <= n else None
+    return 8 * factorial(n // 2) ** 2 if parameter is None and n >= 4 else None
 
-    def __init__(self, n, m):
-        demand(m is not None and m <= n, "there is no such plan")
-        self.n, self.m, self.most = n, m, 2 * factorial(n - m)
+def rows(n, m):
+    """The queens of the first M rows, in the order of their columns. A task stands for its mirror image too: it is the one whose
+    first queen off the centre column stands left of it."""
+    full, centre = (1 << n) - 1, 1 << n // 2
+    for queens in placements([full] * m):
+        beside = [queen for queen in queens if n % 2 == 0 or queen != centre]
+        if not beside or beside[0] < centre:
+            yield boards([*queens, *[full] * (n - m)], 2 if beside else 1)
 
-    def has(self, tasks):
-        """Whether there are so many tasks. It counts no further."""
-        return sum(1 for _ in islice(self.below(), tasks + 1)) == tasks
+def ring(n, width):
+    """The queens of the outer rows and columns, as four sides that are read clockwise: right, bottom, left, top. A side has the
+    places of its queens, the outermost line's first. A task stands for the eight images of its ring, of which it is the least."""
+    lines = range(n)
+    sides = [(outer,) for outer in lines] if width == 1 else [(o, i) for o in lines for i in lines if abs(o - i) > 1]
+    mirrored = {side: tuple(n - 1 - place for place in side) for side in sides}
 
-    def tasks(self, first, past):
-        for weight, queens in islice(self.below(), first, past):
-            yield weight, (*queens, *[(1 << self.n) - 1] * (self.n - self.m)), once
-
-    def below(self, state=(0, 0, 0), queens=(), weight=1):
-        if len(queens) == self.m:
-            yield weight, queens
-            return
-        left, down, right = state
-        centre = 1 << self.n // 2 if self.n % 2 else 0
-        columns = (1 << (self.n if weight == 2 else (self.n + 1) // 2)) - 1
-        for bit in bits(columns & ~(left | down | right)):
-            yield from self.below(placed(state, bit), queens + (bit,), 1 if weight == 1 and bit == centre else 2)
-
-class Ring:
-    """The queens of the outer rows and columns, as four sides that are read clockwise: right, bottom, left, top. Of the
-    eight images of a ring the one whose sides are least."""
-
-    def __init__(self, n, width):
-        demand(width in (1, 2) and 2 * width <= n, "there is no such plan")
-        self.n, self.most = n, 8 * factorial(n - 2 * width)
-        wide = [(outer, inner) for outer in range(n) for inner in range(n) if abs(outer - inner) > 1]
-        self.sides = [(along,) for along in range(n)] if width == 1 else wide
-        place = {side: at for at, side in enumerate(self.sides)}
-        self.mirror = [place[tuple(n - 1 - along for along in side)] for side in self.sides]
-        every = range(len(self.sides))
-        top, right, bottom = ([self.queens(side, turns) for side in every] for turns in range(3))
-        fits = lambda some, others: not any(attack(a, b) for a in some for b in others)
-        mask = lambda belongs: [sum(1 << b for b in every if belongs(a, b)) for a in every]
-        self.next = mask(lambda a, b: fits(top[a], right[b]))
-        self.previous = mask(lambda a, b: self.next[b] >> a & 1)
-        self.across = mask(lambda a, b: fits(top[a], bottom[b]))
-        self.not_less = mask(lambda a, b: a <= b and a <= self.mirror[b])
-
-    def has(self, tasks):
-        """Whether there are so many tasks. It counts no further."""
-        return sum(1 for _ in islice(self.all(), tasks + 1)) == tasks
-
-    def queens(self, side, turns):
-        """The squares (row, column) of a side's queens, the top side turned clockwise so many times."""
-        squares = list(enumerate(self.sides[side]))
+    def squares(side, turns):
+        """The row and column of each queen of the top side, after so many quarter turns clockwise."""
+        queens = list(enumerate(side))
         for _ in range(turns):
-            squares = [(column, self.n - 1 - row) for row, column in squares]
-        return squares
+            queens = [(column, n - 1 - row) for row, column in queens]
+        return queens
 
-    def tasks(self, first, past):
-        for weight, ring in islice(self.all(), first, past):
-            queens = {square for turns, side in zip((1, 2, 3, 0), ring) for square in self.queens(side, turns)}
-            stands = lambda row, column: not any(attack((row, column), queen) for queen in queens)
-            line = range(self.n)
-            yield weight, [sum(1 << column for column in line if stands(row, column)) for row in line], once
+    def fitting(turns):
+        """For each side those that stand with it without attacks, so many quarter turns further."""
+        top, turned = ({side: squares(side, by) for side in sides} for by in (0, turns))
+        return {a: {b for b in sides if not any(attack(x, y) for x in top[a] for y in turned[b])} for a in sides}
 
-    def all(self):
-        members = lambda mask: [bit.bit_length() - 1 for bit in bits(mask)]
-        for a in range(len(self.sides)):
-            for b in members(self.not_less[a] & self.next[a]):
-                for c in members(self.not_less[a] & self.across[a] & self.next[b]):
-                    for d in members(self.not_less[a] & self.previous[a] & self.across[b] & self.next[c]):
-                        ring = (a, b, c, d)
-                        back = tuple(self.mirror[side] for side in reversed(ring))
-                        images = [one[turn:] + one[:turn] for one in (ring, back) for turn in range(4)]
-                        if ring == min(images):
-                            yield 8 // images.count(ring), ring
+    def task(ring, weight):
+        queens = [queen for turns, side in zip((1, 2, 3, 0), ring) for queen in squares(side, turns)]
+        is_free = lambda square: not any(attack(square, queen) for queen in queens)
+        yield from boards([sum(1 << column for column in lines if is_free((row, column))) for row in lines], weight)
 
-def attack(a, b):
-    rows, columns = abs(a[0] - b[0]), abs(a[1] - b[1])
-    return a != b and (rows == 0 or columns == 0 or rows == columns)
+    after, across, before = map(fitting, (1, 2, 3))
+    for a in sides:
+        # With another side before this one, or its mirror image, the ring would not be the least image.
+        rest = {side for side in sides if side >= a and mirrored[side] >= a}
+        for b in sorted(rest & after[a]):
+            for c in sorted(rest & across[a] & after[b]):
+                for d in sorted(rest & before[a] & across[b] & after[c]):
+                    rings = (a, b, c, d), tuple(mirrored[side] for side in (d, c, b, a))
+                    images = [ring[turn:] + ring[:turn] for ring in rings for turn in range(4)]
+                    if images[0] == min(images):
+                        yield task(images[0], 8 // images.count(images[0]))
 
-class Halves:
-    """The columns of the upper half's queens, and the column of the centre row's."""
+def attack(one, other):
+    """Whether queens on two squares attack each other; a queen does not attack itself."""
+    rows, columns = abs(one[0] - other[0]), abs(one[1] - other[1])
+    return one != other and (rows == 0 or columns == 0 or rows == columns)
 
-    def __init__(self, n, parameter):
-        demand(parameter is None and n >= 4, "there is no such plan")
-        self.n, self.half, self.most = n, n // 2, 8 * factorial(n // 2) ** 2
-        self.beside = self.half * comb(2 * self.half - 1, self.half - 1) if n % 2 else 0
+def halves(n, _):
+    """The columns of the upper half's queens; those of the lower half have the others. If N is odd, the centre row has a queen
+    too. Tasks whose queen there stands left of the centre come first; then the upper half has the centre column."""
+    half = n // 2
+    full, centre = (1 << half) - 1, 1 << half
+    subsets = lambda columns, size: sorted(map(sum, combinations([1 << column for column in range(columns)], size)))
+    gap = lambda mask, column: mask + (mask >> column << column)
 
-    def has(self, tasks):
-        """Whether there are so many tasks."""
-        return tasks == self.beside + sum(self.splits(least, wests) for _, least, wests in self.sizes())
+    def task(upper, middle, weight, share):
+        lower = (1 << n) - 1 & ~upper & ~middle
+        return boards([upper] * half + [middle] * (n % 2) + [lower] * half, weight, share)
 
-    def tasks(self, first, past):
-        n, half, full = self.n, self.half, (1 << self.n) - 1
-        for ordinal in range(first, past):
-            weight, centre, upper = self.split(ordinal)
-            middle = [] if centre is None else [1 << centre]
-            yield weight, [upper] * half + middle + [full & ~upper & ~sum(middle)] * half, self.worth(centre, upper)
+    def beside(upper, column):
+        """A board counts twice if its centre row's queen is nearer to the edge than its centre column's. Otherwise that is so of
+        the transposed board."""
+        return task(upper | centre, 1 << column, 8, lambda queens: queens.index(centre) > column)
 
-    def split(self, ordinal):
-        """Weight, the column of the centre row's queen, and those of the upper half's."""
-        n, half = self.n, self.half
-        if n % 2 == 0:
-            return 2, None, self.even(ordinal)
-        if ordinal >= self.beside:
-            return 2, half, left_out(self.even(ordinal - self.beside), half)
-        if n > 21:
-            column, split = divmod(ordinal, comb(2 * half - 1, half - 1))
-            return 4, column, left_out(left_out(combination(half - 1, split), column), half) | 1 << half
+    if n % 2 and n <= 21:
         for on_right in range(half):
-            on_left = half - 1 - on_right
-            squares, lefts = half - on_left, comb(half, on_left)
-            tasks = comb(half, on_right) * lefts * squares
-            if ordinal < tasks:
-                break
-            ordinal -= tasks
-        right, left = combination(on_right, ordinal // (lefts * squares)), combination(on_left, ordinal // squares % lefts)
-        centre = [column for column in range(half) if not left >> column & 1][ordinal % squares]
-        return 4, centre, right << half + 1 | 1 << half | left
+            for right, left in product(subsets(half, on_right), subsets(half, half - 1 - on_right)):
+                yield from (beside(right << half + 1 | left, column) for column in range(half) if not left >> column & 1)
+    elif n % 2:
+        for column, columns in product(range(half), subsets(2 * half - 1, half - 1)):
+            yield beside(gap(gap(columns, column), half), column)
+    for size in range((half + 1) // 2, half + 1):
+        sides = subsets(half, size)
+        for west, east in product(sides, sides):
+            # The complement of a side of half of the lines is a side, too: the larger one of both is meant.
+            least = full - west if 2 * size == half else 0
+            if least <= east <= west:
+                left = int(f"{west:0{half}b}"[::-1], 2)
+                yield task((full & ~east) << n - half | left, n % 2 * centre, 2, share(n, west, east))
 
-    def sizes(self):
-        """For each size of the west: it, the rank of the first set that can be the west, and how many can."""
-        for chosen in range((self.half + 1) // 2, self.half + 1):
-            least = comb(self.half, chosen) // 2 if 2 * chosen == self.half else 0
-            yield chosen, least, comb(self.half, chosen) - least
+def share(n, west, east):
+    """A function that says how often a board counts, so that the eight images of a board count as eight. Its quadrants, without
+    the centre lines if N is odd, have four sides. Each is a number with a bit for each line, that of the board's edge highest:
 
-    @staticmethod
-    def splits(least, wests):
-        """The splits whose west is one of the first `wests`."""
-        return wests * (wests + 1) // (1 if least else 2)
+        west   the columns of the queens in the upper left quadrant       north   their rows
+        east   the columns of the queens in the lower right quadrant      south   their rows
 
-    def even(self, ordinal):
-        """The columns of the upper half in a canonical split of an even number of columns."""
-        for chosen, least, wests in self.sizes():
-            if ordinal < self.splits(least, wests):
-                break
-            ordinal -= self.splits(least, wests)
-        west = next(west for west in range(wests) if ordinal < self.splits(least, west + 1))
-        east = ordinal - self.splits(least, west) + (least - 1 - west if least else 0)
-        west, east = combination(chosen, least + west), combination(chosen, east)
-        return ((1 << self.half) - 1 & ~east) << self.half | mirrored(west, self.half)
+    A board counts if its west is the largest. If others are as large, several of its images count."""
+    half = n // 2
+    full = (1 << half) - 1
+    larger = lambda side: max(side, full - side) if 2 * west.bit_count() == half else side
+    side = lambda queens, columns: larger(sum(1 << half - 1 - row for row, queen in enumerate(queens) if queen & columns))
+    shares = ((2, 0), (0, 1)) if larger(east) == west else ((4, 2), (2, 4))
 
-    def worth(self, centre, upper):
-        """How often a board counts: by the numbers of its halves, which say which rows' queens stand in some columns."""
-        n, half = self.n, self.half
-        if centre not in (None, half):
-            columns, above, below, times = 1 << half, (-1, 1 << half - 1 - centre), (-1, 1 << half), ((2, 2), (2, 2))
-        else:
-            columns = (1 << half) - 1
-            west, east, least = mirrored(upper & columns, half), columns & ~(upper >> n - half), -1
-            if 2 * west.bit_count() == half:
-                least, east = columns - west, max(east, columns - east)
-            times = ((2, 0), (0, 1)) if east == west else ((4, 2), (2, 4))
-            above, below = (least, west), (columns - west, columns - least)
+    def of(queens):
+        north, south = side(queens[:half], full), side(queens[: n - half - 1 : -1], full << n - half)
+        return shares[north == west][south == west] if max(north, south) <= west else 0
 
-        def of(queens):
-            halves = queens[:half], queens[: n - half - 1 : -1]
-            one, two = (sum((bit & columns != 0) << half - 1 - row for row, bit in enumerate(rows)) for rows in halves)
-            if above[0] <= one <= above[1] and below[0] <= two <= below[1]:
-                return times[one in above][two in below]
-            return 0
-
-        return of
-
-def combination(chosen, ordinal):
-    """The set of `chosen` columns with this number, in the order of the masks."""
-    mask = 0
-    for ones in range(chosen, 0, -1):
-        column = ones - 1
-        while comb(column + 1, ones) <= ordinal:
-            column += 1
-        ordinal -= comb(column, ones)
-        mask |= 1 << column
-    return mask
-
-def left_out(mask, column):
-    """Makes room for a column: those from it on move up by one."""
-    below = mask & (1 << column) - 1
-    return (mask - below) << 1 | below
+    return of

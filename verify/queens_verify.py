@@ -9,236 +9,266 @@ cannot tell.
 """
 
 import argparse
+import json
+import re
 import sys
 import time
+from itertools import islice
 
 from blake3 import hashed as blake3, little
-from lines import BEFORE, KEPT, LINES, LONGEST, MOST_AUTHORS, MOST_KEPT, TYPES, VERSION, content
-from plans import Halves, Ring, Rows, Wrong, demand, of_part, search
+from plans import halves, most, ring, rows
 
 # How many placements of N queens there are (OEIS A000170).
 PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 14772512 95815104 666090624 4968057848
     39029188884 314666222712 2691008701644 24233937684440 227514171973736 2207893435808352 22317699616364044
     234907967154122528""".split()
+# Tasks are listed one after the other: so many take minutes.
+MOST_TASKS = 10**8
 
-# Tasks of `rows` and `ring` can only be numbered one after the other: so many take minutes.
-MOST_NUMBERED = 10**8
+class Wrong(Exception):
+    """The bundle does not hold."""
 
 class Unknown(Exception):
     """This verifier cannot tell."""
 
-class Check:
-    """All that has to hold of a bundle before anything is counted, and the ranges that its draws hit."""
+def demand(holds, reason):
+    if not holds:
+        raise Wrong(reason)
+
+# --- The lines, their fields in the one order, and the check of each field ---
+
+matches = lambda pattern: lambda value: type(value) is str and re.fullmatch(pattern, value, re.DOTALL) is not None
+is_integer = lambda least, past: lambda value: type(value) is int and least <= value < past
+is_digits = matches("0|[1-9][0-9]{0,38}")
+is_decimal = lambda past: lambda value: is_digits(value) and int(value) < past
+is_null_or = lambda check: lambda value: value is None or check(value)
+is_array = lambda check: lambda value: type(value) is list and all(map(check, value))
+is_bool = lambda value: type(value) is bool
+is_string, is_hex16, is_hex32 = matches(".*"), matches("[0-9a-f]{32}"), matches("[0-9a-f]{64}")
+is_u32, is_u64, is_time = is_integer(0, 2**32), is_integer(0, 2**64), is_integer(-(2**63), 2**63)
+
+def record(**fields):
+    """An object with these fields, and no others, in this order."""
+    fits = lambda value: all(check(value[name]) for name, check in fields.items())
+    return lambda value: type(value) is dict and list(value) == list(fields) and fits(value)
+
+VERSION = 1
+HEADER = record(
+    queens_bundle=is_integer(VERSION, VERSION + 1), program=is_string, exported_at=is_time,
+    problem=matches("total|fundamental|toroidal|superqueens|completions .+"), n=is_u32,
+    method=matches("rows|ring|halves"), parameter=is_null_or(is_u32), tasks=is_u64, fingerprint=is_hex32,
+    shard=is_integer(1, 2**20 + 1), shards=is_integer(1, 2**20 + 1), state=matches("running|paused|cancelled|held|done"),
+    covered=is_u64, counted=is_decimal(2**128),
+    policies=is_u64, trust=is_u64, authors=is_u64, ranges=is_u64, audits=is_u64, disputes=is_u64,
+)
+ROW = record(first=is_u64, past=is_u64, count=is_decimal(2**128), digest=is_hex16, by=is_u32, busy_us=is_u64, at=is_time)
+LINES = {
+    "policy": record(
+        share_ppm=is_integer(0, 1_000_001), by_search=is_bool, across=matches("machines|owners"), commitment=is_hex32,
+        revealed=is_null_or(record(seed=is_decimal(2**64), salt=is_hex16)), asked_at=is_time,
+    ),
+    "trust": record(owner=is_string, machine=is_null_or(is_string), trusted=is_bool, reason=is_string, at=is_time),
+    "author": record(
+        owner=is_string, machine=is_string, worker=is_string, build=is_string,
+        kernel=matches("(reference|portable|neon|avx2|avx512)( mirrored)?|search|gpu"),
+    ),
+    "range": record(audit=matches("not_chosen|wanted|agreed"), row=ROW, counts=is_null_or(is_array(is_decimal(2**64)))),
+    "audit": record(row=ROW),
+    "dispute": record(state=matches("open|settled|taken_back"), row=ROW),
+}
+# No line stands behind one of a higher stage, but for authors. So many lines of a kind, bytes of a line with its line feed, and
+# bytes of all lines of the kinds that have to be kept are the most.
+STAGES = {"policy": 0, "trust": 1, "author": 2, "range": 2, "audit": 2, "dispute": 3}
+MOST_LINES, LONGEST_LINE, MOST_KEPT = {"policy": 1000, "author": 100_000}, 128 << 10, 64 << 20
+
+def content(line):
+    """What a line says. It has one spelling."""
+    demand(len(line) <= LONGEST_LINE and line.endswith(b"\n"), "it is cut off or too long")
+    try:
+        value = json.loads(line.decode())
+        demand(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() == line[:-1], "it is spelled otherwise")
+    except (ValueError, RecursionError) as error:
+        raise Wrong(f"it is no JSON: {error}") from error
+    return value
+
+def digest(plan, ordinal, count):
+    """The digest of a task of the plan with this fingerprint. That of a range is the sum of its tasks' digests modulo 2^128."""
+    return little(blake3(plan + ordinal.to_bytes(8, "little") + count.to_bytes(8, "little"))[:16])
+
+# --- What has to hold before anything is counted ---
+
+class Bundle:
+    """Reads a bundle from beginning to end, and demands all that needs no counting."""
 
     def __init__(self, file, draws, seed, beacon):
         if file.peek(4).startswith(b"\x28\xb5\x2f\xfd"):
             raise Unknown("it is compressed: `zstd -d` decompresses it")
         self.name = blake3(file.read()).hex()
         file.seek(0)
-        line = self.line(file)
-        demand(line is not None, "it is empty")
-        head = self.head = content(line)
-        version = head.get("queens_bundle") if type(head) is dict else None
-        if TYPES["u32"](version) and version != VERSION:
-            raise Unknown(f"it is of version {version}, and this verifier reads version {VERSION}")
-        demand(TYPES["header"](head), "line 1 is no header")
-        self.fingerprint = bytes.fromhex(head["fingerprint"])
-        n, method, parameter, tasks = head["n"], head["method"], head["parameter"], head["tasks"]
-        problem = head["problem"].split(" ")[0]
-        demand(problem in ("total", "fundamental", "toroidal", "superqueens", "completions"), "there is no such problem")
-        demand(problem in ("completions", head["problem"]), "only completions have given queens")
-        if problem not in ("total", "fundamental"):
-            raise Unknown(f"it does not count the problem {problem}")
-        if n > 27:
-            raise Unknown("boards beyond N = 27 are too large to be counted by plain searches")
-        if method != "halves" and tasks > MOST_NUMBERED:
-            raise Unknown(f"numbering {tasks} tasks takes too long here: give a bundle of at most {MOST_NUMBERED} tasks, or one of halves")
-        self.plan = {"rows": Rows, "ring": Ring, "halves": Halves}[method](n, parameter)
-        cut = {"rows": f"; rows {parameter}", "ring": f"; width {parameter}", "halves": ""}[method]
-        enumeration = 3 if method == "halves" else 1
-        plan = f"queens plan; enumeration {enumeration}; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
-        demand(blake3(plan.encode()) == self.fingerprint, "the fingerprint is not that of the plan")
-        demand(self.plan.has(tasks), f"the plan does not have {tasks} tasks")
-        self.mine = of_part(head["shard"], head["shards"], tasks)
+        self.header(content(file.readline()))
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
-        self.draw(draws, seed)
-        self.policies, self.authors, self.hits, self.last = [], [], {}, None
-        self.known_authors = set()
-        self.seen, self.end, self.covered, self.counted, self.unsettled = dict.fromkeys(LINES, 0), 0, 0, 0, 0
-        self.told, self.passed, self.kept = 0, [0, 0], 0
-        while (line := self.line(file)) is not None:
+        self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
+        self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
+        self.in_force, self.hidden, self.authors, self.known_authors = None, False, [], set()
+        self.last, self.end, self.covered, self.counted, self.unsettled = None, 0, 0, 0, 0
+        for number, line in enumerate(file, 2):
             try:
-                self.see(content(line), len(line))
+                self.line(content(line), len(line) - 1)
             except Wrong as wrong:
-                raise Wrong(f"line {1 + sum(self.seen.values())}: {wrong}") from None
+                raise Wrong(f"line {number}: {wrong}") from None
         self.close()
 
-    def line(self, file):
-        """The next line without its line feed; nothing at the end."""
-        line = file.readline(LONGEST)
-        demand(line == b"" or line.endswith(b"\n"), "a line is cut off or too long")
-        return line[:-1] if line else None
+    def header(self, head):
+        version = head.get("queens_bundle") if type(head) is dict else None
+        if is_u32(version) and version != VERSION:
+            raise Unknown(f"it is of version {version}, and this verifier reads version {VERSION}")
+        demand(HEADER(head), "line 1 is no header")
+        n, method, parameter, tasks = (head[name] for name in ("n", "method", "parameter", "tasks"))
+        cut = {"rows": f"; rows {parameter}", "ring": f"; width {parameter}", "halves": ""}[method]
+        enumeration = 1 if method != "halves" else 3 if n < 28 else 4
+        plan = f"queens plan; enumeration {enumeration}; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
+        demand(blake3(plan.encode()).hex() == head["fingerprint"], "the fingerprint is not that of the plan")
+        demand(head["shard"] <= head["shards"], "there is no such part of a plan")
+        if head["problem"] not in ("total", "fundamental") or n > 27:
+            raise Unknown("it does not count this problem, or not on so large a board")
+        if tasks > MOST_TASKS:
+            raise Unknown(f"listing {tasks} tasks takes too long here: give a bundle of at most {MOST_TASKS}")
+        self.head, self.fingerprint, self.most = head, bytes.fromhex(head["fingerprint"]), most(method, n, parameter)
+        demand(self.most is not None, "there is no such plan")
+        self.tasks = lambda: {"rows": rows, "ring": ring, "halves": halves}[method](n, parameter)
+        demand(sum(1 for _ in islice(self.tasks(), tasks + 1)) == tasks, f"the plan does not have {tasks} tasks")
+        blocks = min(64 * head["shards"], tasks) if head["shards"] > 1 else 1
+        mine = range(head["shard"] - 1, blocks, head["shards"])
+        self.part = [(tasks * block // blocks, tasks * (block + 1) // blocks) for block in mine]
 
-    def draw(self, draws, seed):
-        """The draws as points of the total and as tasks, the nearest last."""
-        self.points, self.places = [], []
-        for at in range(draws if self.head["covered"] else 0):
-            x = little(blake3(f"queens verify; seed {seed}; draw {at}".encode())[:16])
-            if self.by_count(at):
-                self.points.append((x % int(self.head["counted"]), at))
-            else:
-                self.places.append((x % self.head["covered"], at))
-        self.points.sort(reverse=True), self.places.sort(reverse=True)
-
-    def by_count(self, at):
-        """Whether draw number `at` is a point of the total."""
-        return at % 2 == 0 and self.head["counted"] != "0"
-
-    def see(self, value, size):
+    def line(self, value, size):
         demand(type(value) is dict and len(value) == 1, "it is no line of a bundle")
         [(kind, line)] = value.items()
-        demand(kind in LINES and TYPES[kind](line), f"it is no {kind!a} with the right fields")
-        demand(not any(self.seen[other] for other in BEFORE.get(kind, ())), "it is out of order")
-        self.seen[kind] += 1
-        self.kept += size if kind in KEPT else 0
-        demand(self.kept <= MOST_KEPT, "there are too many lines about who and what was ordered")
+        demand(kind in LINES and LINES[kind](line), f"it is no {kind!a} with the right fields")
+        demand(kind == "author" or STAGES[kind] >= self.stage, "it is out of order")
+        self.stage = max(self.stage, STAGES[kind])
+        self.lines[kind] += 1
+        self.kept += size if kind in ("policy", "trust", "author") else 0
+        is_small = self.kept <= MOST_KEPT and self.lines[kind] <= MOST_LINES.get(kind, self.lines[kind])
+        demand(is_small, "there are too many lines about who and what was ordered")
         if "row" in line:
             row = line["row"]
             demand(row["first"] < row["past"] and row["by"] < len(self.authors), "its range or its author is wrong")
         getattr(self, kind)(line)
 
     def policy(self, line):
-        demand(self.seen["policy"] <= 1000, "there are too many policies")
-        demand(line["share_ppm"] <= 1_000_000, "a policy is about more than all")
-        told = line["revealed"]
-        if told:
-            text = "queens audit commitment; seed {seed}; salt {salt}".format(**told)
-            fits = int(told["seed"]) >> 64 == 0 and blake3(text.encode()).hex() == line["commitment"]
-            demand(fits, "seed and salt are not what was committed to")
-        self.policies.append(line)
-
-    def chooses(self, policy, row):
-        """Whether an audit whose seed is known has chosen the range."""
-        of = f"queens audit; seed {policy['revealed']['seed']}; plan {self.fingerprint.hex()}; range [{row['first']}, {row['past']})"
-        return little(blake3(of.encode())[:8]) * 1_000_000 >> 64 < policy["share_ppm"]
+        if line["revealed"]:
+            text = "queens audit commitment; seed {seed}; salt {salt}".format(**line["revealed"])
+            demand(blake3(text.encode()).hex() == line["commitment"], "seed and salt are not what was committed to")
+        self.in_force, self.hidden = line, self.hidden or line["revealed"] is None
 
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
 
     def author(self, line):
-        demand(len(self.authors) < MOST_AUTHORS, "there are too many authors")
-        known = tuple(line.values())
-        demand(known not in self.known_authors, "the author is there already")
-        self.known_authors.add(known)
+        demand(tuple(line.values()) not in self.known_authors, "the author is there already")
+        self.known_authors.add(tuple(line.values()))
         self.authors.append(line)
 
     def range(self, line):
-        row, policy = line["row"], self.policies[-1] if self.policies else None
-        first, past, count = row["first"], row["past"], int(row["count"])
+        row, counts = line["row"], line["counts"]
+        first, past, count, sum_of_digests = row["first"], row["past"], int(row["count"]), int(row["digest"], 16)
         demand(self.end <= first, "the range begins before the last one ends")
-        demand(any(begin <= first and past <= end for begin, end in self.mine), "the range is not of this part of the plan")
-        demand(count <= (past - first) * self.plan.most, "the tasks cannot count so much")
-        if policy and policy["revealed"]:
-            missed = line["audit"] == "not_chosen" and self.chooses(policy, row)
-            demand(not missed, "the range is chosen for an audit, but not said to be")
-        self.last, self.end, self.covered = line, past, self.covered + past - first
-        self.counted += count
+        demand(any(begin <= first and past <= end for begin, end in self.part), "the range is not of this part of the plan")
+        demand(line["audit"] != "not_chosen" or not self.chooses(row), "the range is chosen for an audit, but not said to be")
+        self.last, self.end = line, past
+        self.covered, self.counted = self.covered + past - first, self.counted + count
         self.unsettled += line["audit"] == "wanted"
-        if line["counts"] is None:
-            self.unit(row)
-        else:
-            self.tasks(row, [int(count) for count in line["counts"]])
+        # A range is drawn from as a whole, or by its tasks if their counts are told.
+        units = [(first, past, count, sum_of_digests)]
+        if counts is not None:
+            is_told = self.head["method"] == "halves" and len(counts) == past - first
+            demand(is_told, "what each of its tasks counts is not told, or the method does not tell it")
+            tasks = [(ordinal, int(told)) for ordinal, told in enumerate(counts, first)]
+            units = [(ordinal, ordinal + 1, told, digest(self.fingerprint, ordinal, told)) for ordinal, told in tasks]
+            adds_up = sum(unit[2] for unit in units) == count and sum(unit[3] for unit in units) % 2**128 == sum_of_digests
+            demand(adds_up, "the counts of the tasks do not add up")
+        for unit in units:
+            demand(unit[2] <= (unit[1] - unit[0]) * self.most, "tasks cannot count so much")
+            self.draws.pass_by(*unit)
 
-    def tasks(self, row, counts):
-        """What each task of a range counts. They are drawn instead of the range."""
-        demand(self.head["method"] == "halves", "what tasks of this method count is not told")
-        demand(len(counts) == row["past"] - row["first"], "it does not tell what each task counts")
-        sum, digests = 0, 0
-        for ordinal, count in enumerate(counts, row["first"]):
-            demand(count >> 64 == 0 and count <= self.plan.most, f"the task {ordinal} cannot count {count}")
-            digest = self.digest(ordinal, count)
-            sum, digests = sum + count, digests + digest & (1 << 128) - 1
-            self.unit({"first": ordinal, "past": ordinal + 1, "count": str(count), "digest": f"{digest:032x}"})
-        demand((sum, digests) == (int(row["count"]), int(row["digest"], 16)), "the counts of the tasks do not add up")
-        self.told += len(counts)
-
-    def unit(self, row):
-        """A range or a task that can be drawn: notes the draws that hit it."""
-        self.passed = [self.passed[0] + int(row["count"]), self.passed[1] + row["past"] - row["first"]]
-        for points, sum in zip((self.points, self.places), self.passed):
-            while points and points[-1][0] < sum:
-                self.hits[points.pop()[1]] = row
-
-    def digest(self, ordinal, count):
-        """The digest of one task."""
-        return little(blake3(self.fingerprint + ordinal.to_bytes(8, "little") + count.to_bytes(8, "little"))[:16])
+    def chooses(self, row):
+        """Whether the audit in force, if its seed is known, has chosen a range."""
+        if not self.in_force or not self.in_force["revealed"]:
+            return False
+        seed, plan = self.in_force["revealed"]["seed"], self.fingerprint.hex()
+        text = f"queens audit; seed {seed}; plan {plan}; range [{row['first']}, {row['past']})"
+        return little(blake3(text.encode())[:8]) * 1_000_000 >> 64 < self.in_force["share_ppm"]
 
     def audit(self, line):
         first, self.last = self.last, None
         demand(first and first["audit"] == "agreed", "there is no range before it that was counted twice")
-        same = all(first["row"][name] == line["row"][name] for name in ("first", "past", "count", "digest"))
-        demand(same, "the second count differs")
-        demand(self.are_apart(first, line, self.policies[-1:]), "those who counted do not check each other")
-
-    def are_apart(self, first, second, policies):
-        """Whether those who counted first and second may check each other by these policies: other machines, or other owners."""
-        keys = ["owner"] if any(policy["across"] == "owners" for policy in policies) else ["owner", "machine"]
-        one, other = ([self.authors[line["row"]["by"]][key] for key in keys] for line in (first, second))
-        return one != other
+        one, other = first["row"], line["row"]
+        demand(all(one[name] == other[name] for name in ("first", "past", "count", "digest")), "the second count differs")
+        one, other = self.authors[one["by"]], self.authors[other["by"]]
+        across_owners = self.in_force and self.in_force["across"] == "owners"
+        are_apart = one["owner"] != other["owner"] or one["machine"] != other["machine"] and not across_owners
+        demand(are_apart, "those who counted do not check each other")
 
     def dispute(self, line):
-        self.last = None
         self.unsettled += line["state"] == "open"
 
     def close(self):
-        head = self.head
-        lines = ["policies", "trust", "authors", "ranges", "audits", "disputes"]
-        demand([head[name] for name in lines] == list(self.seen.values()), "the header says other numbers of lines")
+        head, state = self.head, self.head["state"]
+        said = [head[name] for name in ("policies", "trust", "authors", "ranges", "audits", "disputes")]
+        demand(said == list(self.lines.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
-        hidden = any(policy["revealed"] is None for policy in self.policies)
-        demand(not hidden or head["state"] not in ("done", "cancelled"), "seeds of audits are missing")
-        if head["state"] != "done":
-            return
-        part = sum(end - begin for begin, end in self.mine)
-        demand(self.covered == part and self.unsettled == 0, "it is not done: tasks, second counts or decisions are missing")
-        known = int(PUBLISHED[head["n"]])
-        demand(head["shards"] > 1 or self.counted == known, f"the total is {self.counted}, and the published one is {known}")
+        demand(not self.hidden or state not in ("done", "cancelled"), "seeds of audits are missing")
+        if state == "done":
+            part, known = sum(end - begin for begin, end in self.part), int(PUBLISHED[head["n"]])
+            demand(self.covered == part and self.unsettled == 0, "it is not done: tasks, second counts or decisions are missing")
+            demand(head["shards"] > 1 or self.counted == known, f"the total is {self.counted}, and the published one is {known}")
 
-    def recount(self, seconds):
-        """Counts the ranges and tasks that were hit again, in the order of the draws: how many draws from the total and from the tasks,
-        and how many of them say nothing, because the time was over."""
-        end, alike, draws, unknown = time.monotonic() + seconds, set(), [0, 0], [0, 0]
-        for at, row in sorted(self.hits.items()):
-            kind = 0 if self.by_count(at) else 1
-            draws[kind] += 1
-            if (row["first"], row["past"]) not in alike and not self.is_alike(row, end):
-                unknown[kind] = 1
-                break
-            alike.add((row["first"], row["past"]))
-        return draws, unknown
+# --- What is counted again ---
 
-    def is_alike(self, row, end):
-        """Whether there was time to count a range again. It must have the same count."""
-        sum, digest = 0, 0
-        for ordinal, (weight, allowed, worth) in enumerate(self.plan.tasks(row["first"], row["past"]), row["first"]):
+class Draws:
+    """Random points of the total (even draws) and random tasks (odd draws), and the ranges and tasks that they hit."""
+
+    def __init__(self, draws, seed, counted, covered):
+        self.sizes, self.points, self.passed, self.hits = (counted, covered), ([], []), [0, 0], {}
+        for draw in range(draws if covered else 0):
+            x = little(blake3(f"queens verify; seed {seed}; draw {draw}".encode())[:16])
+            of = 0 if draw % 2 == 0 and counted else 1
+            self.points[of].append((x % self.sizes[of], draw))
+        for points in self.points:
+            points.sort(reverse=True)
+
+    def pass_by(self, first, past, count, digest):
+        """Notes the draws that hit the next range or task."""
+        for of, size in enumerate((count, past - first)):
+            self.passed[of] += size
+            while self.points[of] and self.points[of][-1][0] < self.passed[of]:
+                self.hits[self.points[of].pop()[1]] = of, (first, past, count, digest)
+
+def recount(bundle, seconds):
+    """Counts again what was hit, in the order of the draws, and demands the same. For draws from the total and for draws from the
+    tasks, it returns whether there was time for each. The first one without time is the last one."""
+    end, alike, outcomes = time.monotonic() + seconds, set(), ([], [])
+    for _, (of, unit) in sorted(bundle.draws.hits.items()):
+        first, past, *said = unit
+        sums = [0, 0]
+        for ordinal, task in enumerate(islice(bundle.tasks(), first, past), first) if unit not in alike else ():
             if time.monotonic() > end:
-                return False
-            count = weight * search(allowed, worth)
-            sum, digest = sum + count, digest + self.digest(ordinal, count) & (1 << 128) - 1
-        same = (sum, digest) == (int(row["count"]), int(row["digest"], 16))
-        demand(same, f"[{row['first']}, {row['past']}) is counted as {row['count']} in the bundle, and as {sum} here")
-        return True
+                outcomes[of].append(False)
+                return outcomes
+            count = sum(task)
+            sums = [sums[0] + count, (sums[1] + digest(bundle.fingerprint, ordinal, count)) % 2**128]
+        demand(unit in alike or sums == said, f"[{first}, {past}) counts {sums[0]} here, or its digest is another one")
+        alike.add(unit)
+        outcomes[of].append(True)
+    return outcomes
 
-def at_most(draws, unknown):
-    """The share that is wrong, with 95% confidence, if all draws were alike but for one, perhaps, that is not known."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        share = (low + high) / 2
-        missed = (1 - share) ** draws + unknown * draws * share * (1 - share) ** (draws - 1)
-        low, high = (share, high) if missed > 0.05 else (low, share)
-    return high
+def at_most(alike):
+    """The share that is wrong at most, with 95% confidence, after these draws, all alike but for the last one if there was no time
+    for it. D draws miss a share of 3/D, and hit a share of 4.75/D at most once, with a probability below 5%: the rule of three."""
+    return min(1, (3 if all(alike) else 4.75) / len(alike))
 
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -250,25 +280,23 @@ def main():
     args = words.parse_args()
     try:
         with open(args.bundle, "rb") as file:
-            check = Check(file, args.draws, args.seed, args.beacon)
-        draws, unknown = check.recount(args.seconds)
-        head = check.head
-        if head["covered"] and draws in ([0, 0], unknown):
+            bundle = Bundle(file, args.draws, args.seed, args.beacon)
+        outcomes, head = recount(bundle, args.seconds), bundle.head
+        if head["covered"] and not any(map(any, outcomes)):
             raise Unknown("nothing was counted again in this time: give more --seconds or --draws")
     except Wrong as wrong:
         return f"the bundle does not hold: {wrong}", 16
     except (Unknown, OSError) as error:
         return f"cannot tell: {error}", 2
-    print(f"bundle    {check.name}")
+    print(f"bundle    {bundle.name}")
     print(f"plan      {head['problem']} N={head['n']} by {head['method']}, {head['covered']} of {head['tasks']} tasks")
     print(f"counted   {head['counted']}")
-    print(f"told      one by one: {check.told} of these tasks")
-    print("recounted {} draws from the total and {} from the tasks, all alike".format(*draws))
-    if any(unknown):
+    print("recounted {} draws from the total and {} from the tasks, all alike".format(*map(len, outcomes)))
+    if not all(map(all, outcomes)):
         print("          but for the last one, for which there was no time: it counts as wrong")
-    for what, kind in (("total", 0), ("tasks", 1)):
-        if draws[kind]:
-            print(f"          with 95% confidence at most {100 * at_most(draws[kind], unknown[kind]):.2f}% of the {what} is wrong")
+    for what, alike in zip(("total", "tasks"), outcomes):
+        if alike:
+            print(f"          with 95% confidence at most {at_most(alike):.2%} of the {what} is wrong")
     return (f"its job is {head['state']}", 13) if head["state"] != "done" else (None, 0)
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ fn verified(bundle: &Path) -> Result<JobState, String> {
 
 #[test]
 fn good_bundles_hold() {
-    let good = bundles("good");
-    assert!(good.len() > 5, "{good:?}");
-    for bundle in good {
+    let (exported, good) = (bundles("exported"), bundles("good"));
+    assert!(exported.len() > 4 && good.len() > 2, "{exported:?}, {good:?}");
+    for bundle in exported.into_iter().chain(good) {
         assert_eq!(verified(&bundle), Ok(JobState::Done), "{}", bundle.display());
     }
 }
@@ -48,7 +48,7 @@ fn bundles_of_jobs_that_are_not_done_hold_as_far_as_they_go() {
 #[test]
 fn bad_bundles_are_refused() {
     let bad = bundles("bad");
-    assert!(bad.len() > 15, "{}", bad.len());
+    assert!(bad.len() > 20, "{}", bad.len());
     for bundle in bad {
         verified(&bundle).expect_err(&bundle.display().to_string());
     }
@@ -57,7 +57,7 @@ fn bad_bundles_are_refused() {
 #[test]
 fn nothing_is_said_of_bundles_of_unknown_formats() {
     let unknown = bundles("unknown");
-    assert!(unknown.len() > 1, "{unknown:?}");
+    assert!(!unknown.is_empty());
     for bundle in unknown {
         let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
         let error = check(&bundle, sample).expect_err("it may be anything");
