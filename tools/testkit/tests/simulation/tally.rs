@@ -74,7 +74,6 @@ tally! {
     lies: "wrong counts told",
     leagues: "worlds in which machines of one owner lied together",
     conspiracies: "worlds in which two owners lied together",
-    own_words: "wrong counts that only machines of the owner that lied confirmed",
     believed: "wrong counts that nobody counted again",
     disputes: "conflicts recorded",
     settlements: "disputes settled",
