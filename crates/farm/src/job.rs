@@ -252,7 +252,9 @@ impl Job {
     /// What is to be lent to another session, too, that would have it back at the time `sooner`: what is late, or is due
     /// much later than that. Nothing that may have killed workers.
     pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
-        const MOST: usize = 1_024;
+        if !self.may_overtake() {
+            return None;
+        }
         let is_ordinary = |start: &u64| {
             let range = Range::new(*start, self.lent[start].end).expect("it is not empty");
             self.attempts.suspected(range).next().is_none()
@@ -260,7 +262,17 @@ impl Job {
         let late = self.late.range(..=(now, u64::MAX)).map(|&(_, start)| start);
         let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
         let slow = slow.filter(|start| self.lent[start].due > sooner);
-        late.chain(slow).find(is_ordinary).filter(|_| self.overtaken.len() < MOST)
+        late.chain(slow).find(is_ordinary)
+    }
+
+    /// Whether there may be a first count to lend.
+    pub(crate) fn has_first_counts(&self) -> bool {
+        self.free_tasks() > 0 || self.lent_tasks > 0 && self.may_overtake()
+    }
+
+    fn may_overtake(&self) -> bool {
+        const MOST: usize = 1_024;
+        self.overtaken.len() < MOST
     }
 
     /// When something becomes late next.

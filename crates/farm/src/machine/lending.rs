@@ -130,7 +130,7 @@ impl Farm {
         for &(_, id) in &self.queue {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
-            if job.free_tasks() + job.lent_tasks > 0 && self.lend_from.is_none() {
+            if job.has_first_counts() && self.lend_from.is_none() {
                 offers.uncounted.push(id);
                 offers.least_memory = offers.least_memory.min(job.known.thread_memory);
             }
@@ -368,7 +368,7 @@ impl Farm {
             let (session, job, lent_at) = (lease.session, lease.job, lease.lent_at);
             if !lease.reported {
                 self.missed(session, job, lent_at);
-            } else if lease.recount && lease.term.end <= self.now {
+            } else if lease.recount {
                 self.overrun(id);
             }
             self.stats.leases_expired += 1;
@@ -376,8 +376,8 @@ impl Farm {
         }
     }
 
-    /// A worker has said for all of a lease's term that it was getting on, and a recount has not come back. Others
-    /// of another party are asked first, and whoever is asked next has more time.
+    /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
+    /// party are asked first, and whoever is asked next has more time.
     fn overrun(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.lent_at.0);

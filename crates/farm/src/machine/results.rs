@@ -86,9 +86,10 @@ impl Farm {
         session.missed = 0;
         (session.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
-            session.counted = session.counted.saturating_add(report.range.len());
             let lease = self.leases.get(report.lease).expect("something is taken off it");
-            job.measured(self.now, lease, report.range.len());
+            let tasks = lease.open.within(report.range).map(|range| range.len()).sum();
+            session.counted = session.counted.saturating_add(tasks);
+            job.measured(self.now, lease, tasks);
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
             self.end_recount(report);

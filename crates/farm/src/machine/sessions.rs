@@ -70,7 +70,8 @@ impl Farm {
         if room == 0 {
             return;
         }
-        for part in job.adopt(range.first(room), lease, self.now) {
+        let due = self.now.after(self.pace.lease_ms(&self.config));
+        for part in job.adopt(range.first(room), lease, due) {
             self.lend(id, lease, job_id, part, false, term);
         }
     }

@@ -127,7 +127,8 @@ fn fate(
 ) -> Fate {
     let first = &counted.row.author.maker;
     let is_void = second.is_some_and(|maker| wrong.iter().any(|party| party.voids(first, maker)));
-    let is_confirmed = counted.check == Check::Agreed && !is_void;
+    let is_believed = |maker: &Maker| !distrusted.includes(maker);
+    let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_believed);
     match distrusted.includes(first) {
         true if !is_confirmed => Fate::TakenBack,
         false if is_void => Fate::WaitsAgain,

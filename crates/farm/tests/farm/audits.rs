@@ -396,6 +396,22 @@ fn who_says_for_ever_that_it_gets_on_keeps_a_recount_for_64_times_the_time_of_a_
 }
 
 #[test]
+fn who_says_once_that_it_gets_on_and_then_nothing_is_not_asked_again_before_others() {
+    let (mut stage, job) = counted();
+    let liar = stage.join("w2", 10);
+    let other = stage.join("w3", 10);
+    let lease = stage.last_loan(liar).lease;
+    stage.act(Event::Working { session: liar, lease });
+    while !stage.revoked(lease) {
+        stage.tick(stage.now + 30_000);
+    }
+    assert_eq!(stage.loans(liar).len(), 1);
+    let loan = stage.last_loan(other);
+    recount(&mut stage, other, loan, "search");
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
 fn a_machine_without_company_is_asked_again_and_has_longer() {
     let (mut stage, job) = counted();
     let only = stage.join("w2", 10);

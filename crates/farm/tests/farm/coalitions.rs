@@ -236,17 +236,23 @@ fn an_open_dispute_is_decided_as_before_after_a_restart() {
 
 #[test]
 fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_believed_no_more() {
-    let mut case = Case::new(Across::Owners);
-    case.says("rack7", "w1", 0);
-    case.says("rack8", "w2", 0);
-    let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
-    for owner in ["rack7", "rack8"] {
-        assert_eq!(case.stage.state(first), (JobState::Done, 4), "before {owner} is distrusted");
-        let party = Party { owner: owner.into(), machine: None };
-        let (request, reason) = (RequestId(5), "a trial".into());
-        case.stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
+    for machines in [[None, None], [Some("w1"), Some("w2")]] {
+        let mut case = Case::new(Across::Owners);
+        case.says("rack7", "w1", 0);
+        case.says("rack8", "w2", 0);
+        let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
+        for (owner, machine) in ["rack7", "rack8"].into_iter().zip(machines) {
+            assert_eq!(
+                case.stage.state(first),
+                (JobState::Done, 4),
+                "before {owner} is distrusted"
+            );
+            let party = Party { owner: owner.into(), machine: machine.map(String::from) };
+            let (request, reason) = (RequestId(5), "a trial".into());
+            case.stage.act(asked(request, Request::Trust { party, trusted: false, reason }));
+        }
+        assert_eq!(case.stage.state(first), (JobState::Running, 0), "{machines:?}");
     }
-    assert_eq!(case.stage.state(first), (JobState::Running, 0));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Who is lent what, how much, and for how long.
 
-use farm::{Change, Event, JobState, Range, RequestId, SessionId};
+use farm::{Change, Event, JobState, Range, Report, RequestId, SessionId};
 
-use crate::stage::{OWNER, Stage, change, hello, plan, range, report};
+use crate::stage::{OWNER, Stage, change, hello, plan, proven, range, report};
 
 /// Lets a worker finish its loans at a speed, `rounds` times.
 fn work(stage: &mut Stage, worker: SessionId, us_per_task: u64, rounds: usize) {
@@ -106,6 +106,22 @@ fn leases_shrink_towards_the_end_of_a_job() {
     let sizes: Vec<u64> = stage.loans(worker).iter().map(|loan| loan.range.len()).collect();
     assert!(sizes[2..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
     assert_eq!((sizes[2], sizes[sizes.len() - 1]), (24, 1));
+}
+
+#[test]
+fn a_task_that_is_reported_again_with_others_counts_once_for_a_sessions_speed() {
+    let mut stage = Stage::new();
+    let job = stage.submit(256_000, 0);
+    let worker = stage.join_with("w1", 64, 1 << 40);
+    let loan = stage.last_loan(worker);
+    assert!(loan.range.len() >= 64, "{loan:?}");
+    for end in 1..=loan.range.len() {
+        stage.now += 10;
+        let part = report(job, plan(256_000), loan.range.first(end));
+        stage.report_as_is(worker, proven(Report { lease: loan.lease, ..part }, OWNER));
+    }
+    let held: u64 = stage.loans(worker)[1..].iter().map(|loan| loan.range.len()).sum();
+    assert!(held <= 2 * loan.range.len(), "it holds {held}");
 }
 
 /// What a worker should hold comes in pieces from all over a plan that is soon counted.
