@@ -597,6 +597,8 @@ JOIN_KERNEL join_lists(
     u32 column2 = (turn + 2u & 3u) * 32u + column, column3 = (turn + 3u & 3u) * 32u + column;
     u64 looked_up = 0;
 
+    // The sums of runs would pass their bits.
+    if (counters[TOO_LONG]) return;
     if (me == 0) next = ATOMIC_ADD(counters + NEXT, TAKEN);
     BARRIER;
     u32 taken = next;

@@ -9,8 +9,8 @@ enum { MULTIPROCESSORS = 16 };
 
 static const char *names[] = {"place_quarters", "pair_quarters", "sample_keys", "number_buckets", "find_starts",
                               "fill_buckets",   "count_open",    "sum_rows",    "sum_blocks",     "join_lists"};
-static const uint32_t sizes[] = {64, 64, 256, 64, 256, 64, 256, 256, 256, 256};
-static const int lens[] = {9, 10, 6, 9, 3, 9, 6, 8, 2, 11};
+static const uint32_t sizes[] = {64, 256, 256, 64, 256, 64, 256, 256, 256, 256};
+static const int lens[] = {8, 10, 6, 9, 3, 9, 6, 8, 2, 11};
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static int initialised, retained;
 static __thread int is_current;
