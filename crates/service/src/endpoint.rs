@@ -161,7 +161,7 @@ impl Target {
             )),
             Some(rustls::Error::InvalidCertificate(_)) => ServiceError::Impostor {
                 url,
-                reason: "its authority is not the one in the join string; get the join string that the coordinator \
+                reason: "its certificate is not the one in the join string; get the join string that the coordinator \
                          shows now, and if it is the same, somebody else answers at this address"
                     .into(),
             },

@@ -49,7 +49,7 @@ impl LocalFarm {
         let tokens = Tokens::new(folder.path())?;
         let endpoint = Endpoint::new(&address, Some(tokens.workers.clone()));
         let phases = serving(tokens.credentials.clone(), handle.clone());
-        let server = serve(listener.connections(None), phases);
+        let server = serve(listener.connections(None), phases, Limits::default());
         let mut others = JoinSet::new();
         others.spawn(async { Ok(server.await?) });
         let hub = tokio::spawn(hub.run());

@@ -80,6 +80,22 @@ fn an_owner_may_have_so_many_jobs_and_others_have_theirs() {
 }
 
 #[test]
+fn an_owner_may_have_so_many_workers_and_others_have_theirs() {
+    let guarded = Guarded::with("--max-workers-per-owner 1");
+    let (lab, _) = guarded.create("worker", "lab");
+    let (guest, _) = guarded.create("worker", "guest");
+    let mut first = guarded.start_worker(&lab);
+    first.wait_for_line("welcomes this worker");
+    let mut second = guarded.start_worker(&lab);
+    second.wait_for_line("lab has as many workers as an owner may");
+    guarded.start_worker(&guest).wait_for_line("welcomes this worker");
+
+    // It tries again until there is room.
+    first.kill();
+    second.wait_for_line("welcomes this worker");
+}
+
+#[test]
 fn a_submission_is_repeated_by_its_key() {
     let guarded = Guarded::new();
     let (lab, _) = guarded.create("submitter", "lab");

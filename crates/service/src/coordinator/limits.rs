@@ -5,12 +5,13 @@
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown; how many others come until then |
-//! | an owner | requests a second; what is beyond them waits |
+//! | an owner | requests a second; what is beyond them waits; sessions of workers at a time |
 //!
 //! They hold strangers up. Whoever has a credential is trusted not to flood: an owner who does so
 //! all the same loses it (`queens token revoke`).
 
 mod listen;
+mod places;
 mod rates;
 
 use std::net::IpAddr;
@@ -20,6 +21,7 @@ use tonic::transport::Server;
 
 pub(super) use self::listen::Admission;
 pub use self::listen::{Connection, Listener};
+pub(super) use self::places::Places;
 pub(super) use self::rates::{Rates, machine};
 use super::Identity;
 
@@ -42,6 +44,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub struct Limits {
     /// Number of connections at the same time; further ones wait to be accepted.
     pub connections: usize,
+    /// Number of sessions of one owner's workers at the same time; further ones are refused.
+    pub workers_per_owner: usize,
     /// Number of connections that one address may make at once. Each second makes up for some;
     /// beyond them, further ones are closed.
     pub visits: u32,
@@ -56,6 +60,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 32_768,
+            workers_per_owner: 24_576,
             visits: 16_384,
             strangers: 16_384,
             admission: Duration::from_secs(10),

@@ -22,7 +22,7 @@ use super::copies::Copies;
 use super::credentials::{Gate, admit, identity};
 use super::desk::Desk;
 use super::http::only_grpc;
-use super::limits::{self, Connection};
+use super::limits::{self, Connection, Limits, Places};
 use super::metrics::measure_call;
 use super::phase::Late;
 use super::sending::Answers;
@@ -38,6 +38,7 @@ const OUTGOING: usize = 8;
 pub async fn serve(
     connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
+    limits: Limits,
 ) -> Result<(), ServiceError> {
     // The health service tells no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -60,7 +61,9 @@ pub async fn serve(
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, hub) = &phase {
-                late.open(|| routes_of(credentials.clone(), hub.clone(), reflection.clone()));
+                late.open(|| {
+                    routes_of(credentials.clone(), hub.clone(), limits, reflection.clone())
+                });
                 hub.open();
             }
             if phases.changed().await.is_err() {
@@ -79,6 +82,7 @@ pub async fn serve(
 fn routes_of(
     credentials: Credentials,
     hub: HubHandle,
+    limits: Limits,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
     let meters = hub.meters().clone();
@@ -86,7 +90,8 @@ fn routes_of(
     let plans = Arc::<Plans>::default();
     let desk = Desk::new(hub.clone(), plans.clone(), credentials.clone());
     let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
-    let workers = Workers { hub: hub.clone(), plans, credentials: credentials.clone() };
+    let sessions = Places::new(limits.workers_per_owner);
+    let workers = Workers { hub: hub.clone(), plans, credentials: credentials.clone(), sessions };
     let farm = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -106,6 +111,7 @@ struct Workers {
     hub: HubHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
+    sessions: Places,
 }
 
 #[tonic::async_trait]
@@ -118,6 +124,12 @@ impl FarmService for Workers {
     ) -> Result<Response<Self::WorkStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::Count)?;
+        let place = self.sessions.take(&identity.owner).ok_or_else(|| {
+            Status::resource_exhausted(format!(
+                "{} has as many workers as an owner may",
+                identity.owner
+            ))
+        })?;
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
@@ -125,6 +137,7 @@ impl FarmService for Workers {
         let credentials = self.credentials.clone();
         let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
         let session = tokio::spawn(async move {
+            let _place = place;
             let ended = credentials.ended(&identity);
             host(hub, plans, Peer { owner, is_trusted, messages, ended }, out).await
         });
