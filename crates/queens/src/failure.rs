@@ -9,6 +9,7 @@ use board::CutError;
 use executor::TooLittleMemory;
 use farm::{Held, JobId, JobState, Refusal, Suspect};
 
+use crate::output;
 use crate::visible::visible;
 
 /// Why a command ended without its result.
@@ -348,7 +349,7 @@ pub enum Failure {
 impl Failure {
     /// Says it on standard error, in one line.
     pub fn tell(&self) {
-        eprintln!("queens: {}", visible(&self.to_string()));
+        output::tell(format_args!("queens: {}\n", visible(&self.to_string())));
     }
 
     /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.

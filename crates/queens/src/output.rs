@@ -1,5 +1,6 @@
 //! Writes results to standard output. Errors of writing become failures.
 
+use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,6 +13,11 @@ use crate::failure::Failure;
 pub(crate) fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// Says something on standard error. What cannot be told is not told: it is never the result.
+pub(crate) fn tell(text: impl std::fmt::Display) {
+    let _ = write!(std::io::stderr(), "{text}");
 }
 
 /// Where the result of a count goes: to standard output, and as JSON to a file, if one is named.
@@ -32,7 +38,7 @@ impl ResultOutput {
     /// [`Failure::Output`], if no file can be written there.
     pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
         if let Some(file) = &file {
-            beside(file).map_err(|error| unwritten(file, &error))?;
+            Replacing::new(file).map_err(|error| unwritten(file, &error))?;
         }
         Ok(ResultOutput { json, file, size: None })
     }
@@ -73,13 +79,47 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     made.prefix(".queens-").tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
+/// How a file comes by its new text.
+enum Replacing {
+    /// The new file has all of the text when it takes the place of the one of this path.
+    Whole(NamedTempFile, PathBuf),
+    /// A pipe or a device is written to.
+    Into(File),
+}
+
+impl Replacing {
+    /// For what `path` names. If that is a link, what the link names is replaced. A file keeps its mode, and its owner
+    /// where the system allows it.
+    fn new(path: &Path) -> io::Result<Replacing> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let Ok(before) = fs::metadata(&path) else {
+            return Ok(Replacing::Whole(beside(&path)?, path));
+        };
+        if !before.is_file() {
+            return Ok(Replacing::Into(File::options().write(true).open(&path)?));
+        }
+        let file = beside(&path)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt as _, fchown};
+            let _ = fchown(file.as_file(), Some(before.uid()), Some(before.gid()));
+        }
+        file.as_file().set_permissions(before.permissions())?;
+        Ok(Replacing::Whole(file, path))
+    }
+}
+
 /// Writes `text` to the file `path`, all of it or nothing.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = beside(path)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    match Replacing::new(path)? {
+        Replacing::Into(mut file) => file.write_all(text.as_bytes()),
+        Replacing::Whole(mut file, path) => {
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(path)?;
+            Ok(())
+        }
+    }
 }
 
 /// Prints bytes, of a text or a picture, unchanged.

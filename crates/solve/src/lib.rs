@@ -50,7 +50,7 @@ pub use construct::{ConstructError, Construction};
 pub use listing::{Listing, first_rows};
 pub use notation::Notation;
 pub use placement::Placement;
-pub use reading::{NotationError, read_queens, read_ranks};
+pub use reading::{NotationError, boards, read_queens, read_ranks};
 pub use search::{Completion, Effort, Start, complete, complete_within, random_placement};
 pub use symmetry::{Symmetry, SymmetryClass};
 pub use unique::{Job, JobSizes, UNIQUE_MAX, census, jobs, unique};

@@ -27,6 +27,26 @@ pub enum NotationError {
         /// The number of ranks.
         n: usize,
     },
+    /// A text has several boards.
+    #[error("there are {0} boards, one in each line: give one")]
+    Several(usize),
+}
+
+/// The boards that a text has: one in each line, if the first line is a FEN or a permutation, and one in all
+/// otherwise.
+#[must_use]
+pub fn boards(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().filter(|line| !plain(line).is_empty()).collect();
+    let is_board = |line: &str| {
+        let is_permutation = line.starts_with(|c: char| c.is_ascii_digit());
+        line.contains('/') || is_permutation && line.contains([',', ' ', '\t'])
+    };
+    if lines.first().is_some_and(|line| is_board(plain(line))) { lines } else { vec![text] }
+}
+
+/// A line without its comment.
+fn plain(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default().trim()
 }
 
 /// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and everything
@@ -37,9 +57,13 @@ pub enum NotationError {
 ///
 /// [`NotationError`] for the first word that does not describe queens.
 pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
-    let plain = || text.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let words: Vec<&str> = plain()
-        .flat_map(|line| line.split([',', ' ', '\t']))
+    let several = boards(text).len();
+    if several > 1 {
+        return Err(NotationError::Several(several));
+    }
+    let words: Vec<&str> = text
+        .lines()
+        .flat_map(|line| plain(line).split([',', ' ', '\t']))
         .filter(|word| !word.is_empty())
         .collect();
     match words.as_slice() {
@@ -150,12 +174,16 @@ mod tests {
             ("2Q/3/K2", "`K2` is no rank"),
             ("1Q/99999999999999999999999", "is no rank"),
             ("a1 z", "`z` is no square"),
+            ("1Q2/3Q/Q3/2Q1\nQ3/4/4/4\n", "there are 2 boards"),
+            ("2 4 1 3\n\n3 1 4 2 # mirrored\n1", "there are 3 boards"),
         ];
         for (text, words) in refusals {
             let error = read_queens(text).expect_err("it is none").to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
-        let (n, squares) = read_queens("2 2 # on one file").expect("queens may attack");
-        assert_eq!((n, squares.len()), (Some(2), 2));
+        for text in ["2 2 # on one file", "2\n2\n"] {
+            let (n, squares) = read_queens(text).expect("queens may attack");
+            assert_eq!((n, squares.len()), (Some(2), 2));
+        }
     }
 }

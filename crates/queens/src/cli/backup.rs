@@ -53,7 +53,9 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
         );
     }
     let size = ByteSize(bytes).display().iec();
-    eprintln!("{jobs} jobs with {ranges} ranges, {size}; all of it was read again and is sound");
+    output::tell(format_args!(
+        "{jobs} jobs with {ranges} ranges, {size}; all of it was read again and is sound\n"
+    ));
     output::print(path.display())
 }
 

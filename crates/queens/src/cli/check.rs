@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   queens check 2 4 6 8 3 1 7 5
   queens check --problem toroidal 1 3 5 2 4
-  queens list 13 --limit 1 | queens check --board -
+  queens list 13 --limit 5 --format fen | queens check --board -
 
 Exit codes: 0 no queen attacks another and there are as many as rows; 1 that is not so, and the reason is told.";
 
@@ -25,7 +25,8 @@ pub(super) struct CheckArgs {
     /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
     #[arg(required_unless_present = "board")]
     queens: Vec<String>,
-    /// Read the queens from this file, a drawn board or any of these notations; - is standard input
+    /// Read the queens from this file, a drawn board or any of these notations, of which each line may have one; - is
+    /// standard input
     #[arg(long, value_name = "FILE", conflicts_with = "queens", env = "QUEENS_BOARD")]
     board: Option<PathBuf>,
     #[command(flatten)]
@@ -43,10 +44,26 @@ struct CheckJson {
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let (said, queens) = match &args.board {
-        Some(path) => queens_input::read_file(path)?,
-        None => queens_input::read(&args.queens.join(" "), "the queens")?,
+    let (text, source) = match &args.board {
+        Some(path) => queens_input::text_of(path)?,
+        None => (args.queens.join(" "), "the queens".into()),
     };
+    let boards = solve::boards(&text);
+    let mut refusals = Vec::new();
+    for (board, number) in boards.iter().zip(1..) {
+        let (source, which) = if boards.len() == 1 {
+            (source.clone(), "this is no placement".into())
+        } else {
+            (format!("{source}, board {number}"), format!("board {number} is no placement"))
+        };
+        refusals.extend(judge(args, board, &source)?.map(|reason| format!("{which}: {reason}")));
+    }
+    if refusals.is_empty() { Ok(()) } else { Err(Failure::NoPlacement(refusals.join("; "))) }
+}
+
+/// Says that the queens are a placement, or returns why they are none.
+fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
+    let (said, queens) = queens_input::read(board, source)?;
     // Squares do not say how large their board is: a placement has as many rows as queens.
     let n = said.unwrap_or(queens.len() as u32);
     let is_off = |square: &&board::squares::Square| square.column >= n || square.row >= n;
@@ -63,12 +80,11 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     } else {
         None
     };
-    match reason {
-        Some(reason) => Err(Failure::NoPlacement(format!("this is no placement: {reason}"))),
-        None if args.json => {
-            let json = CheckJson { problem: args.rules.name(), n, placement: true };
-            output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)
-        }
-        None => output::print(format!("a placement of {n} queens ({})", args.rules.name())),
+    if reason.is_none() && args.json {
+        let json = CheckJson { problem: args.rules.name(), n, placement: true };
+        output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+    } else if reason.is_none() {
+        output::print(format!("a placement of {n} queens ({})", args.rules.name()))?;
     }
+    Ok(reason)
 }

@@ -10,6 +10,7 @@ use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
 use super::solve::{LARGEST_SEARCHED, check};
 use crate::failure::Failure;
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +61,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     let stop = || started.elapsed() >= limit;
     let (completion, effort) = complete_within(&given, args.seed.into(), attempts, stop);
     if args.stats && notation != Notation::Json {
-        eprint!("{}", table(&effort));
+        output::tell(table(&effort));
     }
     match completion {
         Completion::Found(placement) => {

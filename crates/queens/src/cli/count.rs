@@ -26,7 +26,7 @@ use super::signal::requests_to_stop;
 use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
-use crate::output::ResultOutput;
+use crate::output::{self, ResultOutput};
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::Sizes;
 use service::local::{LocalCount, LocalResult};
@@ -241,7 +241,7 @@ async fn count(
         }
     };
     if args.stats {
-        eprint!("{}", answer::table(&answer));
+        output::tell(answer::table(&answer));
     }
     let json = CountJson {
         problem: job.spec.plan.problem.name(),

@@ -174,7 +174,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     for request in requests {
         let job = client.ask_for_job(Asked::Submit(request)).await?;
         if args.wait {
-            eprintln!("job {}", job.id);
+            output::tell(format_args!("job {}\n", job.id));
         } else if args.json {
             output::print(show::json(&job))?;
         } else {

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
-use crate::output::ResultOutput;
+use crate::output::{self, ResultOutput};
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +173,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
     let seconds = begun.elapsed().as_secs_f64();
     check_total(problem, total)?;
     if args.stats {
-        eprint!("{}", stats.table());
+        output::tell(stats.table());
     }
     let count = stats.count().unwrap_or(total);
     let (method, total) = (method.name(), total.to_string());

@@ -58,7 +58,7 @@ impl LogArgs {
             .with_default(usual)
             .with_target(LOG_TARGET, usual.max(LevelFilter::INFO));
         let filter = self.log.clone().unwrap_or(usual);
-        let log = fmt::layer().with_writer(std::io::stderr);
+        let log = fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self.log_format {
             LogFormat::Text => {

@@ -65,17 +65,17 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
         }
         output::print(object)?;
     } else {
-        eprintln!(
+        output::tell(format_args!(
             "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal \
-             results",
+             results\n",
             parts.len(),
             plan.tasks
-        );
+        ));
         if left_out > 0 {
-            eprintln!(
+            output::tell(format_args!(
                 "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or a worker \
-                 counted them that another of these ledgers has found wrong"
-            );
+                 counted them that another of these ledgers has found wrong\n"
+            ));
         }
     }
     match (answer, joined.held) {

@@ -53,8 +53,13 @@ impl GivenArgs {
     }
 }
 
-/// Reads queens in any notation. Errors name `source`.
+/// Reads queens in any notation: there is one at least. Errors name `source`.
 pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::Usage(format!(
+            "{source}: there is no queen; name at least one, as in a1"
+        )));
+    }
     solve::read_queens(text).map_err(|error| Failure::Usage(format!("{source}: {error}")))
 }
 

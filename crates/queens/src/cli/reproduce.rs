@@ -66,7 +66,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if let Some(path) = &args.markdown {
         write(path, &report::markdown(&lines, &machine))?;
     }
-    eprintln!("{}", report::summary(&lines));
+    output::tell(format_args!("{}\n", report::summary(&lines)));
     let faults: Vec<String> =
         lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
     if faults.is_empty() { Ok(()) } else { Err(Failure::NotReproduced { figures: faults }) }

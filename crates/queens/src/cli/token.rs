@@ -106,10 +106,10 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         object["join"] = join.into();
         return output::print(object);
     }
-    eprintln!(
-        "token {} of {}; what follows is a secret, and is told only once",
+    output::tell(format_args!(
+        "token {} of {}; what follows is a secret, and is told only once\n",
         token.id, token.owner
-    );
+    ));
     output::print(join.unwrap_or(secret))
 }
 
@@ -136,9 +136,9 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let owner = client.given(answer)?.owner;
     output::print(format_args!("token {} of {owner} is revoked", args.id))?;
     if args.id == 0 {
-        eprintln!(
-            "the coordinator has written a new one into the files of its token and of its join string"
-        );
+        output::tell(format_args!(
+            "the coordinator has written a new one into the files of its token and of its join string\n"
+        ));
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Results on standard output, everything else on standard error.
 
-use std::fs::File;
-use std::process::Command;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -209,6 +211,50 @@ fn a_result_that_cannot_be_written_is_a_failure() {
     let full = File::options().write(true).open("/dev/full").expect("Linux has it");
     let outcome = run_into(&mut queens(&["count", "8"]), full);
     outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+}
+
+#[test]
+fn what_cannot_be_told_changes_no_exit_code() {
+    let scratch = Scratch::new();
+    let ledger = scratch.path("ledger.db").display().to_string();
+    let limited = ["count", "18", "--method", "rows", "--time-limit", "1s", "--ledger", &ledger];
+    for (words, code) in [
+        (&["complete", "8", "--given", "a1", "--stats"][..], 0),
+        (&["check", "a1", "b2"], 1),
+        (&["count", "99"], 3),
+        (&limited, 75),
+        (&["worker", "--coordinator", "127.0.0.1:1", "--verbose", "--time-limit", "1s"], 0),
+    ] {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let status = queens(words).stdout(Stdio::null()).stderr(full).status();
+        assert_eq!(status.expect("it starts").code(), Some(code), "{words:?}");
+    }
+    run(&mut queens(&["scrub", &ledger])).success();
+}
+
+#[test]
+fn a_result_takes_the_place_of_a_files_text_and_leaves_links_and_pipes() {
+    let scratch = Scratch::new();
+    let [file, link, pipe] = ["total.json", "link", "pipe"].map(|name| scratch.path(name));
+    fs::write(&file, "before").expect("it is ours");
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).expect("it is ours");
+    symlink(&file, &link).expect("links can be made");
+    let count = |output: &Path| run(queens(&["count", "8", "--output"]).arg(output)).success();
+
+    count(&link);
+    assert!(link.is_symlink());
+    assert_eq!(one_object(&fs::read_to_string(&file).expect("it is text"))["total"], "92");
+    let mode = fs::metadata(&file).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it starts").success());
+    let reader = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::read_to_string(pipe).expect("it is text"))
+    };
+    count(&pipe);
+    assert_eq!(one_object(&reader.join().expect("it reads"))["total"], "92");
+    assert!(fs::metadata(&pipe).expect("it is there").file_type().is_fifo());
 }
 
 #[test]

@@ -154,3 +154,22 @@ fn completions_beyond_words_are_counted_and_listed_alike() {
     run(&mut queens(&["count", "10001", "--given", "a1"])).refusal(2, &["up to size 10000"]);
     run(&mut queens(&["count", "70", "--given", "a1,b2"])).refusal(2, &["attack each other"]);
 }
+
+#[test]
+fn queens_that_are_missing_or_of_several_boards_are_no_answer() {
+    for words in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
+        run_with_input(&mut queens(words), "\n").refusal(2, &["there is no queen"]);
+    }
+    run(&mut queens(&["check", ""])).refusal(2, &["there is no queen"]);
+
+    let boards = "1Q2/3Q/Q3/2Q1\nQQQQ/4/4/4\n2Q1/Q3/3Q/1Q2\n";
+    let outcome = run_with_input(&mut queens(&["check", "--board", "-"]), boards);
+    assert_eq!((outcome.code, outcome.stdout.lines().count()), (Some(1), 2), "{outcome:?}");
+    assert!(outcome.stderr.contains("board 2 is no placement: a4 and b4 attack"), "{outcome:?}");
+    let listed = run(&mut queens(&["list", "6", "--format", "fen"])).success();
+    let checked = run_with_input(&mut queens(&["check", "--board", "-"]), &listed).success();
+    assert_eq!(checked.lines().count(), 4);
+    for words in [&["count", "4", "--board", "-"][..], &["draw", "--board", "-"]] {
+        run_with_input(&mut queens(words), boards).refusal(2, &["there are 3 boards"]);
+    }
+}
