@@ -1608,7 +1608,8 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListTokens"));
             self.inner.unary(req, path, codec).await
         }
-        /// Ends a credential, and the sessions that began with it. Repeating it does no harm.
+        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for number 0, the
+        /// coordinator's own token: each call replaces it by a new one, which the coordinator writes into its files.
         pub async fn revoke_token(
             &mut self,
             request: impl tonic::IntoRequest<super::RevokeTokenRequest>,
@@ -1735,7 +1736,8 @@ pub mod client_service_server {
             tonic::Response<super::ListTokensResponse>,
             tonic::Status,
         >;
-        /// Ends a credential, and the sessions that began with it. Repeating it does no harm.
+        /// Ends a credential, and the sessions that began with it. Repeating it does no harm, except for number 0, the
+        /// coordinator's own token: each call replaces it by a new one, which the coordinator writes into its files.
         async fn revoke_token(
             &self,
             request: tonic::Request<super::RevokeTokenRequest>,
