@@ -38,7 +38,7 @@ impl ResultOutput {
     /// [`Failure::Output`], if no file can be written there.
     pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
         if let Some(file) = &file {
-            Replacing::new(file).map_err(|error| unwritten(file, &error))?;
+            tried(file).map_err(|error| unwritten(file, &error))?;
         }
         Ok(ResultOutput { json, file, size: None })
     }
@@ -106,6 +106,15 @@ impl Replacing {
         }
         file.as_file().set_permissions(before.permissions())?;
         Ok(Replacing::Whole(file, path))
+    }
+}
+
+/// Tries whether a result can be written to `path`. A pipe is not opened, because its reader would see the end of it.
+fn tried(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(before) if before.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(before) if !before.is_file() => Ok(()),
+        _ => Replacing::new(path).map(drop),
     }
 }
 
