@@ -116,7 +116,8 @@ impl Farm {
                 self.feed(id);
             }
         }
-        let finds_nothing = |&id| self.first_job_with_work(id).is_none();
+        // What others were just lent may be slow enough to be overtaken: that is for the next step.
+        let finds_nothing = |&id| self.first_job_that_waits(id).is_none();
         debug_assert!(
             self.refused.iter().all(finds_nothing),
             "a session waits for what it could be lent"
@@ -152,13 +153,18 @@ impl Farm {
     }
 
     fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
+        let mut jobs = self.queue.iter().map(|&(_, job)| job);
+        let first = self.first_job_that_waits(id);
+        first.or_else(|| jobs.find(|&job| self.to_overtake(job, id).is_some()))
+    }
+
+    /// The first job of which something waits that this session may be lent.
+    fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
         let session = &self.sessions[&id];
-        let has_work = |job: &JobId| {
+        let waits = |job: &JobId| {
             self.may_start(*job, session) || self.recount_for(*job, session, ..).is_some()
         };
-        let mut jobs = self.queue.iter().map(|&(_, job)| job);
-        let first = jobs.clone().find(has_work);
-        first.or_else(|| jobs.find(|&job| self.to_overtake(job, id).is_some()))
+        self.queue.iter().map(|&(_, job)| job).find(waits)
     }
 
     /// Whether a session may be lent something of a job that was never counted.
