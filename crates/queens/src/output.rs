@@ -79,56 +79,45 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     made.prefix(".queens-").tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
-/// How a file comes by its new text.
-enum Replacing {
-    /// The new file has all of the text when it takes the place of the one of this path.
-    Whole(NamedTempFile, PathBuf),
-    /// A pipe or a device is written to.
-    Into(File),
-}
-
-impl Replacing {
-    /// For what `path` names. If that is a link, what the link names is replaced. A file keeps its mode, and its owner
-    /// where the system allows it.
-    fn new(path: &Path) -> io::Result<Replacing> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        let Ok(before) = fs::metadata(&path) else {
-            return Ok(Replacing::Whole(beside(&path)?, path));
-        };
-        if !before.is_file() {
-            return Ok(Replacing::Into(File::options().write(true).open(&path)?));
-        }
-        let file = beside(&path)?;
+/// A new file to take the place of what `path` names, and where that is: if `path` is a link, what it names. The new
+/// file has the mode of the one before, and its owner where the system allows it.
+fn draft(path: &Path) -> io::Result<(NamedTempFile, PathBuf)> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let file = beside(&path)?;
+    if let Ok(before) = fs::metadata(&path) {
         #[cfg(unix)]
         {
             use std::os::unix::fs::{MetadataExt as _, fchown};
             let _ = fchown(file.as_file(), Some(before.uid()), Some(before.gid()));
         }
         file.as_file().set_permissions(before.permissions())?;
-        Ok(Replacing::Whole(file, path))
     }
+    Ok((file, path))
+}
+
+/// Whether `path` names a pipe or a device, which is written to and not replaced.
+fn is_written_to(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir())
 }
 
 /// Tries whether a result can be written to `path`. A pipe is not opened, because its reader would see the end of it.
 fn tried(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(before) if before.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Ok(before) if !before.is_file() => Ok(()),
-        _ => Replacing::new(path).map(drop),
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
     }
+    if is_written_to(path) { Ok(()) } else { draft(path).map(drop) }
 }
 
 /// Writes `text` to the file `path`, all of it or nothing.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    match Replacing::new(path)? {
-        Replacing::Into(mut file) => file.write_all(text.as_bytes()),
-        Replacing::Whole(mut file, path) => {
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(path)?;
-            Ok(())
-        }
+    if is_written_to(path) {
+        return File::options().write(true).open(path)?.write_all(text.as_bytes());
     }
+    let (mut file, path) = draft(path)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// Prints bytes, of a text or a picture, unchanged.
