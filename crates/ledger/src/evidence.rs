@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use farm::rules::Store;
 use farm::{
     CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Restored, RestoredJob, TaskCounts,
     TrustChange,
@@ -187,7 +188,7 @@ impl Evidence {
             job,
             &format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid"),
             |columns| {
-                let policy = read_policy(columns)?;
+                let policy = read_policy(columns, 0)?;
                 Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(POLICY_WIDTH)? })
             },
             see,

@@ -18,6 +18,7 @@ use super::entry::{signed, unsigned};
 use super::format;
 use super::history;
 use super::place::{self, Place};
+use super::removal;
 use super::store::SqlStore;
 
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
@@ -163,7 +164,8 @@ impl Ledger {
 
     /// Everything that the farm needs in order to go on, but for the epoch.
     pub fn read_back(&self) -> Result<Restored, LedgerFault> {
-        rules::restore(&mut SqlStore(&self.db))
+        let last_job = removal::last_job(&self.db)?;
+        Ok(Restored { last_job, ..rules::restore(&mut SqlStore(&self.db))? })
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.

@@ -5,11 +5,14 @@ use farm::{JobId, JobSpec, JobState, Method, Origin, Plan, Problem, Slice};
 
 use super::LedgerFault;
 use super::entry::unsigned;
+use super::store::read_policy;
 
-/// The columns that [`read_job`] wants to see.
-pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-                              total, shard, shards, reason, seed_told, owner, key";
+/// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
+pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
+     total, shard, shards, reason, seed_told, owner, key, share_ppm, seed, by_search, salt, across FROM jobs \
+     LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
+/// A job from the columns of [`JOBS`].
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault> {
     let id = JobId(unsigned(row, 0)?);
     let fault = |what: &str| LedgerFault::Content(format!("job {id} has an unknown {what}"));
@@ -29,6 +32,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         return Err(LedgerFault::Version(text));
     }
     let total: Option<String> = row.get(9)?;
+    let has_policy = row.get::<_, Option<u32>>(16)?.is_some();
     Ok(StoredJob {
         id,
         spec: JobSpec {
@@ -39,6 +43,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         },
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
+        policy: has_policy.then(|| read_policy(row, 16)).transpose()?,
         seed_told: row.get(13)?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })

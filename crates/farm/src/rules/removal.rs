@@ -4,23 +4,26 @@
 //!   over ──Remove──► cancelled, with fewer rows each time ──► gone
 //! ```
 
-use super::Store;
+use super::{NOBODY, Store, change_job, stored_job};
 use crate::rows::Contradiction;
-use crate::{JobId, JobState, Removal};
+use crate::{JobChange, JobId, JobState, Removal};
 
 /// Removes some of a job that is over. What is left of it is cancelled, because it has no total any
 /// more.
 pub(super) fn remove<S: Store>(store: &mut S, id: JobId, most: usize) -> Result<Removal, S::Fault> {
-    let job = store.job(id)?.filter(|job| job.state.is_over());
-    let job = job.ok_or(Contradiction::NoSuchJob(id))?;
-    if store.proofs()?.contains(&id) {
+    let job = stored_job(store, id)?;
+    if !job.state.is_over() {
+        return Err(Contradiction::NoSuchJob(id).into());
+    }
+    let mut proofs = store.trust_changes()?.into_iter().filter_map(|change| change.proof);
+    if proofs.any(|(job, _)| job == id) {
         return Err(Contradiction::Proof(id).into());
     }
     if store.remove_some(id, most)? {
         return Ok(Removal::Gone);
     }
     if job.state != JobState::Cancelled {
-        store.set_state(id, JobState::Cancelled, None)?;
+        change_job(store, id, JobChange::State(JobState::Cancelled), NOBODY, |_| ())?;
     }
     Ok(Removal::Begun)
 }

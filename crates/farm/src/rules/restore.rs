@@ -3,24 +3,29 @@
 use super::{Store, StoredJob, first_rows, for_each_counted, worst};
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
 use crate::{
-    Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
+    Distrusted, Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent,
+    Vote,
 };
 
-/// Reads jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
-/// set, and nothing is known of the counts.
+/// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
+/// number of the last job are the opener's to set, and nothing is known of the counts.
 ///
 /// # Errors
 ///
 /// A [`Contradiction`] if rows, totals and states do not fit together.
 pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
-    let jobs =
-        store.jobs()?.into_iter().map(|job| restore_job(store, job)).collect::<Result<_, _>>()?;
+    let jobs = store
+        .jobs(None)?
+        .into_iter()
+        .map(|job| restore_job(store, job))
+        .collect::<Result<_, _>>()?;
+    let changes = store.trust_changes()?;
     Ok(Restored {
         epoch: 0,
         jobs,
-        last_job: store.last_job()?,
-        proofs: store.proofs()?,
-        distrusted: store.distrusted()?,
+        last_job: 0,
+        proofs: changes.iter().filter_map(|change| change.proof).map(|(job, _)| job).collect(),
+        distrusted: Distrusted::after(&changes),
     })
 }
 
@@ -30,7 +35,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, spec, state, reason, total, seed_told } = job;
+    let StoredJob { id, spec, state, reason, total, policy, seed_told } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
     let wanted = spec.slice.ordinals(tasks);
@@ -82,7 +87,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         total: sum,
         spent,
         disputes,
-        audit: store.policy(id)?,
+        audit: policy,
         seed_told,
         audits_wanted,
         audits_agreed,

@@ -42,6 +42,12 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
 pub const OWNER: &str = "rack7";
 const KEY: [u8; 32] = [3; 32];
 
+/// What a farm goes on from that opens the ledger for the `epoch`th time.
+fn restored(ledger: &mut MemoryStore, epoch: u64) -> Restored {
+    let restored = rules::restore(ledger).expect("the rows fit together");
+    Restored { epoch, last_job: ledger.last_job, ..restored }
+}
+
 impl Stage {
     pub fn new() -> Stage {
         Stage::over(MemoryStore::default(), 1)
@@ -49,14 +55,9 @@ impl Stage {
 
     /// A farm that goes on from what a ledger holds, which is opened for the `epoch`th time.
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
-        let restored = rules::restore(&mut ledger).expect("the rows fit together");
+        let restored = restored(&mut ledger, epoch);
         Stage {
-            farm: Farm::restore(
-                CONFIG,
-                LoanKey::new(KEY),
-                Millis(0),
-                Restored { epoch, ..restored },
-            ),
+            farm: Farm::restore(CONFIG, LoanKey::new(KEY), Millis(0), restored),
             now: 0,
             sent: Vec::new(),
             commands: Vec::new(),
@@ -106,10 +107,8 @@ impl Stage {
     /// Another coordinator, to which so much is known of every job's counts.
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
-        let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
-        let restored = restored.with_known(|_, _| known.clone());
-        self.farm =
-            Farm::restore(CONFIG, LoanKey::new(KEY), now, Restored { epoch: 2, ..restored });
+        let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
+        self.farm = Farm::restore(CONFIG, LoanKey::new(KEY), now, restored);
         self.waiting.clear();
         self.tick(self.now);
     }

@@ -171,7 +171,7 @@ impl Ledger {
             believed += 1;
             let owner = |row: &farm::Row| row.author.maker.owner.clone();
             let second = stored.seconds.get(&row.range.start());
-            let policy = stored.policies.last();
+            let policy = stored.job.policy;
             let is_across = policy.is_some_and(|policy| policy.across == Across::Owners);
             if self.lying > 0 && *check == Check::Agreed && !is_across {
                 assert_eq!(second.map(owner), Some(owner(row)), "two owners agreed: {row:?}");
@@ -191,9 +191,9 @@ impl Ledger {
             );
         }
         let (total, sum) = (job.truth.total(&job.ordinals), Rows::of(&stored.rows).total);
-        if stored.policies.last().is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
+        if stored.job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             let is_own_word = self.lying > 0
-                && stored.policies.last().is_some_and(|policy| policy.across == Across::Machines);
+                && stored.job.policy.is_some_and(|policy| policy.across == Across::Machines);
             assert!((believed, sum) == (0, total) || is_own_word, "job {id} was counted twice");
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");

@@ -132,8 +132,11 @@ impl Ledger {
     pub fn reopen(&mut self) -> Restored {
         self.epoch += 1;
         let restored = rules::restore(&mut self.store);
-        let mut restored =
-            Restored { epoch: self.epoch, ..restored.expect("the rows fit together") };
+        let mut restored = Restored {
+            epoch: self.epoch,
+            last_job: self.store.last_job,
+            ..restored.expect("the rows fit together")
+        };
         if let Some(real) = &mut self.real {
             assert_eq!(real.open(), restored, "what the real ledger restores");
             for (&id, job) in &self.store.jobs {
