@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range, Vote};
+use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range};
 
 /// Whose word the end of a dispute rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,15 @@ impl Ground {
             Ground::OwnMachines => "two machines of its owner counted otherwise",
         }
     }
+}
+
+/// A claim of the count of a disputed range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vote {
+    /// Who makes it: a second opinion must be another's.
+    pub maker: Maker,
+    /// What it says.
+    pub claim: Claim,
 }
 
 /// A range that was counted with different results.

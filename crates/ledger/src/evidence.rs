@@ -11,7 +11,8 @@ use rusqlite::Row;
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
 use super::place::{self, Place};
-use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_trust};
+use super::restore::{POLICY, POLICY_WIDTH, TRUST, read_policy, read_trust};
+use super::store::SqlStore;
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.

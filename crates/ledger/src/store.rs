@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Check, CountedRange, DisputeState, JobChange, JobId, JobSpec, JobState,
-    Maker, OpenDispute, Party, Range, Row, TaskCounts, TrustChange,
+    AuditPolicy, Check, CountedRange, DisputeState, JobChange, JobId, JobSpec, JobState, Maker,
+    OpenDispute, Party, Range, Row, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -14,7 +14,7 @@ use super::entry::{
     COLUMNS, STORED, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned,
     values,
 };
-use super::restore::{JOBS, read_job};
+use super::restore::{JOBS, POLICY, TRUST, read_job, read_trust};
 use super::{LedgerFault, removal, task_counts};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
@@ -389,45 +389,3 @@ impl Store for SqlStore<'_> {
 
 /// Where the second count of the row of a range `r` is.
 const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";
-
-/// The columns that [`read_trust`] wants to see.
-pub(super) const TRUST: &str = "owner, machine, trusted, job, first, past, reason, noted_at";
-
-/// A change of trust from the columns [`TRUST`].
-pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, LedgerFault> {
-    let job: Option<i64> = columns.get(3)?;
-    let proof = job.map(|_| {
-        let range = Range::new(unsigned(columns, 4)?, unsigned(columns, 5)?);
-        let fault = || LedgerFault::Content("a party was wrong about nothing".into());
-        Ok::<_, LedgerFault>((JobId(unsigned(columns, 3)?), range.ok_or_else(fault)?))
-    });
-    Ok(TrustChange {
-        party: Party { owner: columns.get(0)?, machine: columns.get(1)? },
-        trusted: columns.get(2)?,
-        proof: proof.transpose()?,
-        reason: columns.get(6)?,
-        at_ms: columns.get(7)?,
-    })
-}
-
-/// The columns that [`read_policy`] wants to see.
-pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
-
-/// How many columns [`POLICY`] names.
-pub(super) const POLICY_WIDTH: usize = 5;
-
-/// A policy from the columns [`POLICY`], the first of which has the number `at`.
-pub(super) fn read_policy(
-    columns: &rusqlite::Row<'_>,
-    at: usize,
-) -> Result<AuditPolicy, LedgerFault> {
-    let (share_ppm, by_search) = (columns.get(at)?, columns.get(at + 2)?);
-    let salt: String = columns.get(at + 3)?;
-    let salt = u128::from_str_radix(&salt, 16);
-    let salt = salt.map_err(|_| LedgerFault::Content("an audit has an unreadable salt".into()))?;
-    let name: String = columns.get(at + 4)?;
-    let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
-    let across = Across::named(&name).ok_or_else(fault)?;
-    let seed = unsigned(columns, at + 1)?;
-    Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
-}

@@ -1,11 +1,11 @@
 //! What clients ask for: jobs, their beginning, their rests and their end. What holds a total up is in `holds`.
 
-use super::{Config, Farm, Pending};
+use super::{Farm, Pending};
 use crate::job::Job;
 use crate::job_view::turn;
 use crate::{
-    Answer, Change, Effect, JobChange, JobId, JobState, LedgerCommand, Origin, Refusal, Request,
-    RequestId,
+    Answer, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin, Refusal,
+    Request, RequestId,
 };
 
 impl Farm {

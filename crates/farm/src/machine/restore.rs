@@ -1,14 +1,14 @@
 //! A farm from what was durable.
 
-use super::{Config, Farm};
+use super::Farm;
 use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::lost::Lost;
 use crate::{
-    AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, KernelName, Known,
-    LoanKey, Millis, Pace, Plan, Range, Slice, Spent, Stats, Vote,
+    AuditPolicy, Config, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, KernelName,
+    Known, LoanKey, Millis, Pace, Plan, Range, Slice, Spent, Stats, Vote,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

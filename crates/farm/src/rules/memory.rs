@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::{Select, Store, StoredJob};
-use crate::rows::{
-    Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
+use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
+use crate::{
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, TrustChange,
 };
-use crate::{AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts};
 
 /// Keeps everything in memory but what is noted for people, and knows no times. A count without a file uses it, as tests and
 /// simulations do.

@@ -31,7 +31,8 @@ pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
-use crate::rows::{Check, Contradiction, CountedRange, Row, is_second_opinion, tiled};
+use crate::maker::is_second_opinion;
+use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::suspects::Suspects;
 use crate::{
     Across, AuditPolicy, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
