@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Range,
-    Report, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Report,
+    RequestId, SessionId, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -41,10 +41,10 @@ pub enum LedgerCommand {
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
     Doubt {
-        /// The job.
-        job: JobId,
-        /// The range.
-        range: Range,
+        /// The report of the late count.
+        report: Report,
+        /// Who counted it.
+        author: Author,
     },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
     /// `total`, and that none of them is disputed or waits for an audit.
@@ -121,12 +121,12 @@ pub enum LedgerCommand {
         /// The most rows to remove.
         most: usize,
     },
-    /// A look-up: what do the rows of a range say together?
+    /// A look-up: what do the rows of a reported range say together?
     Compare {
-        /// The job.
-        job: JobId,
-        /// The range.
-        range: Range,
+        /// The report.
+        report: Report,
+        /// Who made it.
+        author: Author,
     },
     /// A look-up: which ranges wait for an audit and are in no dispute?
     FindAudits {
@@ -143,6 +143,38 @@ impl LedgerCommand {
     pub fn is_look_up(&self) -> bool {
         matches!(self, LedgerCommand::Compare { .. } | LedgerCommand::FindAudits { .. })
     }
+
+    /// The job that it is about; `None` if it may be about all.
+    #[must_use]
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            LedgerCommand::CreateJob { job, .. }
+            | LedgerCommand::Change { job, .. }
+            | LedgerCommand::RequestAudit { job, .. }
+            | LedgerCommand::Finish { job, .. }
+            | LedgerCommand::Hold { job, .. }
+            | LedgerCommand::Remove { job, .. }
+            | LedgerCommand::FindAudits { job, .. } => Some(*job),
+            LedgerCommand::Accept { report, .. }
+            | LedgerCommand::Confirm { report, .. }
+            | LedgerCommand::Dispute { report, .. }
+            | LedgerCommand::Settle { report, .. }
+            | LedgerCommand::Doubt { report, .. }
+            | LedgerCommand::Compare { report, .. } => Some(report.job),
+            LedgerCommand::Trust { .. } => None,
+        }
+    }
+}
+
+/// Who waits for what the ledger does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// The farm itself.
+    Farm,
+    /// A client with this question.
+    Client(RequestId),
+    /// The worker of this session, whose report it is about.
+    Session(SessionId),
 }
 
 /// What the ledger answers to a [`LedgerCommand`].

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Answer, Author, JobId, JobState, LeaseId, LedgerCommand, Loan, LostWorkers, Report,
-    RequestId, SessionId, Ticket,
+    Ack, Answer, Asker, Author, JobId, JobState, LeaseId, LedgerCommand, Loan, LostWorkers, Report,
+    RequestId, SessionId,
 };
 
 /// Something to do, in this order.
@@ -36,10 +36,10 @@ pub enum Effect {
         /// Why.
         reason: Dismissal,
     },
-    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with its answer.
+    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with both of these and its answer.
     Ledger {
-        /// To be repeated in the event.
-        ticket: Ticket,
+        /// Who waits for the answer.
+        asker: Asker,
         /// What the ledger is to do.
         command: LedgerCommand,
     },

@@ -1,6 +1,8 @@
 //! What can happen to the farm.
 
-use crate::{Hello, LeaseId, LedgerAnswer, Report, Request, RequestId, SessionId, Ticket};
+use crate::{
+    Asker, Hello, LeaseId, LedgerAnswer, LedgerCommand, Report, Request, RequestId, SessionId,
+};
 
 /// Something that happened, in the order in which the coordinator saw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,8 +68,10 @@ pub enum Event {
     },
     /// The ledger has done what it was asked for.
     Ledger {
-        /// The ticket of [`crate::Effect::Ledger`].
-        ticket: Ticket,
+        /// Who waits for that, as [`crate::Effect::Ledger`] says.
+        asker: Asker,
+        /// What it was asked for.
+        command: LedgerCommand,
         /// What it answers.
         answer: LedgerAnswer,
     },

@@ -60,11 +60,11 @@ mod suspects;
 pub use board::{Method, Problem};
 pub use plan::{
     Claim, Digest, Fingerprint, JobId, KernelName, LeaseId, Loan, LoanKind, LoanProof, Millis,
-    Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts, Ticket,
+    Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts,
 };
 
 pub use agent::{Agent, AgentConfig};
-pub use command::{LedgerAnswer, LedgerCommand, Removal, Withdrawn};
+pub use command::{Asker, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
 pub use config::Config;
 pub use costs::Spent;
 pub use dispute::{Ground, Vote};

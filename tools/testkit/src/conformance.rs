@@ -115,7 +115,7 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
     write(store, &[job(JOB)]);
     write(store, &rows.map(|(worker, start)| accept(JOB, worker, start, start + 10, 1)));
     let mut found = |start, end| {
-        let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
+        let compare = compare(start, end);
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
     let tiled = |starts: &[u64]| {
@@ -253,8 +253,7 @@ fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
 
 /// Whether rows of the job tile a range.
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
-    let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
-    let found = store.apply(&[compare]).expect("it reads only").remove(0);
+    let found = store.apply(&[compare(start, end)]).expect("it reads only").remove(0);
     found != LedgerAnswer::Compared(None)
 }
 
@@ -372,6 +371,10 @@ fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> 
 fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
     let report = report(job, "search", (start, end), count);
     LedgerCommand::Dispute { report, author: author(worker) }
+}
+
+fn compare(start: u64, end: u64) -> LedgerCommand {
+    LedgerCommand::Compare { report: report(JOB, "avx2", (start, end), 1), author: author("c") }
 }
 
 fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {

@@ -34,9 +34,9 @@ use crate::lease::{LeaseTerm, Leases};
 use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
-    AuditView, Author, Config, Distrusted, Effect, Event, IntervalSet, JobChange, JobId, JobState,
-    JobView, LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party,
-    Report, RequestId, SessionId, Stats, Ticket, Times, WorkerView,
+    Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
+    SessionId, Stats, Times, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -75,38 +75,20 @@ pub struct Farm {
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
-    /// What the ledger was asked for.
-    pending: BTreeMap<Ticket, Pending>,
+    /// Jobs on their way into the ledger, and who has submitted them.
+    coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
+    /// Jobs that the ledger removes, as they were.
+    leaving: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,
     /// The jobs that proved somebody wrong.
     proofs: BTreeSet<JobId>,
     next_lease: u64,
-    next_ticket: u64,
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
     /// Tasks of each job whose counts became durable since somebody asked.
     progressed: BTreeMap<JobId, u64>,
     effects: Vec<Effect>,
-}
-
-/// What to do when the ledger has answered.
-#[derive(Debug)]
-enum Pending {
-    Job { requests: Vec<RequestId>, id: JobId, job: Box<Job> },
-    Change { request: RequestId, job: JobId, change: JobChange },
-    Done { job: JobId },
-    Range { session: SessionId, report: Report, maker: Maker, audit: bool },
-    Hold { job: JobId, reason: String },
-    Audit { request: RequestId, job: JobId },
-    FindAudits { job: JobId },
-    Compare { session: SessionId, author: Author, report: Report },
-    Doubt { session: SessionId, report: Report },
-    Remove { request: RequestId, job: JobId, was: Box<JobView> },
-    Trust { request: RequestId, party: Party, trusted: bool },
-    Confirm { session: SessionId, report: Report },
-    Dispute { session: SessionId, report: Report },
-    Settle { session: SessionId, report: Report },
 }
 
 /// The first ordinals of a set, for people.
@@ -135,7 +117,7 @@ impl Farm {
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
             Event::Asked { request, by, ask } => self.asked(request, by, ask),
-            Event::Ledger { ticket, answer } => self.answered(ticket, answer),
+            Event::Ledger { asker, command, answer } => self.answered(asker, command, answer),
             Event::Tick => {}
         }
         self.expire();
@@ -250,11 +232,11 @@ impl Farm {
         }
     }
 
-    fn command(&mut self, command: LedgerCommand, pending: Pending) {
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        self.pending.insert(ticket, pending);
-        self.effects.push(Effect::Ledger { ticket, command });
+    fn command(&mut self, asker: Asker, command: LedgerCommand) {
+        if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
+            job.unanswered += 1;
+        }
+        self.effects.push(Effect::Ledger { asker, command });
     }
 
     fn lease_id(&mut self) -> LeaseId {
@@ -273,51 +255,50 @@ impl Farm {
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
 
-    fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {
-        use LedgerAnswer as Answer;
-        match (self.pending.remove(&ticket), answer) {
-            (Some(Pending::Job { requests, id, job }), Answer::Written) => {
-                self.job_written(requests, id, *job);
-            }
-            (Some(Pending::Change { request, job, change }), Answer::Written) => {
+    fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
+        use Asker::{Client, Session};
+        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Held, Removed, Settled, Written};
+        use LedgerCommand::*;
+        if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
+            job.unanswered -= 1;
+        }
+        match (asker, command, answer) {
+            (_, CreateJob { job, .. }, Written) => self.job_written(job),
+            (_, Finish { job, .. }, Written) => self.done_written(job),
+            (_, Hold { job, reason, .. }, Held { worst }) => self.held_written(job, reason, worst),
+            (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
+            (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
             }
-            (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
-            (Some(Pending::Range { session, report, maker, audit }), Answer::Written) => {
-                self.range_written(session, report, maker, audit);
-            }
-            (Some(Pending::Remove { request, was, .. }), Answer::Removed(removal)) => {
-                self.removed(request, was, removal);
-            }
-            (Some(Pending::Trust { request, party, trusted }), Answer::Settled { withdrawn }) => {
-                self.trust_written(request, &party, trusted, &withdrawn);
-            }
-            (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted, .. }) => {
-                self.doubt_noted(session, report, wanted);
-            }
-            (Some(Pending::Hold { job, reason }), Answer::Held { worst }) => {
-                self.held_written(job, reason, worst);
-            }
-            (Some(Pending::Confirm { session, report }), Answer::Written) => {
-                self.confirm_written(session, report);
-            }
-            (Some(Pending::Dispute { session, report }), Answer::Written) => {
-                self.dispute_written(session, report);
-            }
-            (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted, agreed }) => {
+            (Client(request), RequestAudit { job, .. }, AuditNoted { wanted, agreed }) => {
                 self.audit_noted(request, job, wanted, agreed);
             }
-            (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
-                self.audits_found(job, rows);
+            (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
+                self.trust_written(request, &party, trusted, &withdrawn);
             }
-            (Some(Pending::Settle { session, report }), Answer::Settled { withdrawn }) => {
-                self.settled(session, report, &withdrawn);
+            (Client(request), Remove { job, .. }, Removed(removal)) => {
+                self.removed(request, job, removal);
             }
-            (Some(Pending::Compare { session, author, report }), Answer::Compared(found)) => {
+            (Session(session), Accept { report, author, audit }, Written) => {
+                self.range_written(session, report, author.maker, audit);
+            }
+            (Session(session), Compare { report, author }, Compared(found)) => {
                 self.compared(session, author, report, found);
             }
-            (pending, answer) => {
-                panic!("the ledger answered {ticket} with {answer:?}, and was asked {pending:?}")
+            (Session(session), Confirm { report, .. }, Written) => {
+                self.confirm_written(session, report);
+            }
+            (Session(session), Dispute { report, .. }, Written) => {
+                self.dispute_written(session, report);
+            }
+            (Session(session), Doubt { report, .. }, AuditNoted { wanted, .. }) => {
+                self.doubt_noted(session, report, wanted);
+            }
+            (Session(session), Settle { report, .. }, Settled { withdrawn }) => {
+                self.settled(session, report, &withdrawn);
+            }
+            (asker, command, answer) => {
+                panic!("the ledger answered {asker:?} with {answer:?}, and was asked {command:?}")
             }
         }
     }

@@ -25,13 +25,13 @@
 //! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
 //! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
-use super::{Farm, Pending};
+use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Author, Claim, Dismissal, Effect, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
-    Withdrawn,
+    Ack, Asker, Author, Claim, Dismissal, Effect, JobState, KernelName, LeaseId, LedgerCommand,
+    LoanKind, LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict,
+    Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -119,13 +119,10 @@ impl Farm {
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            let maker = author.maker.clone();
-            let command = LedgerCommand::Accept { report: report.clone(), author, audit };
-            self.command(command, Pending::Range { session, report, maker, audit });
+            self.command(Asker::Session(session), LedgerCommand::Accept { report, author, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
-            let command = LedgerCommand::Compare { job: report.job, range: report.range };
-            self.command(command, Pending::Compare { session, author, report });
+            self.command(Asker::Session(session), LedgerCommand::Compare { report, author });
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -215,8 +212,7 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                let command = LedgerCommand::Confirm { report: report.clone(), author };
-                self.command(command, Pending::Confirm { session, report });
+                self.command(Asker::Session(session), LedgerCommand::Confirm { report, author });
             }
             Some(claim) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
@@ -292,11 +288,10 @@ impl Farm {
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report: report.clone(), author, wrong, ground };
-            self.command(command, Pending::Settle { session, report });
+            let command = LedgerCommand::Settle { report, author, wrong, ground };
+            self.command(Asker::Session(session), command);
         } else {
-            let command = LedgerCommand::Dispute { report: report.clone(), author };
-            self.command(command, Pending::Dispute { session, report });
+            self.command(Asker::Session(session), LedgerCommand::Dispute { report, author });
         }
     }
 

@@ -66,9 +66,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
         }
-        LedgerCommand::Doubt { job, range } => {
-            doubt(store, *job, *range)?;
-            return audit_noted(store, *job);
+        LedgerCommand::Doubt { report, .. } => {
+            doubt(store, report.job, report.range)?;
+            return audit_noted(store, report.job);
         }
         LedgerCommand::Trust { party, trusted: false, reason } => {
             return settle::distrust(store, party, reason);
@@ -107,8 +107,8 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Remove { job, most } => {
             return Ok(LedgerAnswer::Removed(removal::remove(store, *job, *most)?));
         }
-        LedgerCommand::Compare { job, range } => {
-            return Ok(LedgerAnswer::Compared(compare(store, *job, *range)?));
+        LedgerCommand::Compare { report, .. } => {
+            return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
         LedgerCommand::FindAudits { job, most } => {
             return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));

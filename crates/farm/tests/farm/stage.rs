@@ -73,14 +73,14 @@ impl Stage {
         while !events.is_empty() {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
-                    Effect::Ledger { ticket, command } => {
+                    Effect::Ledger { asker, command } => {
                         let answer = rules::execute(&mut self.ledger, &command);
                         let answer = answer.expect("the farm asks for what fits the rows");
-                        let is_look_up = is_look_up(&command);
+                        let is_look_up = command.is_look_up();
                         if !is_look_up {
-                            self.commands.push(command);
+                            self.commands.push(command.clone());
                         }
-                        let event = Event::Ledger { ticket, answer };
+                        let event = Event::Ledger { asker, command, answer };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
                             false => events.push(event),
@@ -346,9 +346,4 @@ fn verdict(effect: &Effect) -> Option<Verdict> {
         Effect::Ack { ack, .. } => Some(ack.verdict),
         _ => None,
     }
-}
-
-/// Whether a command reads and changes nothing.
-fn is_look_up(command: &LedgerCommand) -> bool {
-    matches!(command, LedgerCommand::Compare { .. } | LedgerCommand::FindAudits { .. })
 }

@@ -22,7 +22,7 @@ impl Witness {
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
-                    LedgerCommand::Doubt { job, .. } => (job, None),
+                    LedgerCommand::Doubt { report, .. } => (&report.job, None),
                     other => panic!("{other:?} asks for no audit"),
                 };
                 let after = done.after.as_ref().expect("it may change any row of the job");
