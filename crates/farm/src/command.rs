@@ -113,13 +113,10 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// A job that is over is removed, some rows at a time: it is to be asked for until nothing is left. Between two
-    /// of these times the job is cancelled.
+    /// A job that is over is removed with its rows.
     Remove {
         /// The job, which has proven nobody wrong.
         job: JobId,
-        /// The most rows to remove.
-        most: usize,
     },
     /// A look-up: what do the rows of a reported range say together?
     Compare {
@@ -199,23 +196,12 @@ pub enum LedgerAnswer {
         /// What it took back of which jobs; that of the report is among them in any case.
         withdrawn: Vec<Withdrawn>,
     },
-    /// A [`LedgerCommand::Remove`] is durable.
-    Removed(Removal),
     /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if they begin or end
     /// elsewhere, leave a gap, or are more than are read for a comparison.
     Compared(Option<Claim>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
     AuditsFound(Vec<Unaudited>),
-}
-
-/// How far the removal of a job has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// Some of its rows are left.
-    Begun,
-    /// Nothing of it is left.
-    Gone,
 }
 
 /// Rows of a job that no longer count: a party that is believed no more had counted them, and nobody else.

@@ -64,7 +64,7 @@ pub use plan::{
 };
 
 pub use agent::{Agent, AgentConfig};
-pub use command::{Asker, LedgerAnswer, LedgerCommand, Removal, Withdrawn};
+pub use command::{Asker, LedgerAnswer, LedgerCommand, Withdrawn};
 pub use config::Config;
 pub use costs::Spent;
 pub use dispute::{Ground, Vote};

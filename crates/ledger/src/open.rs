@@ -18,7 +18,6 @@ use super::entry::{signed, unsigned};
 use super::format;
 use super::history;
 use super::place::{self, Place};
-use super::removal;
 use super::store::SqlStore;
 
 /// Bound of the numbers of openings. The number is the upper part of every lease's number.
@@ -164,7 +163,8 @@ impl Ledger {
 
     /// Everything that the farm needs in order to go on, but for the epoch.
     pub fn read_back(&self) -> Result<Restored, LedgerFault> {
-        let last_job = removal::last_job(&self.db)?;
+        let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
+        let last_job = self.db.query_row_and_then(query, [], |row| unsigned(row, 0))?;
         Ok(Restored { last_job, ..rules::restore(&mut SqlStore(&self.db))? })
     }
 

@@ -15,7 +15,7 @@ use super::entry::{
     values,
 };
 use super::restore::{JOBS, POLICY, TRUST, read_job, read_trust};
-use super::{LedgerFault, removal, task_counts};
+use super::{LedgerFault, task_counts};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
@@ -208,8 +208,18 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, LedgerFault> {
-        removal::remove_some(self.0, job, most)
+    fn remove_job(&mut self, job: JobId) -> Result<(), LedgerFault> {
+        let id = signed(job.0);
+        self.change(
+            "INSERT INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
+             SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
+            (unix_ms(), id),
+        )?;
+        for table in ["disputes", "audits", "ranges", "audit_policies", "changes"] {
+            self.change(&format!("DELETE FROM {table} WHERE job = ?"), [id])?;
+        }
+        self.change("DELETE FROM jobs WHERE id = ?", [id])?;
+        Ok(())
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {

@@ -1,13 +1,10 @@
 //! Jobs that are over and leave the farm and its ledger.
 
 use super::Farm;
-use crate::{Answer, Asker, Effect, JobId, LedgerCommand, Refusal, Removal, RequestId};
-
-/// Rows that the ledger removes at a time, which is some milliseconds' work.
-const ROWS_AT_A_TIME: usize = 2_000;
+use crate::{Answer, Asker, Effect, JobId, LedgerCommand, Refusal, RequestId};
 
 impl Farm {
-    /// From now on the job is the ledger's alone, which removes it some rows at a time.
+    /// From now on the job is the ledger's alone, which removes it.
     pub(super) fn remove(&mut self, request: RequestId, id: JobId) -> Result<(), Refusal> {
         let was = self.job(id).ok_or(Refusal::NoSuchJob(id))?;
         if self.proofs.contains(&id) {
@@ -15,23 +12,13 @@ impl Farm {
         }
         self.let_go(id)?;
         self.leaving.insert(id, Box::new(was));
-        self.remove_some(request, id);
+        self.command(Asker::Client(request), LedgerCommand::Remove { job: id });
         Ok(())
     }
 
-    fn remove_some(&mut self, request: RequestId, job: JobId) {
-        let command = LedgerCommand::Remove { job, most: ROWS_AT_A_TIME };
-        self.command(Asker::Client(request), command);
-    }
-
-    pub(super) fn removed(&mut self, request: RequestId, job: JobId, removal: Removal) {
-        match removal {
-            Removal::Begun => self.remove_some(request, job),
-            Removal::Gone => {
-                let was = self.leaving.remove(&job).expect("the farm has asked for it");
-                self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(was)) });
-            }
-        }
+    pub(super) fn removed(&mut self, request: RequestId, job: JobId) {
+        let was = self.leaving.remove(&job).expect("the farm has asked for it");
+        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(was)) });
     }
 
     /// Forgets a job that is over and of which nothing is on its way into the ledger.

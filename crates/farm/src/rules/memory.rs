@@ -97,19 +97,8 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn remove_some(&mut self, id: JobId, most: usize) -> Result<bool, Contradiction> {
-        let job = self.get(id)?;
-        job.job.spec.origin.key = None;
-        let evidence = job.evidence.drain(..most.min(job.evidence.len())).count();
-        for _ in evidence..most {
-            let Some((start, _)) = job.rows.pop_first() else {
-                self.jobs.remove(&id);
-                return Ok(true);
-            };
-            job.seconds.remove(&start);
-            job.task_counts.remove(&start);
-        }
-        Ok(false)
+    fn remove_job(&mut self, id: JobId) -> Result<(), Contradiction> {
+        self.jobs.remove(&id).map(drop).ok_or(Contradiction::NoSuchJob(id))
     }
 
     fn add_policy(

@@ -20,7 +20,6 @@
 
 mod join;
 mod memory;
-mod removal;
 mod restore;
 mod settle;
 mod store;
@@ -104,9 +103,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Settle { report, author, wrong, ground } => {
             return settle::settle(store, report, author, wrong, *ground);
         }
-        LedgerCommand::Remove { job, most } => {
-            return Ok(LedgerAnswer::Removed(removal::remove(store, *job, *most)?));
-        }
+        LedgerCommand::Remove { job } => remove(store, *job)?,
         LedgerCommand::Compare { report, .. } => {
             return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
@@ -339,6 +336,18 @@ fn first_rows<S: Store>(
         if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(rows)
+}
+
+/// Removes a job that is over, unless it is evidence of who counts wrong.
+fn remove<S: Store>(store: &mut S, id: JobId) -> Result<(), S::Fault> {
+    if !stored_job(store, id)?.state.is_over() {
+        return Err(Contradiction::NoSuchJob(id).into());
+    }
+    let mut proofs = store.trust_changes()?.into_iter().filter_map(|change| change.proof);
+    if proofs.any(|(job, _)| job == id) {
+        return Err(Contradiction::Proof(id).into());
+    }
+    store.remove_job(id)
 }
 
 fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {

@@ -27,9 +27,8 @@ pub trait Store {
         change: Option<JobChange>,
         by: &str,
     ) -> Result<(), Self::Fault>;
-    /// Removes evidence of a job, rows with their second counts, and policies, at most so many together, and once none are left,
-    /// the job itself. Returns whether all of it is gone. What is left hangs together each time.
-    fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, Self::Fault>;
+    /// Removes a job with all that is known about it. Its number is not given again.
+    fn remove_job(&mut self, job: JobId) -> Result<(), Self::Fault>;
     /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
 

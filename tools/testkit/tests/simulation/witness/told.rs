@@ -58,7 +58,6 @@ impl Witness {
                 self.told_settled(&done.command, withdrawn, after, tally);
             }
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
-            LedgerAnswer::Removed(_) => unreachable!("no job leaves"),
         }
     }
 
