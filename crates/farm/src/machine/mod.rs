@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-pub use restore::{Restored, RestoredDispute, RestoredJob};
+pub use restore::{Restored, RestoredJob};
 
 use self::staff::Staff;
 use crate::job::Job;

@@ -242,14 +242,8 @@ impl Farm {
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
         let (same, other): (Vec<_>, Vec<_>) =
             audits.into_iter().partition(|&(range, _)| range == report.range);
-        let dispute = Dispute {
-            stored: stored.claim,
-            kernel,
-            votes: vec![stored],
-            recount: same.first().map(|&(_, lease)| lease),
-            settling: false,
-            unwritten: 0,
-        };
+        let recount = same.first().map(|&(_, lease)| lease);
+        let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
         job.open_dispute(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
         self.add_vote(session, author, report);
@@ -312,7 +306,8 @@ impl Farm {
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
         job.overruns.counted(report.range);
-        let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
+        let rest =
+            job.total.checked_sub(dispute.votes[0].claim.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
         self.taken_back(withdrawn);

@@ -1,11 +1,11 @@
 //! What a farm goes on from: a store, read back and checked.
 
+use std::collections::BTreeMap;
+
 use super::{Store, StoredJob, first_rows, for_each_counted, worst};
+use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{
-    Distrusted, Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent,
-    Vote,
-};
+use crate::{Distrusted, Held, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
 /// number of the last job are the opener's to set, and nothing is known of the counts.
@@ -67,7 +67,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         Some(reason) => Some(Held { reason, worst: worst(store, id)? }),
         None => None,
     };
-    let mut disputes = Vec::new();
+    let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
         let stored = stored.filter(|stored| stored.range == range);
@@ -75,7 +75,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         let kernel = stored.kernel;
         let vote = |row: Row| Vote { maker: row.author.maker, claim: row.tally.claim() };
         let votes = std::iter::once(stored).chain(claims).map(vote).collect();
-        disputes.push(RestoredDispute { range, votes, kernel });
+        disputes.insert(range, Dispute::new(kernel, votes));
     }
     Ok(RestoredJob {
         id,
