@@ -23,7 +23,7 @@ mod trust;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::ops::RangeBounds;
 
 pub use restore::{Restored, RestoredJob};
 
@@ -145,18 +145,15 @@ impl Farm {
         Some(self.view(id, self.jobs.get(&id)?, &mut Staff::default()))
     }
 
-    /// The first `most` jobs after the job `after`, the oldest first.
-    pub fn jobs(&self, after: JobId, most: usize) -> Vec<JobView> {
+    /// The jobs of these numbers that stand where somebody wants to see them, the oldest first.
+    pub fn jobs(
+        &self,
+        numbers: impl RangeBounds<JobId>,
+        is_wanted: impl Fn(JobState) -> bool,
+    ) -> impl DoubleEndedIterator<Item = JobView> {
         let mut staff = Staff::default();
-        let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded)).take(most);
-        jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
-    }
-
-    /// The first `most` jobs before the job `before`, the newest first.
-    pub fn jobs_before(&self, before: JobId, most: usize) -> Vec<JobView> {
-        let mut staff = Staff::default();
-        let jobs = self.jobs.range(..before).rev().take(most);
-        jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
+        let jobs = self.jobs.range(numbers).filter(move |(_, job)| is_wanted(job.durable_state));
+        jobs.map(move |(&id, job)| self.view(id, job, &mut staff))
     }
 
     /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:

@@ -86,12 +86,15 @@ fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
     for job in [jobs[0], jobs[2]] {
         stage.act(change(RequestId(1), job, Change::Cancel));
     }
-    let numbers = |views: Vec<farm::JobView>| views.iter().map(|job| job.id.0).collect::<Vec<_>>();
-    let all = JobId(u64::MAX);
-    assert_eq!(numbers(stage.farm.jobs(jobs[0], 2)), [2, 3]);
-    assert_eq!(numbers(stage.farm.jobs_before(all, 3)), [4, 3, 2]);
-    assert_eq!(numbers(stage.farm.jobs_before(jobs[1], 3)), [1]);
-    assert_eq!(numbers(stage.farm.ended_before(all, 9)), [3, 1]);
-    assert_eq!(numbers(stage.farm.ended_before(jobs[2], 9)), [1]);
+    let all = |_| true;
+    let numbers = |views: &mut dyn Iterator<Item = farm::JobView>| {
+        views.map(|job| job.id.0).collect::<Vec<_>>()
+    };
+    let farm = &stage.farm;
+    assert_eq!(numbers(&mut farm.jobs(jobs[1].., all).take(2)), [2, 3]);
+    assert_eq!(numbers(&mut farm.jobs(.., all).rev().take(3)), [4, 3, 2]);
+    assert_eq!(numbers(&mut farm.jobs(..jobs[1], all).rev()), [1]);
+    assert_eq!(numbers(&mut farm.jobs(.., JobState::is_over).rev()), [3, 1]);
+    assert_eq!(numbers(&mut farm.jobs(..jobs[2], JobState::is_over).rev()), [1]);
     assert_eq!(stage.farm.survey().ended_in_all, 2);
 }

@@ -215,7 +215,7 @@ impl Pair {
         let restored = Restored { epoch: 2, ..restored };
         let restarted = Farm::restore(config(), key(), Millis(0), restored);
         let essence = |farm: &Farm| {
-            let jobs = farm.jobs(JobId(0), usize::MAX).into_iter().map(|job| {
+            let jobs = farm.jobs(.., |_| true).map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);
                 (job.id, job.spec.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
             });
