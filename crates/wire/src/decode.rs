@@ -44,7 +44,9 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(_) => WorkerOrder::Welcome,
+            work_response::Message::Welcome(v1::Welcome { lends_in_ms }) => {
+                WorkerOrder::Welcome { lends_in_ms }
+            }
             work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),

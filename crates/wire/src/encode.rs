@@ -132,7 +132,7 @@ impl From<WorkerOrder> for v1::WorkResponse {
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome => Message::Welcome(v1::Welcome {}),
+            WorkerOrder::Welcome { lends_in_ms } => Message::Welcome(v1::Welcome { lends_in_ms }),
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),

@@ -216,7 +216,13 @@ pub struct Holding {
 }
 /// The session has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Welcome {}
+pub struct Welcome {
+    /// Nothing new is lent before so many milliseconds have passed, because the coordinator was restarted and workers that
+    /// still hold ranges may come back first; 0 if it lends now. A worker that leaves when it has nothing to do counts from
+    /// then on.
+    #[prost(uint64, tag = "1")]
+    pub lends_in_ms: u64,
+}
 /// How long the worker is to gather what it finishes of a loan, at least, before it reports it, so that a large farm
 /// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
 /// take and live the longer. What is finished of a loan of which nothing is left to count is reported at once all the same.

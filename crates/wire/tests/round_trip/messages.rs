@@ -95,7 +95,7 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
 
 pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
     prop_oneof![
-        Just(WorkerOrder::Welcome),
+        any::<u64>().prop_map(|lends_in_ms| WorkerOrder::Welcome { lends_in_ms }),
         loan().prop_map(WorkerOrder::Loan),
         tasks().prop_map(WorkerOrder::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
