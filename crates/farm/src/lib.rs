@@ -69,7 +69,7 @@ pub use effect::{Dismissal, Effect, Refusal, Verdict};
 pub use event::{Event, Hello, Holding, Vote};
 pub use interval_set::IntervalSet;
 pub use job_view::{AuditView, Held, JobState, JobView, Times};
-pub use known::{Fact, Known};
+pub use known::{Fact, Known, Question};
 pub use lost::LostWorkers;
 pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, program_of};

@@ -260,7 +260,10 @@ impl Farm {
             spec: job.spec.clone(),
             state: job.durable_state,
             tasks_done: job.tasks_done,
-            total: job.total,
+            counted: job.total,
+            total: (job.durable_state == JobState::Done)
+                .then(|| job.known.question.answer(job.total))
+                .flatten(),
             thread_memory,
             workers: workers.len(),
             able_workers: if job.state == JobState::Running {

@@ -180,7 +180,7 @@ fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)
     );
     let jobs = farm.jobs(JobId(0), usize::MAX);
     jobs.into_iter()
-        .map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.total))
+        .map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.counted))
         .collect()
 }
 

@@ -978,9 +978,9 @@ pub struct Job {
     /// Tasks whose counts are durable.
     #[prost(uint64, tag = "5")]
     pub tasks_done: u64,
-    /// The sum of these counts, in decimal: totals pass 2^64 at N = 29.
+    /// The sum of these counts, before symmetry, in decimal: it passes 2^64 at N = 29.
     #[prost(string, tag = "6")]
-    pub total: ::prost::alloc::string::String,
+    pub counted: ::prost::alloc::string::String,
     /// Workers that hold ranges of it.
     #[prost(uint64, tag = "7")]
     pub workers: u64,
@@ -1042,6 +1042,10 @@ pub struct Job {
     /// The first of the disputed ranges, who counted it and who is asked to settle it: a sentence for people.
     #[prost(string, optional, tag = "28")]
     pub disputed: ::core::option::Option<::prost::alloc::string::String>,
+    /// The answer to what the job asks, in decimal: how many placements there are or, for the problem `fundamental`, how many
+    /// up to symmetry. Absent until the job is done, and for a part of a plan.
+    #[prost(string, optional, tag = "29")]
+    pub total: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Why a job is held.
 #[derive(Clone, PartialEq, ::prost::Message)]
