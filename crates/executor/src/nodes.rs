@@ -180,8 +180,8 @@ mod tests {
             [0, 0],
             "processes with one thread must not crowd one node"
         );
-        assert_eq!(threads(&[8], 8), [], "one node");
-        assert_eq!(threads(&[], 8), [], "none is known");
+        assert!(threads(&[8], 8).is_empty(), "one node");
+        assert!(threads(&[], 8).is_empty(), "none is known");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! `queens compare`: that all agree, and that nothing is left out unseen.
 
-use miniz_oxide::inflate::decompress_to_vec_zlib;
+use std::io::Read;
+
+use flate2::bufread::ZlibDecoder;
 use serde_json::Value;
 
 use crate::support::Scratch;
@@ -145,7 +147,8 @@ fn a_plot_whose_name_ends_in_png_is_one() {
 fn pixels(png: &[u8], width: usize, height: usize) -> Vec<[u8; 3]> {
     let length = u32::from_be_bytes(png[33..37].try_into().expect("four bytes")) as usize;
     assert_eq!(&png[37..41], b"IDAT");
-    let rows = decompress_to_vec_zlib(&png[41..][..length]).expect("it is compressed");
+    let mut rows = Vec::new();
+    ZlibDecoder::new(&png[41..][..length]).read_to_end(&mut rows).expect("it is compressed");
     assert_eq!(rows.len(), height * (1 + 4 * width));
     let row = |row: &[u8]| row[1..].chunks(4).map(|p| [p[0], p[1], p[2]]).collect::<Vec<_>>();
     rows.chunks(1 + 4 * width).flat_map(row).collect()
