@@ -29,8 +29,6 @@ mod check;
 mod draw;
 mod error;
 mod export;
-#[cfg(test)]
-mod forgeries;
 mod format;
 mod header;
 mod lines;
