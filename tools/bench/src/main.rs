@@ -3,7 +3,6 @@
 //! ```text
 //! cargo run --release -p bench -- methods      every method and counting loop on one core, in turns
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
-//! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- threads      speed-up by further threads
 //! cargo run --release -p bench -- speedup      speed-up by further worker processes, by the rows that tasks have placed
 //! cargo run --release -p bench -- ledger       what a ledger takes on disk, and how soon it is served again
@@ -30,7 +29,6 @@ mod local_farm;
 mod methods;
 mod overhead;
 mod page;
-mod phases;
 mod plot;
 mod process;
 mod restarts;
@@ -66,8 +64,6 @@ enum BenchCommand {
     Ledger(ledgers::LedgerBenchArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
-    /// Where the time of the method halves goes
-    Phases(phases::PhasesBenchArgs),
     /// What a bundle of many rows takes to write and to check: time, memory, bytes
     Bundle(bundle::BundleArgs),
     /// How right the time left is that a count is said to take, alone and with workers that come and go
@@ -111,7 +107,6 @@ async fn main() -> Result<()> {
         BenchCommand::Bundle(args) => bundle::run(&args),
         BenchCommand::Ledger(args) => ledgers::run(&args),
         BenchCommand::Methods(args) => methods::run(args),
-        BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Restarts(args) => restarts::run(args).await,
         BenchCommand::Threads(args) => threads::run(&args),
         BenchCommand::Speedup(args) => speedup::run(args).await,
