@@ -55,7 +55,7 @@ pub(super) struct VerifyArgs {
 const MOST_DRAWS: usize = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let refused = |reason: String| Failure::Bundle { path: args.bundle.clone(), reason };
+    let refused = |reason: String| Failure::bundle(&args.bundle, reason);
     let unreadable = |error: std::io::Error| {
         Failure::Usage(format!(
             "cannot read the bundle {} ({error}); name a file that `queens export` has written",

@@ -163,17 +163,19 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+    Failure::output(path.display(), error)
 }
 
 impl From<ContestError> for Failure {
     fn from(error: ContestError) -> Failure {
         match error {
-            ContestError::Disagreement { n, counts } => Failure::Disagreement {
-                n,
-                counts: counts.map(|(name, total)| (name.into(), total)),
-            },
-            ContestError::Failed(error) => Failure::Internal(error),
+            ContestError::Disagreement { n, counts: [(one, total), (other, its_total)] } => {
+                Failure::Miscounted(format!(
+                    "N = {n}: {one} counts {total}, and {other} {its_total}: this machine miscounts, or this program has a \
+                     fault; do not trust it with counting before its memory and cooling are checked, and report this"
+                ))
+            }
+            ContestError::Failed(error) => error.into(),
         }
     }
 }
