@@ -18,7 +18,6 @@ mod kernel;
 mod memory;
 mod provenance;
 mod queue;
-mod sample;
 
 pub use allowed::{allowed_memory, allowed_processors, memory_kills};
 pub use cgroup::MemoryKills;
@@ -33,7 +32,6 @@ pub use gpu::{
 pub use kernel::NamedKernel;
 pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
 pub use provenance::{Program, provenance};
-pub use sample::{Counted, Sample};
 
 /// The version of this program. The evidence of a count has more: [`provenance()`].
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

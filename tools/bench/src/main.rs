@@ -32,6 +32,7 @@ mod page;
 mod plot;
 mod process;
 mod restarts;
+mod sample;
 mod speedup;
 mod threads;
 

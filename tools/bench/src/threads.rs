@@ -10,9 +10,9 @@ use farm::{Plan, Problem};
 use super::bare::{self, best, median_ratio};
 use crate::args::{CountingArgs, CutArgs};
 use anyhow::{Result, bail};
-use executor::Sample;
 
 use crate::print;
+use crate::sample::Sample;
 use executor::{Fit, fit};
 
 #[derive(Debug, Args)]
