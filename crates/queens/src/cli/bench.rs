@@ -73,7 +73,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     ];
     if !args.json {
         output::print(format!(
-            "N = {n}, one thread, or one device; the whole board is estimated from a sample"
+            "N = {n}, one thread, or one device; the whole board is estimated from a sample, which is too short where no \
+             number stands: give more --sample-ms"
         ))?;
         output::print("backend    method           solutions/s  whole board")?;
     }
