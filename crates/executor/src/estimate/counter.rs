@@ -11,7 +11,7 @@ use plan::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Effort, Longest};
+use super::Effort;
 use crate::clock::thread_time;
 
 /// The least time that a run lasts, so that the overhead per run is negligible.
@@ -52,8 +52,8 @@ pub(super) struct Run {
     pub(super) seconds: f64,
     /// Seconds that were spent on it, on the wall.
     pub(super) spent: f64,
-    /// Its longest task, or the run itself.
-    pub(super) longest: Longest,
+    /// Seconds of its longest task, or of one on average where they are counted together.
+    pub(super) longest_task: f64,
 }
 
 impl Counter {
@@ -128,8 +128,8 @@ impl Counter {
         if self.every.get() == 1 {
             let count = self.kernel.count(self.tasks.as_slice())?;
             let seconds = (thread_time() - begun_at).as_secs_f64();
-            let longest = Longest { seconds, run: ordinals };
-            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest });
+            let longest_task = seconds / self.tasks.len() as f64;
+            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest_task });
         }
         let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
         let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
@@ -143,8 +143,7 @@ impl Counter {
         // Blocks are timed on the wall, because reading the processor's clock takes long beside one.
         let spent = begun.elapsed().as_secs_f64();
         let share = ((thread_time() - begun_at).as_secs_f64() / spent).min(1.0);
-        let longest = Longest { seconds: share * longest, run: 0..0 };
-        Ok(Run { count, seconds: share * seconds, spent, longest })
+        Ok(Run { count, seconds: share * seconds, spent, longest_task: share * longest })
     }
 
     fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {
@@ -177,26 +176,6 @@ impl Counter {
             }
             run *= 2;
         }
-    }
-
-    /// Seconds of the longest task in the longest run, of those for which there is time before `end`.
-    pub(super) fn longest_task(
-        &mut self,
-        longest: Longest,
-        end: Instant,
-    ) -> Result<f64, CountError> {
-        let mut most = longest.mean();
-        let Longest { run, .. } = longest;
-        if run.end - run.start <= 1 {
-            return Ok(most);
-        }
-        for ordinal in run {
-            if Instant::now() >= end {
-                break;
-            }
-            most = most.max(self.count(ordinal..ordinal + 1)?.seconds);
-        }
-        Ok(most)
     }
 }
 

@@ -12,7 +12,6 @@
 //!   pilot    measures how long tasks take; this decides the length of a run and how much of a
 //!            task is done; its counts are not part of the sample
 //!   sample   counts one run after the other
-//!   longest  counts the tasks of the longest run once more, one by one, if runs are long
 //! ```
 //!
 //! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that would pass the end
@@ -44,9 +43,6 @@ pub use self::spread::{Estimate, student};
 /// The fewest draws for an error bar.
 const LEAST_DRAWS: usize = 3;
 
-/// The share of the time that is left when the sample ends, for the longest run.
-const LAST: f64 = 1.0 / 16.0;
-
 /// The fewest candidates that each thread draws, where tasks are drawn by size.
 const LEAST_CANDIDATES: usize = 256;
 
@@ -77,7 +73,7 @@ pub struct Estimated {
     pub is_exact: bool,
     /// Seconds of processor time that one thread of this machine takes for all tasks.
     pub core_seconds: Estimate,
-    /// Seconds that the longest measured task took.
+    /// Seconds that a task of the longest run took. Where tasks take long, a run is one task.
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
@@ -94,20 +90,9 @@ impl Effort {
     /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
-        match until(&self.pilot(cut), end).transpose()? {
-            Some((counter, run)) => self.count_tasks(counter, run, end),
-            None => Ok(None),
-        }
-    }
-
-    /// Counts tasks, in full or in parts, until there is little time left before `end`. Returns `None` if these were too
-    /// few.
-    fn count_tasks(
-        self,
-        counter: Counter,
-        run: u64,
-        end: Instant,
-    ) -> Result<Option<Estimated>, CountError> {
+        let Some((counter, run)) = until(&self.pilot(cut), end).transpose()? else {
+            return Ok(None);
+        };
         let design = if counter.every().get() > 1 {
             let left = end.saturating_duration_since(Instant::now());
             Design::BySize(self.by_size(&counter.cut(), run, left / 20)?)
@@ -146,7 +131,7 @@ impl Effort {
         Ok(BySize::new(units, candidates.concat()))
     }
 
-    /// Counts runs that `design` draws, on all threads, until there is little time left before `end`.
+    /// Counts runs that `design` draws, on all threads, until `end`. Returns `None` if these were too few.
     fn sample(
         self,
         design: Design,
@@ -154,13 +139,11 @@ impl Effort {
         end: Instant,
     ) -> Result<Option<Estimated>, CountError> {
         let random = StdRng::seed_from_u64(self.seed);
-        let longest = Longest { seconds: 0.0, run: 0..0 };
         let (drawn, most_spent) = (Vec::new(), Duration::ZERO);
-        let sample = Sample { design, random, drawn, counted: 0, most_spent, longest };
-        let last = self.time.mul_f64(LAST);
-        let shared = Arc::new(Shared { end: end - last, sample: Mutex::new(sample) });
+        let sample = Sample { design, random, drawn, counted: 0, most_spent, longest_task: 0.0 };
+        let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
         let (every, cut) = (counter.every(), counter.cut());
-        let (sender, counters) = mpsc::channel();
+        let (sender, ended) = mpsc::channel();
         let mut first = Some(counter);
         for _ in 0..self.threads {
             let (shared, cut, sender) = (shared.clone(), cut.clone(), sender.clone());
@@ -171,34 +154,20 @@ impl Effort {
                 let _ = sender.send(counter.and_then(|counter| shared.count(counter)));
             });
         }
-        let mut idle = None;
         for _ in 0..self.threads {
-            match until(&counters, end - last / 2).transpose()? {
-                Some(counter) => idle = Some(counter),
-                None => break,
-            }
+            until(&ended, end).transpose()?;
         }
-
-        let mut sample = shared.lock();
+        let sample = shared.lock();
         let is_whole = sample.design.is_whole(sample.drawn.len());
         if sample.drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
         }
-        let longest = std::mem::replace(&mut sample.longest, Longest { seconds: 0.0, run: 0..0 });
-        let total = says(sample.estimate(|drawn| drawn.count), is_whole);
-        let core_seconds = sample.estimate(|drawn| drawn.seconds);
-        let tasks_counted = sample.counted;
-        drop(sample);
-        let longest_task_seconds = match idle {
-            Some(mut counter) => counter.longest_task(longest, end)?,
-            None => longest.mean(),
-        };
         Ok(Some(Estimated {
-            total,
+            total: says(sample.estimate(|drawn| drawn.count), is_whole),
             is_exact: is_whole,
-            core_seconds,
-            longest_task_seconds,
-            tasks_counted,
+            core_seconds: sample.estimate(|drawn| drawn.seconds),
+            longest_task_seconds: sample.longest_task,
+            tasks_counted: sample.counted,
             blocks_per_draw: every,
         }))
     }
@@ -272,7 +241,7 @@ struct Sample {
     counted: u64,
     /// The most time that was spent on a run.
     most_spent: Duration,
-    longest: Longest,
+    longest_task: f64,
 }
 
 impl Sample {
@@ -286,44 +255,27 @@ impl Sample {
     }
 }
 
-/// The longest run so far.
-struct Longest {
-    /// Seconds of its longest task, or of the run as a whole.
-    seconds: f64,
-    /// Its ordinals, if its tasks were not measured one by one.
-    run: Range<u64>,
-}
-
-impl Longest {
-    /// Seconds of one of its tasks.
-    fn mean(&self) -> f64 {
-        self.seconds / self.run.end.saturating_sub(self.run.start).max(1) as f64
-    }
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Sample> {
         self.sample.lock().expect("a panic ends the process")
     }
 
-    /// Counts runs until the time is over or all are counted, then gives the counter back.
-    fn count(&self, mut counter: Counter) -> Result<Counter, CountError> {
+    /// Counts runs until the time is over or all are counted.
+    fn count(&self, mut counter: Counter) -> Result<(), CountError> {
         loop {
             let draw = {
                 let Sample { design, random, most_spent, .. } = &mut *self.lock();
                 let is_over = Instant::now() + *most_spent >= self.end;
                 if is_over { None } else { design.draw(random) }
             };
-            let Some((place, ordinals)) = draw else { return Ok(counter) };
+            let Some((place, ordinals)) = draw else { return Ok(()) };
             let tasks = ordinals.end - ordinals.start;
-            let Run { count, seconds, spent, longest } = counter.count(ordinals)?;
+            let Run { count, seconds, spent, longest_task } = counter.count(ordinals)?;
             let mut sample = self.lock();
             sample.drawn.push(Drawn { place, count: count as f64, seconds });
             sample.counted += tasks;
             sample.most_spent = sample.most_spent.max(Duration::from_secs_f64(spent));
-            if longest.seconds > sample.longest.seconds {
-                sample.longest = longest;
-            }
+            sample.longest_task = sample.longest_task.max(longest_task);
         }
     }
 }
