@@ -48,7 +48,7 @@ pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
 pub use format::{AuditDraw, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
-pub use new_file::{NewFile, NewFileError};
+pub use new_file::{NewFile, NewFileError, compressed};
 pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};

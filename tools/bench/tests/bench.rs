@@ -66,17 +66,6 @@ fn what_cannot_be_measured_is_refused() {
     };
     refused(&["methods", "--n", "24", "--memory", "1MiB"], "may be used");
     refused(&["methods", "--n", "22", "--backend", "reference"], "give another backend");
-    refused(&["threads", "--n", "10", "--threads", "1"], "give more");
-    refused(&["threads", "--method", "diagonals"], "no method diagonals");
-}
-
-#[test]
-fn threads_are_measured_by_the_method_asked_for() {
-    let words = ["threads", "--n", "9", "--threads", "2", "--rounds", "1", "--method", "halves"];
-    let text = bench(&[&words[..], &["--backend", "portable"]].concat()).expect("it measures");
-
-    assert!(text.starts_with("N=9 by halves, portable, 100.000% of the plan"), "{text}");
-    assert!(text.contains("\n2 threads "), "{text}");
 }
 
 #[test]
@@ -95,23 +84,4 @@ fn the_farm_is_measured_over_tls_beside_plain_text() {
         assert!(results.is_some_and(|number| number.is_ok_and(|number| number > 0.0)), "{text}");
     }
     assert!(text.contains("TLS/plain"), "{text}");
-}
-
-#[test]
-fn a_farm_of_several_processes_is_compared_with_one() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let plot = path("speedup.svg");
-    let words = ["speedup", "--n", "8", "--rows", "0,2", "--processes", "1,3", "--rounds", "1"];
-    let more = ["--folder", &path(""), "--plot", &plot];
-    let text = bench(&[&words[..], &more].concat()).expect("it measures");
-
-    // The whole board is one task, and two rows have 42 fillings, mirror images left out.
-    assert_eq!(lines(&text, " 0         1       100.00%               1.0").len(), 2, "{text}");
-    assert_eq!(lines(&text, " 2        21").len(), 2, "{text}");
-    let drawn = std::fs::read_to_string(plot).expect("it was drawn");
-    assert!(drawn.starts_with("<svg") && drawn.contains("M = 2"), "{drawn}");
-
-    let refused = bench(&["speedup", "--processes", "2,4"]).expect_err("nothing to compare with");
-    assert!(refused.contains("begins with 1"), "{refused}");
 }

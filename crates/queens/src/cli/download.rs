@@ -50,8 +50,8 @@ async fn fetch(
     };
     loop {
         match blocks.message().await {
-            Ok(Some(v1::ExportResponse { length, zstd, is_last })) => {
-                file.write_block(length, &zstd).map_err(|error| unwritten(bundle, &error))?;
+            Ok(Some(v1::ExportResponse { length, gzip, is_last })) => {
+                file.write_block(length, &gzip).map_err(|error| unwritten(bundle, &error))?;
                 if is_last {
                     return Ok(Ok(()));
                 }

@@ -18,7 +18,7 @@ use crate::output;
 pub(super) struct ExportArgs {
     /// The job's number
     job: u64,
-    /// The file to write; it must not exist yet. It is compressed by zstd if its name ends in .zst
+    /// The file to write; it must not exist yet. It is compressed by gzip if its name ends in .gz
     bundle: PathBuf,
     /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator
     /// is asked]

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{CountingArgs, CutArgs};
-use crate::process::{memory_mib, this_program};
+use crate::process::{memory_of, this_program};
 use anyhow::Result;
 
 use crate::print;
@@ -143,7 +143,7 @@ impl SampleProcess {
 
     /// Peak of the resident memory, in MiB; `None` if the system does not tell.
     pub(crate) fn peak_mib(&self) -> Option<f64> {
-        memory_mib(&self.child, "VmHWM:")
+        memory_of(self.child.id(), "VmHWM:")
     }
 
     fn ask<T: DeserializeOwned>(&mut self, ask: Ask) -> Result<T> {
