@@ -341,14 +341,20 @@ pub enum Failure {
     /// The user interrupted the command.
     #[error("{0}")]
     Interrupted(String),
+    /// Whoever read standard output has gone away, so that the rest is for nobody.
+    #[error("nobody reads standard output any more")]
+    Unread,
     /// This program has a fault.
     #[error("internal fault: {0:#}; nothing that was accepted is lost, please report this")]
     Internal(#[from] anyhow::Error),
 }
 
 impl Failure {
-    /// Says it on standard error, in one line.
+    /// Says it on standard error, in one line; but who has read enough need not be told so.
     pub fn tell(&self) {
+        if matches!(self, Failure::Unread) {
+            return;
+        }
         output::tell(format_args!("queens: {}\n", visible(&self.to_string())));
     }
 
@@ -390,6 +396,8 @@ impl Failure {
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(_) => 75,
             Failure::Interrupted(_) => 130,
+            // What a shell says of a program that SIGPIPE has ended.
+            Failure::Unread => 141,
         }
     }
 }

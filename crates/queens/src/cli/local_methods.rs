@@ -14,6 +14,7 @@ use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::output::{self, ResultOutput};
+use crate::progress::Took;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl LocalMethod {
     /// The failure for a count that was asked to stop.
     pub(super) fn interrupted(self) -> Failure {
         Failure::Interrupted(format!(
-            "interrupted, and nothing is kept, because --method {} has no ledger",
+            "stopped, and nothing is kept, because --method {} has no ledger",
             self.name()
         ))
     }
@@ -129,7 +130,7 @@ struct RowJson {
     bytes: u64,
 }
 
-pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> {
+pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure> {
     let problem = args.problem;
     let n = problem.n();
     let is_total = problem.sums_all_placements() && !problem.counts_orbits();
@@ -176,9 +177,11 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
         output::tell(stats.table());
     }
     let count = stats.count().unwrap_or(total);
+    let took = Took::by_one_thread(seconds, total, method.name());
     let (method, total) = (method.name(), total.to_string());
     let json = LocalJson { problem: problem.name(), n, method, total, seconds, threads: 1, stats };
-    args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+    args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+    Ok(took)
 }
 
 impl Stats {

@@ -9,7 +9,7 @@ use clap::Args;
 use farm::{Fact, Plan};
 use serde::Serialize;
 
-use super::args::{CountingArgs, CutArgs};
+use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
@@ -40,8 +40,8 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS",
-          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
+          value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: u64,
     /// Decides which tasks are drawn [default: a random seed]
     #[arg(long, value_name = "S")]

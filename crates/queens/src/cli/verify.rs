@@ -9,7 +9,7 @@ use clap::builder::NonEmptyStringValueParser;
 use count::Variant;
 use evidence::{By, RecountEffort, Sample, Seed};
 
-use super::args::CountingArgs;
+use super::args::{CountingArgs, in_units};
 use super::verified::Verified;
 use crate::failure::Failure;
 use crate::output;
@@ -21,8 +21,9 @@ pub(super) struct VerifyArgs {
     /// How many random draws are counted again: half of them from the claimed total, half from the tasks
     #[arg(long, value_name = "DRAWS", default_value_t = 200, env = "QUEENS_SAMPLE")]
     sample: usize,
-    /// Seconds after which the recount ends
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "QUEENS_SECONDS")]
+    /// How long the recount may take; a bare number is seconds
+    #[arg(long, value_name = "DURATION", default_value = "60s", env = "QUEENS_SECONDS",
+          value_parser = in_units(1_000, 0..=u64::MAX))]
     seconds: u64,
     /// Count every range again, however long it takes
     #[arg(long, conflicts_with_all = ["sample", "seconds"])]

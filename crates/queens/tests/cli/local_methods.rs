@@ -44,7 +44,7 @@ fn as_json_they_say_what_it_took() {
 #[test]
 fn statistics_are_a_table_beside_the_result() {
     let told = |method: &str, words: &[&str]| {
-        let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats"]));
+        let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats", "-q"]));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "92\n"));
         let said = outcome.stderr;
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
