@@ -7,12 +7,14 @@ use board::MethodChoice;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use count::Variant;
-use evidence::{By, RecountEffort, Sample, Seed};
+use evidence::{By, Checked, RecountEffort, Sample, Seed};
 
 use super::args::{CountingArgs, in_units};
+use super::show::plural;
 use super::verified::Verified;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::clock;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
@@ -115,6 +117,9 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         memory: args.counting.memory(),
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
+    if let Some(outlook) = outlook(&checked, effort) {
+        output::tell(format_args!("{outlook}\n"));
+    }
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;
     let (threads, memory) = (effort.threads, effort.memory);
@@ -130,6 +135,23 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.bundle.display()
         ))),
     }
+}
+
+/// How long the recount will take; `None` if nothing is counted.
+fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
+    let taken = clock(checked.busy.counts.as_secs_f64());
+    let threads = effort.threads;
+    let what = match effort.time {
+        Some(Duration::ZERO) => return None,
+        Some(time) => {
+            format!("counts a sample again, for {} at most (--seconds)", clock(time.as_secs_f64()))
+        }
+        None => "counts every range again, however long it takes".into(),
+    };
+    Some(format!(
+        "{what}, on {threads} thread{}; for all ranges the farm took {taken} of one thread",
+        plural(threads.get() as u64, "s")
+    ))
 }
 
 /// Reads the name of a method.
