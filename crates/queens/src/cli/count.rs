@@ -21,7 +21,7 @@ use tokio_stream::{Stream, StreamExt};
 
 use super::args::{CountingArgs, CutArgs, duration};
 use super::large_board;
-use super::local_methods::{self, LocalArgs, LookingName};
+use super::local_methods::{self, LocalArgs, LocalMethod, LookingName};
 use super::problem::ProblemArgs;
 use super::shard::{Shard, has_place, with_shard};
 use super::show;
@@ -259,7 +259,9 @@ async fn count(
         }
         let CountArgs { looking, stats, .. } = args;
         let memory = args.counting.memory();
-        let local = LocalArgs { problem, memory, looking, output, stats };
+        let is_plain = args.problem.no_mirror() && method == LocalMethod::States;
+        let problem = if is_plain { Problem::Total { n } } else { problem };
+        let local = LocalArgs { problem, memory, looking, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
             counted = counted => counted.map_err(anyhow::Error::from)?,

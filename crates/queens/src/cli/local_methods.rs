@@ -55,6 +55,8 @@ pub(super) struct LocalArgs {
     pub(super) memory: u64,
     /// For `forced`, if it was said.
     pub(super) looking: Option<LookingName>,
+    /// For `states`: whether each state is kept as it is.
+    pub(super) is_plain: bool,
     pub(super) output: ResultOutput,
     pub(super) stats: bool,
 }
@@ -156,7 +158,8 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
     let begun = Instant::now();
     let (total, stats) = match method {
         LocalMethod::States => {
-            let found = states::count(n, args.memory)?;
+            let count = if args.is_plain { states::count_plain } else { states::count };
+            let found = count(n, args.memory)?;
             let row = |RowStats { states, merged, bytes }| RowJson { states, merged, bytes };
             (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
         }
@@ -201,9 +204,12 @@ impl Stats {
             }
             Stats::States { rows } => {
                 let head = "row           states           merged            bytes\n".to_string();
-                (1..).zip(rows).fold(head, |table, (row, RowJson { states, merged, bytes })| {
+                let table = (1..).zip(rows).fold(head, |table, (row, it)| {
+                    let RowJson { states, merged, bytes } = it;
                     format!("{table}{row:>3} {states:>16} {merged:>16} {bytes:>16}\n")
-                })
+                });
+                let sum = |of: fn(&RowJson) -> u64| rows.iter().map(of).sum::<u64>();
+                format!("{table}all {:>16} {:>16}\n", sum(|row| row.states), sum(|row| row.merged))
             }
         }
     }

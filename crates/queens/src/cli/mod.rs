@@ -36,6 +36,7 @@ mod show;
 mod signal;
 mod solve;
 mod systemd;
+mod task_list;
 mod token;
 mod tools;
 mod top;

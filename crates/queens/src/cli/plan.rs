@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use board::{Cut, MethodChoice};
+use board::{Cut, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::{Fact, Plan};
@@ -13,7 +13,7 @@ use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
-use super::{show, unique_plan};
+use super::{show, task_list, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
@@ -43,6 +43,10 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: u64,
+    /// Print each task of the method rows instead, a line each: left, down and right as numbers, and for how many boards it
+    /// stands; with --no-mirror for any M
+    #[arg(long)]
+    tasks: bool,
     /// Decides which tasks are drawn [default: a random seed]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -103,6 +107,16 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or_else(rand::random);
     if args.cut.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
         return unique_plan::run(args.n, args.seconds, seed, args.json);
+    }
+    if args.tasks {
+        if !(matches!(problem, Problem::Total { .. }) || args.problem.no_mirror()) {
+            return Err(Failure::Usage(
+                "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
+                    .into(),
+            ));
+        }
+        let choice = args.cut.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
+        return task_list::run(args.n, choice, args.problem.no_mirror(), args.json);
     }
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
@@ -292,7 +306,7 @@ fn percent(Estimate { value, error }: Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, Problem};
+    use board::Method;
 
     use super::*;
 

@@ -76,6 +76,30 @@ fn a_plan_says_what_a_count_will_take() {
 }
 
 #[test]
+fn a_plan_prints_its_tasks() {
+    let lines = |words: &[&str]| -> Vec<String> {
+        let printed = run(queens(&["plan", "8", "--tasks"]).args(words)).success();
+        printed.lines().map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&["--rows", "1"]), ["2 1 0 2", "4 2 1 2", "8 4 2 2", "16 8 4 2"]);
+    // Mirror images of the four stand behind them.
+    let plain = lines(&["--rows", "1", "--no-mirror"]);
+    assert_eq!((plain.len(), plain[0].as_str(), plain[7].as_str()), (8, "2 1 0 1", "0 128 64 1"));
+    for (rows, tasks) in [("2", 42), ("3", 140), ("4", 344), ("8", 92)] {
+        assert_eq!(lines(&["--rows", rows, "--no-mirror"]).len(), tasks, "M = {rows}");
+        let json = lines(&["--rows", rows, "--json"]);
+        let weight = |line: &String| one_object(line)["weight"].as_u64().expect("a number");
+        let weights: u64 = json.iter().map(weight).sum();
+        assert_eq!(weights, tasks as u64, "M = {rows}");
+    }
+    run(&mut queens(&["plan", "8", "--tasks", "--method", "halves"])).usage("--method rows");
+    run(&mut queens(&["plan", "8", "--tasks", "--problem", "toroidal"])).usage("--problem");
+    for words in [&["--rows", "9"][..], &["--rows", "9", "--no-mirror"]] {
+        run(queens(&["plan", "8", "--tasks"]).args(words)).refusal(3, &["has no 9 rows"]);
+    }
+}
+
+#[test]
 fn a_plan_estimates_total_and_time_from_a_sample() {
     let plan = ["plan", "17", "--method", "ring", "--seconds", "4", "--seed", "7"];
     let json = one_object(&run(queens(&plan).arg("--json")).success());
