@@ -75,7 +75,7 @@ pub(crate) async fn run(args: RestartsArgs) -> Result<()> {
         tokio::time::sleep(LOOK).await;
         let view = look(&coordinator, job).await?;
         if view.state == JobState::Done {
-            break view.total;
+            break view.counted;
         }
         if Instant::now() >= next {
             coordinator.kill_and_start().await?;

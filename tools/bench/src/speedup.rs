@@ -172,9 +172,9 @@ impl Tasked {
                 jobs.get(v1::JobRequest { job }).await?.into_inner().try_into()?;
             if view.state == JobState::Done {
                 ensure!(
-                    view.total == self.total,
+                    view.counted == self.total,
                     "the farm counted {}, not {}",
-                    view.total,
+                    view.counted,
                     self.total
                 );
                 return Ok(begun.elapsed().as_secs_f64());

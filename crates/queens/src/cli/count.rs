@@ -306,7 +306,7 @@ async fn count(
     let backend = if devices.count(job.spec.plan) { Variant::DEVICE } else { backend };
     let took = Took {
         seconds,
-        counted: (!goes_on).then_some(job.total),
+        counted: (!goes_on).then_some(job.counted),
         how: format!(
             "{} by {backend}, {threads} thread{}",
             job.spec.plan.method.name(),
@@ -317,12 +317,12 @@ async fn count(
         return part_counted(&job, &output).map(|()| took);
     }
     let answer = tokio::select! {
-        answer = answering.of(job.total) => answer?,
+        answer = answering.of(job.counted) => answer?,
         Some(()) = stops.next() => {
             let text = format!(
                 "stopped: there are {} placements, and the search for those that rotations leave as they are \
                  was not finished",
-                job.total
+                job.counted
             );
             return Err(if keeps { Failure::Stopped(text) } else { Failure::Interrupted(text) });
         }
@@ -336,7 +336,7 @@ async fn count(
         method: job.spec.plan.method.name(),
         parameter: job.spec.plan.method.parameter().into_iter().collect(),
         given: show::given(&problem),
-        total: job.total.to_string(),
+        total: answer.count().to_string(),
         census: answer::fields(&answer),
         tasks: job.spec.plan.tasks,
         seconds,
