@@ -1,7 +1,7 @@
 //! `cargo xtask records`: docs/RECORDS.md, from the bundles and plans in docs/records.
 //!
 //! ```text
-//!   docs/records/q20.bundle.gz    a bundle; `queens verify` says what is in it, and counts some of it again
+//!   docs/records/q20.bundle.gz     a bundle; `queens verify` says what is in it, and counts some of it again
 //!   docs/records/plan-28.json      what `queens plan 28 --json` has printed
 //! ```
 //!
@@ -60,7 +60,7 @@ fn page() -> Result<String, String> {
             return Err(format!("{} is neither a bundle nor a plan", path.display()));
         }
     }
-    counts.sort_by_key(|(count, _)| count.n);
+    counts.sort_by(|(one, its_path), (other, path)| (one.n, its_path).cmp(&(other.n, path)));
     plans.sort_by_key(|plan| plan.n);
     let rows = |rows: Vec<String>| rows.join("\n");
     let page = TEXT
