@@ -239,7 +239,8 @@ fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result
     ledger.in_one_go(|| {
         let mut store = SqlStore(&ledger.db);
         verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;
-        pardons.into_iter().try_for_each(|party| store.trust(party, "in all ledgers merged here"))
+        let why = "in all ledgers merged here";
+        pardons.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))
     })
 }
 

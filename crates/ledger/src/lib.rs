@@ -24,7 +24,6 @@ mod look;
 mod merge;
 mod open;
 mod place;
-mod removal;
 mod restore;
 mod scrub;
 mod seal;

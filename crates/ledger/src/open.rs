@@ -163,7 +163,9 @@ impl Ledger {
 
     /// Everything that the farm needs in order to go on, but for the epoch.
     pub fn read_back(&self) -> Result<Restored, LedgerFault> {
-        rules::restore(&mut SqlStore(&self.db))
+        let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
+        let last_job = self.db.query_row_and_then(query, [], |row| unsigned(row, 0))?;
+        Ok(Restored { last_job, ..rules::restore(&mut SqlStore(&self.db))? })
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.

@@ -413,9 +413,9 @@ impl ChangeCommand {
 /// Says what a job was that is removed.
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
-    match state {
-        JobState::Done => format!("job {id} is removed: {plan}, {state}, total {total}"),
-        _ => format!("job {id} is removed: {plan}, {state}"),
+    match total {
+        Some(total) => format!("job {id} is removed: {plan}, {state}, total {total}"),
+        None => format!("job {id} is removed: {plan}, {state}"),
     }
 }
 
@@ -492,7 +492,7 @@ impl Following {
             });
         }
         let answer = tokio::select! {
-            answer = Answering::begin(end.spec.plan.problem).of(end.total) => answer?,
+            answer = Answering::begin(end.spec.plan.problem).of(end.counted) => answer?,
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} is done; `queens watch {job}` searches again for the placements that \
