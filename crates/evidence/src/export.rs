@@ -145,7 +145,7 @@ impl Writer<'_> {
             }
             EvidenceRecord::Dispute { row, at_ms, state } => {
                 let text = self.row(&row, at_ms, &mut lines);
-                Line::Dispute(DisputeLine { state: state.into(), row: text })
+                Line::Dispute(DisputeLine { state, row: text })
             }
         };
         lines.push(line);

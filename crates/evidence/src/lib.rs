@@ -29,8 +29,6 @@ mod check;
 mod draw;
 mod error;
 mod export;
-#[cfg(test)]
-mod forgeries;
 mod format;
 mod header;
 mod lines;
@@ -42,8 +40,8 @@ mod told;
 mod verdict;
 mod worth;
 
-pub use another::{Another, another, count_by_another};
-pub use books::Busy;
+pub use another::{another, count_by_another};
+pub use books::{Busy, Content};
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
@@ -51,7 +49,7 @@ pub use export::{Exported, export, summary, text};
 pub use format::{AuditDraw, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, NewFileError, compressed};
-pub use recount::{By, RecountEffort, Recounted, recount};
+pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
 pub use worth::{Amount, Worth};

@@ -3,7 +3,6 @@
 //! ```text
 //! cargo run --release -p bench -- methods      every method and counting loop on one core, in turns
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and overhead of the farm on a laptop
-//! cargo run --release -p bench -- phases       where the time of the method halves goes
 //! cargo run --release -p bench -- connections  very many workers at once, over TLS
 //! cargo run --release -p bench -- bundle       what a bundle of ten million rows takes to write and to check
 //! ```
@@ -19,8 +18,8 @@ mod farm;
 mod idle_worker;
 mod methods;
 mod overhead;
-mod phases;
 mod process;
+mod sample;
 
 use std::fmt::Display;
 use std::io::Write;
@@ -47,8 +46,6 @@ enum BenchCommand {
     Connections(connections::ConnectionsArgs),
     /// Every method and counting loop on one core, side by side
     Methods(methods::MethodsBenchArgs),
-    /// Where the time of the method halves goes
-    Phases(phases::PhasesBenchArgs),
     /// What a bundle of many rows takes to write and to check: time, memory, bytes
     Bundle(bundle::BundleArgs),
     /// One line of `methods`, in a process of its own
@@ -73,7 +70,6 @@ async fn main() -> Result<()> {
         BenchCommand::Crowd(args) => connections::serve(args).await,
         BenchCommand::Bundle(args) => bundle::run(&args),
         BenchCommand::Methods(args) => methods::run(args),
-        BenchCommand::Phases(args) => phases::run(&args),
         BenchCommand::Sample(args) => methods::serve(&args),
         BenchCommand::Coordinator(args) => coordinator::run(args).await,
     }

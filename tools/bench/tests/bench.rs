@@ -43,28 +43,6 @@ fn every_method_is_measured_and_checked_against_the_recursion_of_one_board() {
 }
 
 #[test]
-fn phases_are_all_of_the_time() {
-    let text = bench(&["phases", "--n", "16,17", "--tasks", "60", "--backend", "portable"]);
-    let text = text.expect("it measures");
-
-    assert!(text.contains("quarters      code     lists   buckets    blocks      join      ties"));
-    for line in [lines(&text, "16 "), lines(&text, "17 ")].concat() {
-        let columns: Vec<f64> =
-            line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-        let [_, _, _, phases @ .., all] = &columns[..] else { panic!("{text}") };
-        let [_, _, lists, buckets, blocks, join, _] = phases else { panic!("{text}") };
-        assert!([lists, buckets, blocks, join].iter().all(|phase| **phase > 0.0), "{text}");
-        let sum: f64 = phases.iter().sum();
-        // Columns are rounded, and the last task's end is of no phase.
-        assert!((0.9 * all..1.1 * all).contains(&sum), "{sum} of {all}: {text}");
-    }
-    let refused = bench(&["phases", "--n", "8", "--tasks", "1", "--backend", "reference"]);
-    assert!(refused.expect_err("it has none").contains("reference has no phases"));
-    let refused = bench(&["phases", "--n", "24", "--tasks", "1", "--memory", "1MiB"]);
-    assert!(refused.expect_err("it is too little").contains("MiB of memory per thread"));
-}
-
-#[test]
 fn the_recursion_of_a_board_is_its_own_unit_if_no_other_is_given() {
     let text = methods(&["--n", "8"]).expect("it measures");
 

@@ -63,14 +63,12 @@ async fn fetch(
 }
 
 fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
-    Failure::Output { what: bundle.display().to_string(), reason: error.to_string() }
+    Failure::output(bundle.display(), error)
 }
 
 fn finish(file: NewFile, bundle: &Path) -> Result<Checked, Failure> {
     file.finish_bundle().map_err(|error| match error {
-        NewFileError::Bundle(error) => {
-            Failure::Bundle { path: bundle.to_path_buf(), reason: error.to_string() }
-        }
+        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
         NewFileError::Output(error) => unwritten(bundle, &error),
     })
 }

@@ -59,8 +59,7 @@ pub(super) async fn begin(State(guard): State<Guard>, cookie: Cookie, form: Fiel
         return (StatusCode::TOO_MANY_REQUESTS, page).into_response();
     }
     // A form that no browser would send shows nothing.
-    let token = form.text("token").unwrap_or_default();
-    let secret = match secret_of(token) {
+    let secret = match secret_of(form.text("token").unwrap_or_default()) {
         Ok(secret) => secret,
         Err(error) => {
             let page = page::login(Some(&format!("this join string cannot be used: {error}")));
