@@ -74,6 +74,8 @@ pub enum Event {
         command: LedgerCommand,
         /// What it answers.
         answer: LedgerAnswer,
+        /// When that was: Unix milliseconds, for people.
+        at_ms: i64,
     },
     /// Time passed; see [`crate::Farm::next_wakeup`].
     Tick,

@@ -322,7 +322,8 @@ impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
             (self.before)(&batch);
             let answers = self.ledger.apply(&batch).expect("the disk is sound");
             let answered = askers.into_iter().zip(batch).zip(answers);
-            let event = |((asker, command), answer)| Event::Ledger { asker, command, answer };
+            let event =
+                |((asker, command), answer)| Event::Ledger { asker, command, answer, at_ms: 0 };
             events = answered.map(event).collect();
             self.batches += 1;
             (self.after)(self.batches);

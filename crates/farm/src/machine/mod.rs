@@ -36,7 +36,7 @@ use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
     LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
-    SessionId, Stats, Times, WorkerView,
+    SessionId, Stats, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -45,6 +45,8 @@ pub struct Farm {
     config: Config,
     key: LoanKey,
     now: Millis,
+    /// When the ledger last answered: Unix milliseconds, for people.
+    unix_ms: i64,
     /// Until then leases of earlier lives of the coordinator may be taken up again.
     adopts_until: Millis,
     /// How often workers are to report.
@@ -117,7 +119,10 @@ impl Farm {
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
             Event::Asked { request, by, ask } => self.asked(request, by, ask),
-            Event::Ledger { asker, command, answer } => self.answered(asker, command, answer),
+            Event::Ledger { asker, command, answer, at_ms } => {
+                self.unix_ms = at_ms;
+                self.answered(asker, command, answer);
+            }
             Event::Tick => {}
         }
         self.expire();
@@ -225,7 +230,7 @@ impl Farm {
             } else {
                 self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect()
             },
-            times: Times::default(),
+            times: job.times,
         }
     }
 

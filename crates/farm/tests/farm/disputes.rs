@@ -145,7 +145,8 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let Some(farm::Effect::Ledger { asker, command }) = effects.pop() else { panic!("no look-up") };
     stage.act(Event::Left { session: two });
     let found = report(job, plan(4), range(0, 4)).tally.claim();
-    stage.act(Event::Ledger { asker, command, answer: LedgerAnswer::Compared(Some(found)) });
+    let answer = LedgerAnswer::Compared(Some(found));
+    stage.act(Event::Ledger { asker, command, answer, at_ms: 0 });
 
     // When it comes back and says the same
     stage.join_as(SessionId(22), OWNER, hello("w2", 0));

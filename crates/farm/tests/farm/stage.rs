@@ -80,7 +80,7 @@ impl Stage {
                         if !is_look_up {
                             self.commands.push(command.clone());
                         }
-                        let event = Event::Ledger { asker, command, answer };
+                        let event = Event::Ledger { asker, command, answer, at_ms: 0 };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
                             false => events.push(event),

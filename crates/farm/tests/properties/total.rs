@@ -78,7 +78,7 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
                     }
                     if !matches!(command, LedgerCommand::Compare { .. }) {
                         let answer = LedgerAnswer::Written;
-                        events.push(Event::Ledger { asker, command, answer });
+                        events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                 }
                 Effect::Ack { ack, .. } => verdicts.push(ack.verdict),

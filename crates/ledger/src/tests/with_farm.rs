@@ -128,7 +128,7 @@ impl Pair {
                     Effect::Ledger { asker, command } => {
                         let answers = self.ledger.apply(std::slice::from_ref(&command));
                         let answer = answers.expect("it is written").remove(0);
-                        events.push(Event::Ledger { asker, command, answer });
+                        events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                     Effect::Lend { session, loan } => self.loans.push((session, loan)),
                     _ => {}

@@ -19,7 +19,7 @@ use super::desk::known;
 use super::handle::{HubHandle, Input, Order};
 use super::metrics::{Gone, Meters};
 use crate::error::ServiceError;
-use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
+use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -124,7 +124,8 @@ impl Hub {
                 biased;
                 event = self.ledger.events.recv() => match event {
                     Some(LedgerEvent::Answered(asker, command, answer)) => {
-                        self.step(Event::Ledger { asker, command, answer }).await?;
+                        let at_ms = unix_ms();
+                        self.step(Event::Ledger { asker, command, answer, at_ms }).await?;
                     }
                     Some(LedgerEvent::Committed { requests, took }) => {
                         self.meters.committed(requests, took);
@@ -158,7 +159,7 @@ impl Hub {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
                 LedgerEvent::Committed { .. } => {}
                 LedgerEvent::Answered(asker, command, answer) => {
-                    let event = Event::Ledger { asker, command, answer };
+                    let event = Event::Ledger { asker, command, answer, at_ms: unix_ms() };
                     for effect in farm.step(millis_since(started), event) {
                         send_to_worker(&mut outboxes, effect);
                     }

@@ -152,7 +152,7 @@ impl World {
         let done = self.ledger.answers.pop_front().expect("one for each telling");
         self.witness.told(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
-        self.step(Event::Ledger { asker, command, answer });
+        self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
 
     /// The end of the coordinator. What it wrote may just have become durable.
