@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!            events                                 effects
-//!   Joined, Reported, Left  ──►  ┌────────┐  ──►  Lend, Revoke, Ack      (to workers)
+//!   Joined, Said, Left      ──►  ┌────────┐  ──►  Tell, Dismiss          (to workers)
 //!   Asked                   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
 //!   LedgerAnswer, Tick      ──►  └────────┘  ──►  LedgerCommand          (to the ledger)
 //!

@@ -1,5 +1,6 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
+mod crashes;
 mod files;
 mod removal;
 mod rows;
@@ -15,7 +16,7 @@ use farm::{
     Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
     LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
     Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, RestoredJob,
-    SessionId, Slice, Tally, TaskCounts,
+    SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
 };
 use tempfile::TempDir;
 

@@ -36,7 +36,7 @@ use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
     LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
-    SessionId, Stats, WorkerView,
+    SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -112,11 +112,7 @@ impl Farm {
             Event::Joined { session, owner, is_trusted, hello } => {
                 self.joined(session, Session::new(owner, is_trusted, &hello, self.now), &hello);
             }
-            Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
-            Event::Reported { session, report } => self.reported(session, report),
-            Event::Working { session, lease } => self.working(session, lease),
-            Event::Declined { session, lease } => self.declined(session, lease),
-            Event::Leaving { session } => self.leaving(session),
+            Event::Said { session, message } => self.said(session, message),
             Event::Left { session } => self.lost(session),
             Event::Asked { request, by, ask } => self.asked(request, by, ask),
             Event::Ledger { asker, command, answer, at_ms } => {
@@ -128,6 +124,18 @@ impl Farm {
         self.expire();
         self.feed_hungry();
         std::mem::take(&mut self.effects)
+    }
+
+    fn said(&mut self, session: SessionId, message: WorkerMessage) {
+        match message {
+            WorkerMessage::Credit(credit) => self.credit_changed(session, credit),
+            WorkerMessage::Report(report) => self.reported(session, report),
+            WorkerMessage::Working(lease) => self.working(session, lease),
+            WorkerMessage::Decline(lease) => self.declined(session, lease),
+            WorkerMessage::Leaving => self.leaving(session),
+            // It has begun its session already.
+            WorkerMessage::Hello(_) => {}
+        }
     }
 
     /// When to send [`Event::Tick`] if nothing else happens before.
@@ -232,6 +240,10 @@ impl Farm {
             },
             times: job.times,
         }
+    }
+
+    fn tell(&mut self, session: SessionId, order: WorkerOrder) {
+        self.effects.push(Effect::Tell { session, order });
     }
 
     fn command(&mut self, asker: Asker, command: LedgerCommand) {

@@ -92,9 +92,7 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Lend { session, .. }
-            | Effect::Revoke { session, .. }
-            | Effect::Ack { session, .. } => {
+            Effect::Tell { session, .. } => {
                 let (network, mut via) = self.network();
                 network.send_down(session, &effect, &mut via);
                 self.echo(&effect);

@@ -15,11 +15,11 @@ use farm::{
     Across, AuditPolicy, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
     KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis,
     Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
-    TaskCounts,
+    TaskCounts, WorkerMessage,
 };
 use rusqlite::Connection;
 
-use super::{CheckedLedger, Ledger};
+use crate::{CheckedLedger, Ledger};
 
 const JOB: JobId = JobId(1);
 const PROBLEM: Problem = Problem::Total { n: 8 };
@@ -71,7 +71,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     let path = folder.path().join("ledger.db");
     let orders = format!("{} {kind} {point}", path.display());
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
+        .args(["--exact", "tests::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
         .env(ORDERS, &orders)
         .output()
         .expect("this program can be started");
@@ -263,7 +263,7 @@ fn play(
             kernel,
             busy_us: 1,
         };
-        Event::Reported { session: SessionId(session), report }
+        Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
     };
     let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);
     let starts = || (0..cut.len()).step_by(5);
