@@ -54,8 +54,11 @@ pub struct JobView {
     pub state: JobState,
     /// Tasks whose counts are durable.
     pub tasks_done: u64,
-    /// Sum over these; the answer once the job is done.
-    pub total: u128,
+    /// The sum of these counts, before symmetry.
+    pub counted: u128,
+    /// The answer to what was asked, once the job is done: for a problem that counts up to symmetry, so many. `None` for a
+    /// part of a plan.
+    pub total: Option<u128>,
     /// Bytes without which no thread can count its tasks.
     pub thread_memory: u64,
     /// Sessions that work on it.

@@ -73,7 +73,7 @@ pub use event::Event;
 pub use interval_set::IntervalSet;
 pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
 pub use job_view::{AuditView, Held, JobView};
-pub use known::{Fact, Known};
+pub use known::{Fact, Known, Question};
 pub use lost::LostWorkers;
 pub use machine::{Farm, Restored, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, TrustChange, program_of};

@@ -71,7 +71,10 @@ pub struct Holding {
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkerOrder {
     /// The session has begun.
-    Welcome,
+    Welcome {
+        /// Nothing new is lent for so long, because the coordinator was restarted.
+        lends_in_ms: u64,
+    },
     /// A range to count; its tasks follow.
     Loan(Loan),
     /// Tasks of a loan.

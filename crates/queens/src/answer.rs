@@ -22,7 +22,7 @@ impl Answering {
     ///
     /// # Errors
     ///
-    /// [`Failure::Census`], if the sum cannot be right.
+    /// [`Failure::Miscounted`], if the sum cannot be right.
     pub(crate) async fn of(self, total: u128) -> Result<Answer, Failure> {
         let found = self.search.await.map_err(anyhow::Error::from)??;
         Ok(found.answer(total)?)
@@ -44,6 +44,7 @@ pub(crate) fn table(answer: &Answer) -> String {
 fn numbers(answer: &Answer) -> Vec<(&'static str, &'static str, u128)> {
     let Some(census) = answer.census else { return Vec::new() };
     vec![
+        ("counted", "before symmetry", census.total),
         ("fundamental", "up to symmetry", census.fundamental),
         ("half_turn", "fixed by the half turn", census.half_turn),
         ("quarter_turn", "fixed by the quarter turn", census.quarter_turn),

@@ -174,7 +174,7 @@ impl Lines {
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
     let seconds = job.seconds_left().filter(|&seconds| seconds > 0.0)?;
     let tasks_left = job.tasks().saturating_sub(job.tasks_done) as f64;
-    (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
+    (job.tasks_done > 0).then(|| job.counted as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }
 
 /// The speed since the progress began. The earlier work of a resumed job does not count.
@@ -186,14 +186,14 @@ struct Rate {
 
 impl Rate {
     fn saw(&mut self, now: Instant, job: &JobView) {
-        let (begun, _) = *self.first.get_or_insert((now, job.total));
+        let (begun, _) = *self.first.get_or_insert((now, job.counted));
         self.elapsed = (now - begun).as_secs_f64();
     }
 
     /// Counts per second.
     fn of(&self, job: &JobView) -> Option<f64> {
         let (_, total) = self.first?;
-        let counts = job.total.checked_sub(total).filter(|&counts| counts > 0)?;
+        let counts = job.counted.checked_sub(total).filter(|&counts| counts > 0)?;
         (self.elapsed > 0.0).then(|| counts as f64 / self.elapsed)
     }
 }

@@ -47,7 +47,7 @@ pub struct JoinStringError(String);
 pub struct HostPortError(pub String);
 
 impl JoinString {
-    const SCHEME: &str = "queens://";
+    pub(crate) const SCHEME: &str = "queens://";
 
     /// Reads it from the file `path`; `None` if there is no such file.
     ///

@@ -1,4 +1,4 @@
-//! The known counts of `vectors/counts.toml` and the figures of `vectors/sources.toml`, built into the program.
+//! The known counts of `vectors/counts.json` and the figures of `vectors/sources.json`, built into the program.
 //!
 //! The farm holds totals against the counts, and tests ask here instead of repeating a number, so that no
 //! known count is written down twice. Every value in the files names its source.
@@ -64,8 +64,8 @@ struct Polynomial {
 }
 
 static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.toml"));
-    toml::from_str(text).expect("vectors/counts.toml holds the known counts")
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.json"));
+    serde_json::from_str(text).expect("vectors/counts.json holds the known counts")
 });
 
 impl Values {
@@ -104,6 +104,12 @@ pub fn known_total(n: u32) -> Option<Known> {
 #[must_use]
 pub fn known_centrosymmetric(n: u32) -> Option<Known> {
     COUNTS.centrosymmetric.known(n)
+}
+
+/// Number of placements that the quarter turn fixes (A033148), if it is known.
+#[must_use]
+pub fn known_quarter_turn(n: u32) -> Option<Known> {
+    COUNTS.quarter_turn.known(n)
 }
 
 /// Number of placements on a torus (A007705), if it is known.

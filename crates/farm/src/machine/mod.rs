@@ -148,6 +148,12 @@ impl Farm {
         service.chain(self.leases.next_deadline()).min()
     }
 
+    /// For how long nothing is lent from the pools, ms, as workers that still hold ranges may come back first: see
+    /// [`Config::grace_ms`].
+    pub fn lends_in_ms(&self) -> u64 {
+        self.lend_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+    }
+
     /// How often workers are to report now.
     pub fn pace(&self) -> Pace {
         self.pace
@@ -215,7 +221,10 @@ impl Farm {
             spec: job.spec.clone(),
             state: job.durable_state,
             tasks_done: job.tasks_done,
-            total: job.total,
+            counted: job.total,
+            total: (job.durable_state == JobState::Done)
+                .then(|| job.known.question.answer(job.total))
+                .flatten(),
             thread_memory,
             workers: workers.len(),
             able_workers: if job.state == JobState::Running {

@@ -199,7 +199,7 @@ impl Stage {
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
         let job = self.farm.job(job).expect("it exists");
-        (job.state, job.total)
+        (job.state, job.counted)
     }
 }
 

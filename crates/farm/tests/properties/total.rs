@@ -62,7 +62,7 @@ proptest! {
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
         }
         let job = farm.job(JobId(1)).expect("it was submitted");
-        prop_assert_eq!((job.state, job.total, job.tasks_done), (JobState::Done, truth, tasks));
+        prop_assert_eq!((job.state, job.counted, job.tasks_done), (JobState::Done, truth, tasks));
     }
 }
 

@@ -285,7 +285,7 @@ fn play(
     // If the job was done before anybody objected, it is only now that a third is asked.
     history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
     let job = history.farm.job(JOB).expect("it was submitted");
-    (job.state, job.total, job.disputes)
+    (job.state, job.counted, job.disputes)
 }
 
 const OWNER: &str = "owner";

@@ -179,7 +179,7 @@ fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)
         Restored { epoch: 1, jobs, ..Restored::default() },
     );
     let jobs = farm.jobs(.., |_| true);
-    jobs.map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.total)).collect()
+    jobs.map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.counted)).collect()
 }
 
 fn remove(path: &Path, suffixes: &[&str]) {

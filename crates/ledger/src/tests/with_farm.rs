@@ -212,7 +212,7 @@ impl Pair {
     /// State, total and the number of disputes.
     fn job(&self) -> (JobState, u128, usize) {
         let job = self.farm.job(JOB).expect("it was submitted");
-        (job.state, job.total, job.disputes)
+        (job.state, job.counted, job.disputes)
     }
 
     fn assert_restart_changes_nothing(&self) {
@@ -222,7 +222,15 @@ impl Pair {
         let essence = |farm: &Farm| {
             let jobs = farm.jobs(.., |_| true).map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);
-                (job.id, job.spec.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
+                (
+                    job.id,
+                    job.spec.plan,
+                    job.state,
+                    job.tasks_done,
+                    job.counted,
+                    job.disputes,
+                    audits,
+                )
             });
             jobs.collect::<Vec<_>>()
         };

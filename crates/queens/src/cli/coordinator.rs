@@ -155,10 +155,10 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
     let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         None => Ok(()),
-        Some(folder) => Err(Failure::LedgerOpen {
-            path: ledger.into(),
-            reason: format!("there is no folder {}", folder.display()),
-        }),
+        Some(folder) => Err(Failure::unopened_ledger(
+            ledger,
+            &format!("there is no folder {}", folder.display()),
+        )),
     }
 }
 
@@ -171,7 +171,7 @@ async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
 }
 
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
-    let fault = |reason: String| Failure::Listen { address: listen.into(), reason };
-    let mut found = tokio::net::lookup_host(listen).await.map_err(|e| fault(e.to_string()))?;
-    found.next().ok_or_else(|| fault("the name has no address".into()))
+    let fault = |reason: &str| Failure::listen(listen, reason);
+    let mut found = tokio::net::lookup_host(listen).await.map_err(|e| fault(&e.to_string()))?;
+    found.next().ok_or_else(|| fault("the name has no address"))
 }

@@ -230,14 +230,18 @@ async fn count(
         return part_counted(&job, &output);
     }
     let answer = tokio::select! {
-        answer = answering.of(job.total) => answer?,
+        answer = answering.of(job.counted) => answer?,
         Some(()) = stops.next() => {
             let text = format!(
                 "stopped: there are {} placements, and the search for those that rotations leave as they are \
                  was not finished",
-                job.total
+                job.counted
             );
-            return Err(if keeps { Failure::Stopped(text) } else { Failure::Interrupted(text) });
+            return Err(if keeps {
+                Failure::Stopped(format!("{text}; the same command goes on from there"))
+            } else {
+                Failure::Interrupted(text)
+            });
         }
     };
     if args.stats {
@@ -249,7 +253,7 @@ async fn count(
         method: job.spec.plan.method.name(),
         parameter: job.spec.plan.method.parameter().into_iter().collect(),
         given: show::given(&problem),
-        total: job.total.to_string(),
+        total: answer.count().to_string(),
         census: answer::fields(&answer),
         tasks: job.spec.plan.tasks,
         seconds,

@@ -19,7 +19,7 @@ use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::answer::{self, Answering};
-use crate::failure::Failure;
+use crate::failure::{Failure, suspects};
 use crate::output;
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::{JobNumbers, Sizes};
@@ -413,9 +413,9 @@ impl ChangeCommand {
 /// Says what a job was that is removed.
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
-    match state {
-        JobState::Done => format!("job {id} is removed: {plan}, {state}, total {total}"),
-        _ => format!("job {id} is removed: {plan}, {state}"),
+    match total {
+        Some(total) => format!("job {id} is removed: {plan}, {state}, total {total}"),
+        None => format!("job {id} is removed: {plan}, {state}"),
     }
 }
 
@@ -487,12 +487,20 @@ impl Following {
                 output::print(show::json(&end))?;
             }
             return Err(match end.held {
-                Some(held) => Failure::JobHeld { job, held },
-                None => Failure::NoTotal(job, end.state),
+                Some(held) => Failure::Held(format!(
+                    "job {job} is held and has no total: {}{}; `queens audit {job}` has the worst counted again by other \
+                     workers, and `queens cancel {job}` gives the job up",
+                    held.reason,
+                    suspects(&held)
+                )),
+                None => Failure::Incomplete(format!(
+                    "job {job} ended as {}, without a total; `queens submit` counts it anew",
+                    end.state
+                )),
             });
         }
         let answer = tokio::select! {
-            answer = Answering::begin(end.spec.plan.problem).of(end.total) => answer?,
+            answer = Answering::begin(end.spec.plan.problem).of(end.counted) => answer?,
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} is done; `queens watch {job}` searches again for the placements that \

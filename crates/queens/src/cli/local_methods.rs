@@ -176,13 +176,13 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
         output::tell(stats.table());
     }
     let count = stats.count().unwrap_or(total);
-    let (method, total) = (method.name(), total.to_string());
+    let (method, total) = (method.name(), count.to_string());
     let json = LocalJson { problem: problem.name(), n, method, total, seconds, threads: 1, stats };
     args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)
 }
 
 impl Stats {
-    /// The answer, if it differs from the total.
+    /// The answer, if it differs from the sum of all placements.
     fn count(&self) -> Option<u128> {
         match self {
             Stats::Census(answer) => Some(answer.count()),

@@ -142,9 +142,8 @@ pub fn main() -> ExitCode {
 }
 
 fn started() -> Result<(), Failure> {
-    let first = std::env::args_os().nth(1);
-    let matches = words::read(words::prepared(Cli::command(), first.as_deref()))?;
-    let usage = |error: clap::Error| Failure::Usage(words::sentence(&error));
+    let matches = words::read(Cli::command())?;
+    let usage = |error: clap::Error| Failure::Usage(words::sentence(&error, str::to_owned));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
@@ -250,7 +249,7 @@ fn exit_on_panic() {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
+    use std::ffi::OsString;
 
     use super::*;
 
@@ -292,8 +291,9 @@ mod tests {
                 // A text in quotes is one word for a shell: its further words are left out here.
                 let quoted = command.iter().position(|word| word == "--reason" || word == "--log");
                 let end = quoted.map_or(command.len(), |at| (at + 2).min(command.len()));
-                let read = words::prepared(Cli::command(), command.get(1).map(OsStr::new))
-                    .try_get_matches_from(&command[..end]);
+                let words: Vec<OsString> = command[1..].iter().map(OsString::from).collect();
+                let read =
+                    words::prepared(Cli::command(), &words).try_get_matches_from(&command[..end]);
                 let shown = |error: &clap::Error| error.to_string();
                 assert!(
                     read.is_ok(),
@@ -309,6 +309,6 @@ mod tests {
 
     #[test]
     fn the_words_make_sense() {
-        words::prepared(Cli::command(), None).debug_assert();
+        words::prepared(Cli::command(), &[]).debug_assert();
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
-    LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId,
-    Suspect, WorkerOrder,
+    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, LedgerCommand,
+    LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId, Suspect,
+    WorkerOrder,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -289,9 +289,7 @@ impl Hub {
             }
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("a job with something pending is not removed");
-                // What is counted of a cancelled job is no total.
-                let total =
-                    (view.state == JobState::Done).then(|| tracing::field::display(view.total));
+                let total = view.total.map(tracing::field::display);
                 tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }

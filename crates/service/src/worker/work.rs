@@ -35,11 +35,7 @@ pub fn start_executor(
 ) -> (Executor, Parts) {
     let (sender, parts) = mpsc::unbounded_channel();
     let deliver = move |part| sender.send(part).is_ok();
-    let executor = Executor::start(threads, backend, devices, memory, deliver);
-    for node in executor.nodes() {
-        tracing::info!(threads = node.threads, "{node}");
-    }
-    (executor, parts)
+    (Executor::start(threads, backend, devices, memory, deliver), parts)
 }
 
 /// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as everything
@@ -203,16 +199,16 @@ impl Worker {
             }
         };
         self.agent.disconnected();
-        self.departure.coordinator(Instant::now(), false);
+        self.departure.alone(Instant::now());
         self.drop_unfinished_loans();
         Ok(Some(reason))
     }
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome => {
-                tracing::info!("the coordinator welcomes this worker");
-                self.departure.coordinator(Instant::now(), true);
+            WorkerOrder::Welcome { lends_in_ms } => {
+                tracing::info!(lends_in_ms, "the coordinator welcomes this worker");
+                self.departure.welcomed(Instant::now(), Duration::from_millis(lends_in_ms));
             }
             WorkerOrder::Loan(loan) if self.loans.contains_key(&loan.lease) => {
                 return Err(ServiceError::Incompatible(format!(
@@ -327,9 +323,7 @@ impl Worker {
             return;
         }
         let now = Instant::now();
-        if self.agent.is_connected() {
-            self.departure.occupied(now, !self.is_done());
-        }
+        self.departure.occupied(now, !self.is_done());
         match self.departure.reason(now) {
             Some(reason) => self.begin_leaving(reason),
             None => self.agent.hold_at_most(self.departure.most_tasks(now)),

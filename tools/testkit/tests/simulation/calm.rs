@@ -140,7 +140,7 @@ impl World {
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
             let (state, rows) = (world.ledger.state(id), Rows::of(&world.ledger.stored(id).rows));
-            assert_eq!((view.state, view.total), (state, rows.total), "job {id}");
+            assert_eq!((view.state, view.counted), (state, rows.total), "job {id}");
             let audits = (view.audits_wanted, view.audits_agreed);
             assert_eq!(audits, (rows.wanted, rows.agreed), "job {id}");
             match state {
@@ -150,8 +150,8 @@ impl World {
                 JobState::Cancelled => world.tally.jobs_cancelled += 1,
                 JobState::Done => {
                     world.ledger.check_end(id, &mut world.tally);
-                    world.tally.jobs_over_64_bits += u64::from(view.total > u64::MAX.into());
-                    assert!(job.plan.problem.n() == HUGE_N || view.total < 1 << 64);
+                    world.tally.jobs_over_64_bits += u64::from(view.counted > u64::MAX.into());
+                    assert!(job.plan.problem.n() == HUGE_N || view.counted < 1 << 64);
                 }
             }
         }

@@ -173,7 +173,7 @@ impl Witness {
             for view in farm.jobs(.., |_| true) {
                 let rows = &self.books[&view.id].rows;
                 assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
-                assert_eq!(view.total, rows.total, "running total of job {}", view.id);
+                assert_eq!(view.counted, rows.total, "running total of job {}", view.id);
                 let audits = (view.audits_wanted, view.audits_agreed);
                 assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
                 self.check_poisoned(&view);
