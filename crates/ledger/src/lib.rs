@@ -42,6 +42,7 @@ pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
+pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
