@@ -55,8 +55,8 @@ impl Authority {
         Authority::from_pem(&pem).map_err(|error| ServiceError::SecretFile {
             path: keys.path(Self::FILE),
             reason: format!(
-                "it holds no authority ({error:#}); restore it, or remove it: then there is a new authority, \
-                 and workers and clients need new join strings"
+                "it holds no authority ({error:#}); restore it, or remove it and start with --new-keys: then there is a \
+                 new authority, and workers and clients need new join strings"
             ),
         })
     }
