@@ -57,7 +57,7 @@ mod units;
 use board::TaskSlice;
 use board::halves::Split;
 
-pub use self::by_size::{CodeBits, most_quarters};
+pub use self::by_size::CodeBits;
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
 pub(crate) use self::draws::Draws;
 use self::memory::Room;

@@ -127,7 +127,7 @@ impl Forger {
             accepted: IntervalSet::new(),
             total: total.sum(),
             spent: Spent::new(self.plan.tasks),
-            disputes: Vec::new(),
+            disputes: Default::default(),
             audit: None,
             seed_told: true,
             audits_wanted: 0,

@@ -204,11 +204,6 @@ impl Agent {
         self.most_tasks = tasks;
     }
 
-    /// Whether a session is open.
-    pub fn is_connected(&self) -> bool {
-        self.connected
-    }
-
     /// Take no more work, give back what is not begun, report the rest.
     pub fn stop(&mut self) {
         self.stopping = true;

@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Range,
-    Report, Suspect, Unaudited,
+    AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Report,
+    RequestId, SessionId, Suspect, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -41,10 +41,10 @@ pub enum LedgerCommand {
     },
     /// A late count contradicts an accepted range: the range is to be counted again, unless it was already.
     Doubt {
-        /// The job.
-        job: JobId,
-        /// The range.
-        range: Range,
+        /// The report of the late count.
+        report: Report,
+        /// Who counted it.
+        author: Author,
     },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
     /// `total`, and that none of them is disputed or waits for an audit.
@@ -113,20 +113,17 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// A job that is over is removed, some rows at a time: it is to be asked for until nothing is left. Between two
-    /// of these times the job is cancelled.
+    /// A job that is over is removed with its rows.
     Remove {
         /// The job, which has proven nobody wrong.
         job: JobId,
-        /// The most rows to remove.
-        most: usize,
     },
-    /// A look-up: what do the rows of a range say together?
+    /// A look-up: what do the rows of a reported range say together?
     Compare {
-        /// The job.
-        job: JobId,
-        /// The range.
-        range: Range,
+        /// The report.
+        report: Report,
+        /// Who made it.
+        author: Author,
     },
     /// A look-up: which ranges wait for an audit and are in no dispute?
     FindAudits {
@@ -143,6 +140,38 @@ impl LedgerCommand {
     pub fn is_look_up(&self) -> bool {
         matches!(self, LedgerCommand::Compare { .. } | LedgerCommand::FindAudits { .. })
     }
+
+    /// The job that it is about; `None` if it may be about all.
+    #[must_use]
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            LedgerCommand::CreateJob { job, .. }
+            | LedgerCommand::Change { job, .. }
+            | LedgerCommand::RequestAudit { job, .. }
+            | LedgerCommand::Finish { job, .. }
+            | LedgerCommand::Hold { job, .. }
+            | LedgerCommand::Remove { job, .. }
+            | LedgerCommand::FindAudits { job, .. } => Some(*job),
+            LedgerCommand::Accept { report, .. }
+            | LedgerCommand::Confirm { report, .. }
+            | LedgerCommand::Dispute { report, .. }
+            | LedgerCommand::Settle { report, .. }
+            | LedgerCommand::Doubt { report, .. }
+            | LedgerCommand::Compare { report, .. } => Some(report.job),
+            LedgerCommand::Trust { .. } => None,
+        }
+    }
+}
+
+/// Who waits for what the ledger does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// The farm itself.
+    Farm,
+    /// A client with this question.
+    Client(RequestId),
+    /// The worker of this session, whose report it is about.
+    Session(SessionId),
 }
 
 /// What the ledger answers to a [`LedgerCommand`].
@@ -167,23 +196,12 @@ pub enum LedgerAnswer {
         /// What it took back of which jobs; that of the report is among them in any case.
         withdrawn: Vec<Withdrawn>,
     },
-    /// A [`LedgerCommand::Remove`] is durable.
-    Removed(Removal),
     /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if they begin or end
     /// elsewhere, leave a gap, or are more than are read for a comparison.
     Compared(Option<Claim>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
     AuditsFound(Vec<Unaudited>),
-}
-
-/// How far the removal of a job has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// Some of its rows are left.
-    Begun,
-    /// Nothing of it is left.
-    Gone,
 }
 
 /// Rows of a job that no longer count: a party that is believed no more had counted them, and nobody else.

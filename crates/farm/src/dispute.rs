@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range, Vote};
+use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range};
 
 /// Whose word the end of a dispute rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +35,21 @@ impl Ground {
     }
 }
 
+/// A claim of the count of a disputed range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vote {
+    /// Who makes it: a second opinion must be another's.
+    pub maker: Maker,
+    /// What it says.
+    pub claim: Claim,
+}
+
 /// A range that was counted with different results.
-#[derive(Clone, Debug)]
-pub(crate) struct Dispute {
-    /// What the ledger's row says, and so the total.
-    pub(crate) stored: Claim,
-    /// What counted the row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispute {
+    /// What counted the row that the ledger has.
     pub(crate) kernel: KernelName,
-    /// Everything that was ever claimed, the stored count first.
+    /// Everything that was ever claimed, first of all what the row says, and so the total.
     pub(crate) votes: Vec<Vote>,
     /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
@@ -58,6 +65,11 @@ impl Dispute {
     const MACHINES_HEARD: usize = 2;
     /// The most machines that are named in a sentence.
     const NAMED: usize = 8;
+
+    /// About a row, which was counted with this kernel, with what it says and all claims against it.
+    pub(crate) fn new(kernel: KernelName, votes: Vec<Vote>) -> Dispute {
+        Dispute { kernel, votes, recount: None, settling: false, unwritten: 0 }
+    }
 
     /// Whether a machine may vote that the operator does not trust.
     pub(crate) fn hears(&self, maker: &Maker) -> bool {

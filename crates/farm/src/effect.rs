@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Answer, Author, JobId, JobState, LeaseId, LedgerCommand, Loan, LostWorkers, Report,
-    RequestId, SessionId, Ticket,
+    Ack, Answer, Asker, Author, JobId, JobState, LeaseId, LedgerCommand, Loan, LostWorkers, Report,
+    RequestId, SessionId,
 };
 
 /// Something to do, in this order.
@@ -36,10 +36,10 @@ pub enum Effect {
         /// Why.
         reason: Dismissal,
     },
-    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with its answer.
+    /// Hand a command to the ledger, then say [`crate::Event::Ledger`] with both of these and its answer.
     Ledger {
-        /// To be repeated in the event.
-        ticket: Ticket,
+        /// Who waits for the answer.
+        asker: Asker,
         /// What the ledger is to do.
         command: LedgerCommand,
     },
@@ -90,53 +90,6 @@ pub enum Dismissal {
     Distrusted,
     /// The worker reported or held something that this farm has not lent to its owner.
     Unproven,
-}
-
-/// What became of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Durable, and in the total.
-    Accepted,
-    /// The range was accepted before, with the same count: a free check.
-    Agreed,
-    /// Some, but not all of the range was accepted before: of no use.
-    Superseded,
-    /// Durable as evidence: it contradicts the accepted count, or settles such a case.
-    Disputed,
-    /// The job has ended or does not exist.
-    Obsolete,
-    /// The job of that number has another plan here.
-    Foreign,
-    /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
-    /// exceeds what its tasks can count.
-    Invalid,
-}
-
-impl Verdict {
-    /// All verdicts.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Accepted,
-        Verdict::Agreed,
-        Verdict::Superseded,
-        Verdict::Disputed,
-        Verdict::Obsolete,
-        Verdict::Foreign,
-        Verdict::Invalid,
-    ];
-
-    /// The verdict's name in metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Accepted => "accepted",
-            Verdict::Agreed => "agreed",
-            Verdict::Superseded => "superseded",
-            Verdict::Disputed => "disputed",
-            Verdict::Obsolete => "obsolete",
-            Verdict::Foreign => "foreign",
-            Verdict::Invalid => "invalid",
-        }
-    }
 }
 
 /// Why a client's request was refused.

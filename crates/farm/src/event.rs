@@ -1,8 +1,7 @@
 //! What can happen to the farm.
 
 use crate::{
-    Claim, Fingerprint, JobId, LeaseId, LedgerAnswer, LoanProof, Maker, Range, Report, Request,
-    RequestId, SessionId, Ticket,
+    Asker, Hello, LeaseId, LedgerAnswer, LedgerCommand, Report, Request, RequestId, SessionId,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -69,66 +68,13 @@ pub enum Event {
     },
     /// The ledger has done what it was asked for.
     Ledger {
-        /// The ticket of [`crate::Effect::Ledger`].
-        ticket: Ticket,
+        /// Who waits for that, as [`crate::Effect::Ledger`] says.
+        asker: Asker,
+        /// What it was asked for.
+        command: LedgerCommand,
         /// What it answers.
         answer: LedgerAnswer,
     },
     /// Time passed; see [`crate::Farm::next_wakeup`].
     Tick,
-}
-
-/// A worker's first words in a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
-    /// The worker's name, for people.
-    pub worker: String,
-    /// The name of its machine, by which machines that miscount are told from others.
-    pub machine: String,
-    /// The version of its program, for the evidence.
-    pub build: String,
-    /// The counting loop in use, for people; it may be empty.
-    pub backend: String,
-    /// A number of this worker process alone: a second session of the same one replaces the first.
-    pub instance: u64,
-    /// Counting threads.
-    pub threads: u32,
-    /// Bytes that all of them together may take.
-    pub memory: u64,
-    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
-    /// see when it started.
-    pub memory_kills: u64,
-    /// The most tasks that the worker agrees to hold at a time.
-    pub credit: u64,
-    /// What it still works on from an earlier session.
-    pub holding: Vec<Holding>,
-}
-
-impl Hello {
-    /// The most that [`Hello::holding`] may name: it only saves work, and must fit a message.
-    pub const MAX_HOLDINGS: usize = 8_192;
-}
-
-/// A part of a lease that a reconnecting worker still works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holding {
-    /// The lease under which it was lent.
-    pub lease: LeaseId,
-    /// The job it belongs to.
-    pub job: JobId,
-    /// The job's plan: ids alone do not tell one ledger from another.
-    pub fingerprint: Fingerprint,
-    /// The ordinals not yet reported.
-    pub range: Range,
-    /// That they were lent.
-    pub proof: LoanProof,
-}
-
-/// A claim of the count of a disputed range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vote {
-    /// Who makes it: a second opinion must be another's.
-    pub maker: Maker,
-    /// What it says.
-    pub claim: Claim,
 }

@@ -75,6 +75,8 @@ pub(crate) struct Job {
     pub(crate) held: Option<Held>,
     /// The ledger has the record that ends it, but the end of a dispute may take rows back.
     pub(crate) ended: bool,
+    /// What the ledger was asked for about it, and has not answered.
+    pub(crate) unanswered: usize,
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
@@ -128,6 +130,7 @@ impl Job {
             holding: false,
             held: None,
             ended: false,
+            unanswered: 0,
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),

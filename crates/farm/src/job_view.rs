@@ -1,64 +1,8 @@
 //! What a client may see of a job.
 
 use std::cmp::Reverse;
-use std::fmt;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, JobSpec, LostWorkers, Suspect};
-
-/// Where a job stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JobState {
-    /// Its ranges are lent whenever workers have room.
-    Running,
-    /// Nothing of it is lent; results that still arrive are accepted.
-    Paused,
-    /// Ended by a client, without a total. Final.
-    Cancelled,
-    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
-    /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
-    Held,
-    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, and nothing that is
-    /// known contradicts the total.
-    Done,
-}
-
-impl JobState {
-    /// All states.
-    pub const ALL: [JobState; 5] =
-        [JobState::Running, JobState::Paused, JobState::Held, JobState::Done, JobState::Cancelled];
-
-    /// The state's name in messages and ledgers.
-    pub fn name(self) -> &'static str {
-        match self {
-            JobState::Running => "running",
-            JobState::Paused => "paused",
-            JobState::Cancelled => "cancelled",
-            JobState::Held => "held",
-            JobState::Done => "done",
-        }
-    }
-
-    /// Whether it is done or cancelled.
-    pub fn is_over(self) -> bool {
-        matches!(self, JobState::Cancelled | JobState::Done)
-    }
-
-    /// Whether whoever waits for the job waits in vain from now on: it is over, or held.
-    pub fn is_at_rest(self) -> bool {
-        self.is_over() || self == JobState::Held
-    }
-
-    /// The state of that name.
-    pub fn named(name: &str) -> Option<JobState> {
-        JobState::ALL.into_iter().find(|state| state.name() == name)
-    }
-}
-
-impl fmt::Display for JobState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::{Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Suspect};
 
 /// Why a job is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,8 +62,11 @@ pub struct JobView {
     pub state: JobState,
     /// Tasks whose counts are durable.
     pub tasks_done: u64,
-    /// Sum over these; the answer once the job is done.
-    pub total: u128,
+    /// The sum of these counts, before symmetry.
+    pub counted: u128,
+    /// The answer to what was asked, once the job is done: for a problem that counts up to symmetry, so many. `None` for a
+    /// part of a plan.
+    pub total: Option<u128>,
     /// Bytes without which no thread can count its tasks.
     pub thread_memory: u64,
     /// Sessions that work on it.

@@ -10,6 +10,8 @@
 
 use std::fmt;
 
+use board::Census;
+
 use crate::Range;
 
 /// What is known of the counts of a plan, or of a slice of it, and of what they take.
@@ -21,6 +23,41 @@ pub struct Known {
     pub most_per_task: u128,
     /// What the sum over the whole plan must satisfy; nothing for a slice.
     pub facts: Vec<Fact>,
+    /// What the sum over the whole plan says.
+    pub question: Question,
+}
+
+/// What a job asks, and so what the sum over its plan says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// How many placements there are: the sum is the total.
+    Placements,
+    /// How many there are up to symmetry, on a board of size `n`.
+    Orbits {
+        /// The size.
+        n: u32,
+        /// How many placements the half turn fixes.
+        half_turn: u128,
+        /// How many placements the quarter turn fixes.
+        quarter_turn: u128,
+    },
+    /// A sum of which nothing follows: that of a slice of a plan, or of placements whose symmetry is not known.
+    Nothing,
+}
+
+impl Question {
+    /// The answer, by the sum over the whole plan; `None` if there is none, or if no board has such a sum.
+    #[must_use]
+    pub fn answer(self, counted: u128) -> Option<u128> {
+        match self {
+            Question::Placements => Some(counted),
+            Question::Orbits { n, half_turn, quarter_turn } => {
+                let census = Census::from_counts(n, counted, half_turn, quarter_turn);
+                census.ok().map(|census| census.fundamental)
+            }
+            Question::Nothing => None,
+        }
+    }
 }
 
 /// Something that the sum over all tasks of a problem must satisfy.
@@ -52,7 +89,12 @@ impl Known {
     /// Nothing is known: every count may be true.
     #[must_use]
     pub fn nothing() -> Known {
-        Known { thread_memory: 0, most_per_task: u128::MAX, facts: Vec::new() }
+        Known {
+            thread_memory: 0,
+            most_per_task: u128::MAX,
+            facts: Vec::new(),
+            question: Question::Placements,
+        }
     }
 
     /// Whether tasks of this range can count so much together.

@@ -28,12 +28,14 @@ mod agent;
 mod attempts;
 mod audit;
 mod command;
+mod config;
 mod costs;
 mod dispute;
 mod effect;
 mod event;
 mod interval_set;
 mod job;
+mod job_spec;
 mod job_view;
 mod known;
 mod lease;
@@ -43,6 +45,7 @@ mod maker;
 mod message;
 mod overruns;
 mod pace;
+mod policy;
 mod proof;
 mod request;
 mod rows;
@@ -57,29 +60,31 @@ mod suspects;
 pub use board::{Method, Problem};
 pub use plan::{
     Claim, Digest, Fingerprint, JobId, KernelName, LeaseId, Loan, LoanKind, LoanProof, Millis,
-    Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts, Ticket,
+    Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts,
 };
 
 pub use agent::{Agent, AgentConfig};
-pub use audit::{AuditPolicy, Commitment, Unaudited};
-pub use command::{LedgerAnswer, LedgerCommand, Removal, Withdrawn};
+pub use command::{Asker, LedgerAnswer, LedgerCommand, Withdrawn};
+pub use config::Config;
 pub use costs::Spent;
-pub use dispute::Ground;
-pub use effect::{Dismissal, Effect, Refusal, Verdict};
-pub use event::{Event, Hello, Holding, Vote};
+pub use dispute::{Dispute, Ground, Vote};
+pub use effect::{Dismissal, Effect, Refusal};
+pub use event::Event;
 pub use interval_set::IntervalSet;
-pub use job_view::{AuditView, Held, JobState, JobView, Times};
-pub use known::{Fact, Known};
+pub use job_spec::{JobChange, JobSpec, JobState, Origin};
+pub use job_view::{AuditView, Held, JobView, Times};
+pub use known::{Fact, Known, Question};
 pub use lost::LostWorkers;
-pub use machine::{Config, Farm, Restored, RestoredDispute, RestoredJob};
-pub use maker::{Across, Author, Distrusted, Maker, Party, program_of};
-pub use message::{Ack, TasksBlock, WorkerMessage, WorkerOrder};
+pub use machine::{Farm, Restored, RestoredJob};
+pub use maker::{Across, Author, Distrusted, Maker, Party, TrustChange, program_of};
+pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
 pub use pace::Pace;
+pub use policy::{AuditPolicy, Commitment};
 pub use proof::{LoanKey, LoanTerms};
-pub use request::{Answer, Change, JobChange, JobSpec, Origin, Request};
+pub use request::{Answer, Change, Request};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
-    TrustChange, tiled,
+    Unaudited, tiled,
 };
 pub use session::WorkerView;
 pub use slice::{NoSlice, Slice};

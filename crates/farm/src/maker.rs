@@ -13,7 +13,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::TrustChange;
+use crate::{JobId, KernelName, Range};
 
 /// An owner of a credential, and one of its machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +113,21 @@ impl Party {
     }
 }
 
+/// A party is believed no more, or again. The latest change about a party holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustChange {
+    /// Who.
+    pub party: Party,
+    /// Whether it is believed since.
+    pub trusted: bool,
+    /// The count that proved it wrong, of some job; `None` if a person decided.
+    pub proof: Option<(JobId, Range)>,
+    /// Why, for people.
+    pub reason: String,
+    /// When, in Unix milliseconds.
+    pub at_ms: i64,
+}
+
 /// Parties of which nothing is believed any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distrusted(pub BTreeSet<Party>);
@@ -136,6 +151,17 @@ impl Distrusted {
         let is_in = |across| self.0.contains(&maker.party(across));
         is_in(Across::Machines) || is_in(Across::Owners)
     }
+}
+
+/// Whether a count by one maker and kernel says something new about one by another. Nobody can check itself,
+/// and a loop cannot check itself either.
+#[must_use]
+pub(crate) fn is_second_opinion(
+    (maker, kernel): (&Maker, KernelName),
+    (other_maker, other_kernel): (&Maker, KernelName),
+    across: Across,
+) -> bool {
+    maker.is_apart_from(other_maker, across) && kernel != other_kernel
 }
 
 impl Across {

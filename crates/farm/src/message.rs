@@ -2,7 +2,7 @@
 
 use board::Tasks;
 
-use crate::{Fingerprint, Hello, JobId, LeaseId, Loan, Pace, Range, Report, Verdict};
+use crate::{Fingerprint, JobId, LeaseId, Loan, LoanProof, Pace, Range, Report};
 
 /// What a worker says to the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +21,60 @@ pub enum WorkerMessage {
     Leaving,
 }
 
+/// A worker's first words in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The worker's name, for people.
+    pub worker: String,
+    /// The name of its machine, by which machines that miscount are told from others.
+    pub machine: String,
+    /// The version of its program, for the evidence.
+    pub build: String,
+    /// The counting loop in use, for people; it may be empty.
+    pub backend: String,
+    /// A number of this worker process alone: a second session of the same one replaces the first.
+    pub instance: u64,
+    /// Counting threads.
+    pub threads: u32,
+    /// Bytes that all of them together may take.
+    pub memory: u64,
+    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
+    /// see when it started.
+    pub memory_kills: u64,
+    /// The most tasks that the worker agrees to hold at a time.
+    pub credit: u64,
+    /// What it still works on from an earlier session.
+    pub holding: Vec<Holding>,
+}
+
+impl Hello {
+    /// The most that [`Hello::holding`] may name: it only saves work, and must fit a message.
+    pub const MAX_HOLDINGS: usize = 8_192;
+}
+
+/// A part of a lease that a reconnecting worker still works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// The lease under which it was lent.
+    pub lease: LeaseId,
+    /// The job it belongs to.
+    pub job: JobId,
+    /// The job's plan: ids alone do not tell one ledger from another.
+    pub fingerprint: Fingerprint,
+    /// The ordinals not yet reported.
+    pub range: Range,
+    /// That they were lent.
+    pub proof: LoanProof,
+}
+
 /// What the coordinator tells a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkerOrder {
     /// The session has begun.
-    Welcome,
+    Welcome {
+        /// Nothing new is lent for so long, because the coordinator was restarted.
+        lends_in_ms: u64,
+    },
     /// A range to count; its tasks follow.
     Loan(Loan),
     /// Tasks of a loan.
@@ -58,6 +107,53 @@ impl Ack {
     pub fn of(report: &Report, verdict: Verdict) -> Ack {
         let Report { job, fingerprint, range, .. } = *report;
         Ack { job, fingerprint, range, verdict }
+    }
+}
+
+/// What became of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Durable, and in the total.
+    Accepted,
+    /// The range was accepted before, with the same count: a free check.
+    Agreed,
+    /// Some, but not all of the range was accepted before: of no use.
+    Superseded,
+    /// Durable as evidence: it contradicts the accepted count, or settles such a case.
+    Disputed,
+    /// The job has ended or does not exist.
+    Obsolete,
+    /// The job of that number has another plan here.
+    Foreign,
+    /// The range is no part of the plan, or only a part of a recount; or its sum was altered on its way, or
+    /// exceeds what its tasks can count.
+    Invalid,
+}
+
+impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Accepted,
+        Verdict::Agreed,
+        Verdict::Superseded,
+        Verdict::Disputed,
+        Verdict::Obsolete,
+        Verdict::Foreign,
+        Verdict::Invalid,
+    ];
+
+    /// The verdict's name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Accepted => "accepted",
+            Verdict::Agreed => "agreed",
+            Verdict::Superseded => "superseded",
+            Verdict::Disputed => "disputed",
+            Verdict::Obsolete => "obsolete",
+            Verdict::Foreign => "foreign",
+            Verdict::Invalid => "invalid",
+        }
     }
 }
 

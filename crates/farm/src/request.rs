@@ -1,6 +1,6 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
 
-use crate::{AuditPolicy, JobId, JobState, JobView, Known, Party, Plan, Slice};
+use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,43 +63,4 @@ impl Answer {
             Answer::Distrusted(_) => None,
         }
     }
-}
-
-/// A job as it is submitted, stored and shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobSpec {
-    /// Who submitted it.
-    pub origin: Origin,
-    /// What it counts.
-    pub plan: Plan,
-    /// The part that is wanted of it.
-    pub slice: Slice,
-    /// Jobs of higher priority are served first.
-    pub priority: i32,
-}
-
-/// Who submitted a job, and what they call it. No two jobs have the same owner and the same key.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Origin {
-    /// The owner of the credential; empty if ledgers were merged.
-    pub owner: String,
-    /// The name that the owner gave it, which no other job of the owner has.
-    pub key: Option<String>,
-}
-
-impl Origin {
-    /// A job of this owner, without a name.
-    #[must_use]
-    pub fn of(owner: &str) -> Origin {
-        Origin { owner: owner.into(), key: None }
-    }
-}
-
-/// A change of a job that the ledger makes, and that its log tells of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobChange {
-    /// It stands elsewhere now.
-    State(JobState),
-    /// It is served earlier or later than others.
-    Priority(i32),
 }

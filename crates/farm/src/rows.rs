@@ -7,8 +7,8 @@
 //! ```
 
 use crate::{
-    Across, AuditPolicy, Author, Claim, JobId, KernelName, LeaseId, Maker, Party, Range, Report,
-    Tally, TaskCounts, Unaudited,
+    AuditPolicy, Author, Claim, JobId, KernelName, LeaseId, Maker, Range, Report, Tally,
+    TaskCounts, TrustChange,
 };
 
 /// A count of a range, and who answers for it.
@@ -66,6 +66,17 @@ impl CountedRange {
     }
 }
 
+/// An accepted range that is to be counted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unaudited {
+    /// A row of the ledger.
+    pub range: Range,
+    /// Who counted it.
+    pub maker: Maker,
+    /// The kernel that counted it.
+    pub kernel: KernelName,
+}
+
 /// Where a count stands that is kept as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DisputeState {
@@ -117,21 +128,6 @@ pub enum EvidenceRecord {
     Trust(TrustChange),
 }
 
-/// A party is believed no more, or again. The latest change about a party holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustChange {
-    /// Who.
-    pub party: Party,
-    /// Whether it is believed since.
-    pub trusted: bool,
-    /// The count that proved it wrong, of some job; `None` if a person decided.
-    pub proof: Option<(JobId, Range)>,
-    /// Why, for people.
-    pub reason: String,
-    /// When, in Unix milliseconds.
-    pub at_ms: i64,
-}
-
 /// The open claims about one range that contradict its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDispute {
@@ -139,17 +135,6 @@ pub struct OpenDispute {
     pub range: Range,
     /// Each claim, the oldest first.
     pub claims: Vec<Row>,
-}
-
-/// Whether a count by one maker and kernel says something new about one by another. Nobody can check itself,
-/// and a loop cannot check itself either.
-#[must_use]
-pub(crate) fn is_second_opinion(
-    (maker, kernel): (&Maker, KernelName),
-    (other_maker, other_kernel): (&Maker, KernelName),
-    across: Across,
-) -> bool {
-    maker.is_apart_from(other_maker, across) && kernel != other_kernel
 }
 
 /// The sum and the digest of rows in ascending order that tile a range without a gap; `None` if they do not.

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use board::{most_per_task, symmetry};
-use farm::{Fact, Known, Plan, Problem, Slice};
+use farm::{Fact, Known, Plan, Problem, Question, Slice};
 
 /// What is known of a slice of a plan, but for the memory that it takes. It takes no time worth mentioning.
 #[must_use]
@@ -13,7 +13,24 @@ pub fn of(plan: &Plan, slice: Slice) -> Known {
     Known {
         most_per_task: most_per_task(plan.problem, plan.method).unwrap_or(u128::MAX),
         facts: if slice.is_all() { facts(plan.problem) } else { Vec::new() },
+        question: if slice.is_all() { question(plan.problem) } else { Question::Nothing },
         ..Known::nothing()
+    }
+}
+
+/// What the sum over a plan says of a problem.
+#[must_use]
+pub fn question(problem: Problem) -> Question {
+    let n = problem.n();
+    if !problem.counts_orbits() {
+        return Question::Placements;
+    }
+    // An empty board has one placement, as has a board of one square.
+    let fixed = |known: Option<vectors::Known>| if n == 0 { Some(1) } else { Some(known?.value) };
+    let half_turn = fixed(vectors::known_centrosymmetric(n));
+    match (half_turn, fixed(vectors::known_quarter_turn(n))) {
+        (Some(half_turn), Some(quarter_turn)) => Question::Orbits { n, half_turn, quarter_turn },
+        _ => Question::Nothing,
     }
 }
 
@@ -96,6 +113,20 @@ mod tests {
             let symmetric = facts(problem);
             let symmetric = symmetric.iter().filter(|fact| !matches!(fact, Fact::Published { .. }));
             symmetric.for_each(|fact| assert!(fact.allows(total), "{problem}: {total}, {fact}"));
+        }
+    }
+
+    #[test]
+    fn every_fundamental_count_follows_from_the_total() {
+        for n in 1..=27 {
+            let of = |problem| question(problem).answer(vectors::total(n));
+            assert_eq!(of(Problem::Fundamental { n }), Some(vectors::fundamental(n)), "{n}");
+            assert_eq!(of(Problem::Total { n }), Some(vectors::total(n)), "{n}");
+        }
+        assert_eq!(question(Problem::Fundamental { n: 0 }).answer(1), Some(1));
+        assert_eq!(question(Problem::Fundamental { n: 8 }).answer(93), None, "no board has it");
+        for n in 28..=32 {
+            assert!(matches!(question(Problem::Fundamental { n }), Question::Orbits { .. }), "{n}");
         }
     }
 

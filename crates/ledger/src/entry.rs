@@ -39,15 +39,33 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
     ]
 }
 
+/// [`COLUMNS`] of one of several tables.
+pub(super) fn columns_of(table: &str) -> String {
+    let column = |name| match name {
+        "build" => format!("(SELECT text FROM builds WHERE id = {table}.build)"),
+        name => format!("{table}.{name}"),
+    };
+    STORED.split(", ").map(column).collect::<Vec<_>>().join(", ")
+}
+
 /// A row of `job` from the columns [`COLUMNS`], if it still says what was written.
 pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, LedgerFault> {
-    let (first, past) = (unsigned(columns, 0)?, unsigned(columns, 1)?);
-    let (count, digest): (String, String) = (columns.get(2)?, columns.get(4)?);
-    let kernel: String = columns.get(5)?;
+    read_row_at(job, columns, 0)
+}
+
+/// The same, if the first of these columns has the number `at`.
+pub(super) fn read_row_at(
+    job: JobId,
+    columns: &rusqlite::Row<'_>,
+    at: usize,
+) -> Result<Row, LedgerFault> {
+    let (first, past) = (unsigned(columns, at)?, unsigned(columns, at + 1)?);
+    let (count, digest): (String, String) = (columns.get(at + 2)?, columns.get(at + 4)?);
+    let kernel: String = columns.get(at + 5)?;
     let fault = || LedgerFault::Content(format!("the row [{first}, {past}) = {count} is no count"));
     let tally = Tally {
         count: count.parse().map_err(|_| fault())?,
-        residue: unsigned(columns, 3)?,
+        residue: unsigned(columns, at + 3)?,
         digest: digest.parse::<Digest>().map_err(|_| fault())?,
     };
     let range = Range::new(first, past).ok_or_else(fault)?;
@@ -56,14 +74,14 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
         tally,
         kernel: KernelName::new(&kernel).ok_or_else(|| unknown_kernel(job, first, &kernel))?,
         author: Author {
-            maker: Maker { owner: columns.get(6)?, machine: columns.get(7)? },
-            worker: columns.get(8)?,
-            build: columns.get(9)?,
+            maker: Maker { owner: columns.get(at + 6)?, machine: columns.get(at + 7)? },
+            worker: columns.get(at + 8)?,
+            build: columns.get(at + 9)?,
         },
-        lease: LeaseId(unsigned(columns, 10)?),
-        busy_us: unsigned(columns, 11)?,
+        lease: LeaseId(unsigned(columns, at + 10)?),
+        busy_us: unsigned(columns, at + 11)?,
     };
-    if columns.get::<_, i64>(12)? != seal(job, &row) || !tally.is_sound() {
+    if columns.get::<_, i64>(at + 12)? != seal(job, &row) || !tally.is_sound() {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }

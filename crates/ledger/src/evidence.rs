@@ -2,15 +2,20 @@
 
 use std::path::Path;
 
+use farm::rules::Store;
 use farm::{
     CountedRange, Distrusted, EvidenceRecord, JobId, Plan, Restored, RestoredJob, TaskCounts,
     TrustChange,
 };
-use rusqlite::Row;
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Row};
 
-use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed};
+use super::entry::{
+    COLUMNS, WIDTH, columns_of, read_check, read_row, read_row_at, read_state, signed,
+};
 use super::place::{self, Place};
-use super::store::{POLICY, POLICY_WIDTH, SqlStore, TRUST, read_policy, read_trust};
+use super::restore::{POLICY, POLICY_WIDTH, read_policy};
+use super::store::SqlStore;
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, format, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
@@ -28,6 +33,7 @@ impl Evidence {
     ///
     /// [`LedgerFault`], if it cannot be read, or it is damaged.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
+        place::check_name(path)?;
         place::warn_of_missing_log(path)?;
         let db = format::reader(path)?;
         // One transaction: whatever is written meanwhile is not seen.
@@ -36,9 +42,17 @@ impl Evidence {
         Ok(Evidence::new(ledger))
     }
 
-    /// The ledger in `path`, held by this process alone.
+    /// The ledger in `path`, held by this process alone; but where nothing may be written, nobody can hold it.
     pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
-        Ok(Evidence::new(CheckedLedger::open(path)?))
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match CheckedLedger::open(path) {
+            Err(LedgerFault::File(error))
+                if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+            {
+                Evidence::open(path)
+            }
+            opened => Ok(Evidence::new(opened?)),
+        }
     }
 
     fn new(ledger: CheckedLedger) -> Evidence {
@@ -92,60 +106,48 @@ impl Evidence {
         Ok(hasher.finalize().into())
     }
 
-    /// Everything there is about a job, table by table: policies, ranges, second counts, disputes,
-    /// and all changes of trust.
+    /// Everything there is about a job, in the order of a bundle: policies, all changes of trust, each accepted range with its
+    /// second count behind it, and disputes. A second count of what is no row is left out.
     pub fn for_each<E: From<LedgerFault>>(
         &self,
         job: JobId,
         mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.policies(job, &mut see)?;
+        let db = &self.ledger.db;
+        let query =
+            format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid");
+        each(db, &query, job, |columns| {
+            let (policy, at_ms) = (read_policy(columns, 0)?, get(columns, POLICY_WIDTH)?);
+            see(EvidenceRecord::Policy { policy, at_ms })
+        })?;
+        let changes = SqlStore(db).trust_changes()?;
+        changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
         let plan = self.telling(job);
-        let read = |columns: &Row<'_>| self.read_range(job, plan, columns);
-        self.rows(job, &ranges(), read, &mut see)?;
-        self.rows(job, &audits(), |columns| read_audit(job, columns), &mut see)?;
-        self.disputes(job, &mut see)?;
-        self.trust(job, &mut see)
-    }
-
-    /// The same in the order of a bundle: policies, changes of trust, each range with its second
-    /// count behind it, and disputes. A second count of what is no row is left out.
-    pub fn in_bundle_order<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        mut see: impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.policies(job, &mut see)?;
-        self.trust(job, &mut see)?;
-        let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
-        let mut statement = self.ledger.db.prepare(&audits()).map_err(fault)?;
-        let mut seconds = statement.query([signed(job.0)]).map_err(fault)?;
-        let mut second = None;
-        let plan = self.telling(job);
-        let read = |columns: &Row<'_>| self.read_range(job, plan, columns);
-        self.rows(job, &ranges(), read, &mut |record| {
-            let EvidenceRecord::Range { counted, .. } = &record else { return see(record) };
-            let range = counted.row.range;
-            see(record)?;
-            loop {
-                match second.take() {
-                    Some(EvidenceRecord::Audit { row, at_ms })
-                        if row.range.start() > range.start() =>
-                    {
-                        second = Some(EvidenceRecord::Audit { row, at_ms });
-                        return Ok(());
-                    }
-                    Some(EvidenceRecord::Audit { row, at_ms }) if row.range == range => {
-                        return see(EvidenceRecord::Audit { row, at_ms });
-                    }
-                    _ => match seconds.next().map_err(fault)? {
-                        Some(columns) => second = Some(read_audit(job, columns)?),
-                        None => return Ok(()),
-                    },
+        let query = format!(
+            "SELECT {}, r.accepted_at, r.audit, r.task_counts, a.counted_at, {} FROM ranges r \
+             LEFT JOIN audits a ON a.job = r.job AND a.first = r.first AND a.past = r.past \
+             WHERE r.job = ? ORDER BY r.first",
+            columns_of("r"),
+            columns_of("a")
+        );
+        each(db, &query, job, |columns| {
+            see(read_range(job, plan, columns)?)?;
+            match get(columns, WIDTH + 3)? {
+                Some(at_ms) => {
+                    let row = read_row_at(job, columns, WIDTH + 4)?;
+                    see(EvidenceRecord::Audit { row, at_ms })
                 }
+                None => Ok(()),
             }
         })?;
-        self.disputes(job, &mut see)
+        let query = format!(
+            "SELECT {COLUMNS}, noted_at, state FROM disputes WHERE job = ? \
+             ORDER BY first, past, noted_at, rowid"
+        );
+        each(db, &query, job, |columns| {
+            let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
+            see(EvidenceRecord::Dispute { row, at_ms: get(columns, WIDTH)?, state })
+        })
     }
 
     /// A job's plan, if what its tasks count is told.
@@ -153,106 +155,46 @@ impl Evidence {
         let job = self.jobs.iter().find(|restored| restored.id == job)?;
         job.spec.plan.tells_tasks().then_some(&job.spec.plan)
     }
+}
 
-    /// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is untold:
-    /// a scrub says so, and the sum is sound.
-    fn read_range(
-        &self,
-        job: JobId,
-        plan: Option<&Plan>,
-        columns: &Row<'_>,
-    ) -> Result<EvidenceRecord, LedgerFault> {
-        let check = read_check(columns, WIDTH + 1)?;
-        let counted = CountedRange { row: read_row(job, columns)?, check };
-        let told = plan.map(|plan| {
-            let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
-            task_counts::of_row(counts, job, plan, &counted.row)
-        });
-        let task_counts = match told.transpose() {
-            Err(LedgerFault::Content(damage)) => {
-                tracing::warn!(damage, "what single tasks count is left out");
-                TaskCounts::default()
-            }
-            told => told?.unwrap_or_default(),
-        };
-        Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
+/// Calls `see` with each row of a query about a job.
+fn each<E: From<LedgerFault>>(
+    db: &Connection,
+    query: &str,
+    job: JobId,
+    mut see: impl FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut statement = db.prepare(query).map_err(LedgerFault::from)?;
+    let mut rows = statement.query([signed(job.0)]).map_err(LedgerFault::from)?;
+    while let Some(columns) = rows.next().map_err(LedgerFault::from)? {
+        see(columns)?;
     }
+    Ok(())
+}
 
-    fn policies<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.rows(
-            job,
-            &format!("SELECT {POLICY}, asked_at FROM audit_policies WHERE job = ? ORDER BY rowid"),
-            |columns| {
-                let policy = read_policy(columns)?;
-                Ok(EvidenceRecord::Policy { policy, at_ms: columns.get(POLICY_WIDTH)? })
-            },
-            see,
-        )
-    }
+fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T, LedgerFault> {
+    Ok(columns.get(at)?)
+}
 
-    fn disputes<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.rows(
-            job,
-            &format!(
-                "SELECT {COLUMNS}, noted_at, state FROM disputes WHERE job = ? \
-                 ORDER BY first, past, noted_at, rowid"
-            ),
-            |columns| {
-                let (row, state) = (read_row(job, columns)?, read_state(columns, WIDTH + 1)?);
-                Ok(EvidenceRecord::Dispute { row, at_ms: columns.get(WIDTH)?, state })
-            },
-            see,
-        )
-    }
-
-    fn trust<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.rows(
-            job,
-            &format!("SELECT {TRUST} FROM trust WHERE ?1 = ?1 ORDER BY rowid"),
-            |columns| Ok(EvidenceRecord::Trust(read_trust(columns)?)),
-            see,
-        )
-    }
-
-    fn rows<E: From<LedgerFault>>(
-        &self,
-        job: JobId,
-        query: &str,
-        read: impl Fn(&Row<'_>) -> Result<EvidenceRecord, LedgerFault>,
-        see: &mut impl FnMut(EvidenceRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let fault = |error: rusqlite::Error| E::from(LedgerFault::from(error));
-        let mut statement = self.ledger.db.prepare(query).map_err(fault)?;
-        let mut rows = statement.query([signed(job.0)]).map_err(fault)?;
-        while let Some(row) = rows.next().map_err(fault)? {
-            see(read(row)?)?;
+/// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is untold:
+/// a scrub says so, and the sum is sound.
+fn read_range(
+    job: JobId,
+    plan: Option<&Plan>,
+    columns: &Row<'_>,
+) -> Result<EvidenceRecord, LedgerFault> {
+    let check = read_check(columns, WIDTH + 1)?;
+    let counted = CountedRange { row: read_row(job, columns)?, check };
+    let told = plan.map(|plan| {
+        let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
+        task_counts::of_row(counts, job, plan, &counted.row)
+    });
+    let task_counts = match told.transpose() {
+        Err(LedgerFault::Content(damage)) => {
+            tracing::warn!(damage, "what single tasks count is left out");
+            TaskCounts::default()
         }
-        Ok(())
-    }
-}
-
-fn ranges() -> String {
-    format!(
-        "SELECT {COLUMNS}, accepted_at, audit, task_counts FROM ranges WHERE job = ? ORDER BY first"
-    )
-}
-
-fn audits() -> String {
-    format!("SELECT {COLUMNS}, counted_at FROM audits WHERE job = ? ORDER BY first")
-}
-
-fn read_audit(job: JobId, columns: &Row<'_>) -> Result<EvidenceRecord, LedgerFault> {
-    Ok(EvidenceRecord::Audit { row: read_row(job, columns)?, at_ms: columns.get(WIDTH)? })
+        told => told?.unwrap_or_default(),
+    };
+    Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
 }

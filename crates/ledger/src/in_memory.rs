@@ -4,7 +4,7 @@ use farm::rules::{self, MemoryStore};
 use tokio::sync::mpsc;
 
 use super::writer::{MAX_BATCH, QUEUE};
-use super::{LedgerEvent, LedgerFault, LedgerHandle, LedgerRequest};
+use super::{LedgerEvent, LedgerHandle, LedgerRequest};
 
 /// Makes both ends of a ledger in memory: what is to run beside the farm, and the farm's end. It is for a farm within one
 /// process, which has neither credentials nor followers: whoever asks for these gets no answer.
@@ -15,15 +15,12 @@ pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) 
         let (mut store, mut batch) = (MemoryStore::default(), Vec::new());
         while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
             for request in batch.drain(..) {
-                let LedgerRequest::Farm(ticket, command) = request else { continue };
-                let answer = rules::execute(&mut store, &command).map_err(LedgerFault::from);
-                let is_served = answer.is_ok();
-                let answer = answer.map(|answer| LedgerEvent::Answered(ticket, answer));
+                let LedgerRequest::Farm(asker, command) = request else { continue };
                 // If nobody listens any more, whoever asked has gone, and needs no answer.
-                let _ = answers.send(answer.unwrap_or_else(LedgerEvent::Failed));
-                if !is_served {
-                    return;
-                }
+                let _ = match rules::execute(&mut store, &command) {
+                    Ok(answer) => answers.send(LedgerEvent::Answered(asker, command, answer)),
+                    Err(fault) => return drop(answers.send(LedgerEvent::Failed(fault.into()))),
+                };
             }
         }
         let _ = answers.send(LedgerEvent::Closed);
@@ -33,14 +30,14 @@ pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) 
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobChange, JobId, JobState, LedgerCommand, Ticket};
+    use farm::{Asker, JobChange, JobId, JobState, LedgerCommand};
 
     use super::*;
 
     fn resume(job: u64) -> LedgerRequest {
         let (job, state) = (JobId(job), JobState::Running);
         LedgerRequest::Farm(
-            Ticket(job.0),
+            Asker::Farm,
             LedgerCommand::Change { job, change: JobChange::State(state), by: String::new() },
         )
     }

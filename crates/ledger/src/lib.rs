@@ -24,7 +24,6 @@ mod look;
 mod merge;
 mod open;
 mod place;
-mod removal;
 mod restore;
 mod scrub;
 mod seal;
@@ -43,6 +42,7 @@ pub use join::{JoinError, Joined, join_ledgers};
 pub use look::{Happening, Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
+pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 

@@ -6,10 +6,14 @@
 //!            unaligned     compared    added   unaligned: what is here stays
 //! ```
 
-use farm::rules::{self, Store};
-use farm::{Check, CountedRange, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts};
+use std::ops::ControlFlow;
 
-use super::entry::{COLUMNS, read_row, signed, state_number};
+use farm::rules::{self, Select, Store};
+use farm::{
+    Check, CountedRange, DisputeState, Distrusted, EvidenceRecord, JobId, Range, Row, TaskCounts,
+};
+
+use super::entry::{signed, state_number};
 use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
@@ -49,9 +53,10 @@ impl From<rusqlite::Error> for MergeFault {
     }
 }
 
-/// Rows of a part, and the range in which they overlap rows here.
+/// Rows of a part with their second counts, and the range in which they overlap rows here.
 struct Overlap {
     rows: Vec<(CountedRange, TaskCounts)>,
+    seconds: Vec<(Row, i64)>,
     range: Range,
 }
 
@@ -68,39 +73,41 @@ impl Ledger {
     ) -> Result<Absorbed, MergeFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
+        let is_wrong = |row: &Row| wrong.includes(&row.author.maker);
         part.for_each(theirs, |record| {
-            let is_wrong = |row: &Row| wrong.includes(&row.author.maker);
             match record {
                 EvidenceRecord::Range { counted, .. } if is_wrong(&counted.row) => {
                     absorbed.left_out += counted.row.range.len();
                 }
-                EvidenceRecord::Audit { row, .. } if is_wrong(&row) => {
-                    self.settle_overlap(job, open.take(), &mut absorbed)?;
-                    if self.lacks_second(job, row.range)? {
-                        SqlStore(&self.db).set_check(job, row.range, Check::NotChosen)?;
-                    }
-                }
                 EvidenceRecord::Range { counted, task_counts, .. } => {
                     let range = counted.row.range;
+                    let own = (counted, task_counts);
                     if let Some(overlap) = &mut open
                         && range.start() < overlap.range.end()
                     {
                         overlap.range = self.hull(job, join(overlap.range, range))?;
-                        overlap.rows.push((counted, task_counts));
+                        overlap.rows.push(own);
                         return Ok(());
                     }
-                    self.settle_overlap(job, open.take(), &mut absorbed)?;
+                    self.settle_overlap(job, open.take(), wrong, &mut absorbed)?;
                     let range = self.hull(job, range)?;
-                    open = Some(Overlap { rows: vec![(counted, task_counts)], range });
+                    open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
                 }
-                other => {
-                    self.settle_overlap(job, open.take(), &mut absorbed)?;
-                    self.add_evidence(job, other)?;
+                EvidenceRecord::Audit { row, at_ms } => {
+                    // That of a range which is left out confirms nothing.
+                    if let Some(overlap) = &mut open {
+                        overlap.seconds.push((row, at_ms));
+                    }
                 }
+                EvidenceRecord::Dispute { row, at_ms, state } => {
+                    self.add_dispute(job, &row, at_ms, state)?;
+                }
+                // A ledger that was joined is counted on without the parts' policies. Of trust, see `join.rs`.
+                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
             }
             Ok::<(), MergeFault>(())
         })?;
-        self.settle_overlap(job, open, &mut absorbed)?;
+        self.settle_overlap(job, open, wrong, &mut absorbed)?;
         Ok(absorbed)
     }
 
@@ -121,24 +128,44 @@ impl Ledger {
     }
 
     fn overlapping(&self, job: JobId, range: Range) -> Result<Vec<Row>, LedgerFault> {
-        // Rows do not overlap each other, so that at most one begins before the range.
-        let mut statement = self.db.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM ranges WHERE job = ?1 AND past > ?2 AND first < ?3 AND first >= \
-             coalesce((SELECT max(first) FROM ranges WHERE job = ?1 AND first <= ?2), 0) \
-             ORDER BY first"
-        ))?;
-        let key = (signed(job.0), signed(range.start()), signed(range.end()));
-        let rows = statement.query_and_then(key, |row| read_row(job, row))?;
-        rows.collect()
+        let mut rows = Vec::new();
+        SqlStore(&self.db).visit(job, Select::Overlapping(range), &mut |counted, _| {
+            rows.push(counted.row);
+            ControlFlow::Continue(())
+        })?;
+        Ok(rows)
     }
 
     fn settle_overlap(
         &self,
         job: JobId,
         overlap: Option<Overlap>,
+        wrong: &Distrusted,
         absorbed: &mut Absorbed,
     ) -> Result<(), MergeFault> {
-        let Some(Overlap { rows, range }) = overlap else { return Ok(()) };
+        let Some(Overlap { rows, seconds, range }) = overlap else { return Ok(()) };
+        self.take_rows(job, rows, range, absorbed)?;
+        for (second, at_ms) in seconds {
+            if !self.lacks_second(job, second.range)? {
+                continue;
+            }
+            let store = SqlStore(&self.db);
+            if wrong.includes(&second.author.maker) {
+                store.set_check(job, second.range, Check::NotChosen)?;
+            } else {
+                store.add("audits", ("counted_at", at_ms), job, &second, Vec::new())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_rows(
+        &self,
+        job: JobId,
+        rows: Vec<(CountedRange, TaskCounts)>,
+        range: Range,
+        absorbed: &mut Absorbed,
+    ) -> Result<(), MergeFault> {
         let here = self.overlapping(job, range)?;
         let tiled = |rows: Vec<&Row>| {
             farm::tiled(rows, range).map_err(|fault| LedgerFault::from(fault.of(job)))
@@ -184,34 +211,32 @@ impl Ledger {
         Ok(())
     }
 
-    fn add_evidence(&self, job: JobId, record: EvidenceRecord) -> Result<(), LedgerFault> {
-        let store = SqlStore(&self.db);
-        let key = |range: Range| (signed(job.0), signed(range.start()), signed(range.end()));
-        match record {
-            EvidenceRecord::Audit { row, at_ms } => {
-                if self.lacks_second(job, row.range)? {
-                    store.add("audits", ("counted_at", at_ms), job, &row, Vec::new())?;
-                }
-            }
-            EvidenceRecord::Dispute { row, at_ms, state } => {
-                let (id, first, past) = key(row.range);
-                let (maker, digest) = (&row.author.maker, row.tally.digest.to_string());
-                let number = state_number(state);
-                let is_known = self
-                    .db
-                    .prepare_cached(
-                        "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? \
-                         AND machine = ? AND digest = ? AND noted_at = ? AND state = ?",
-                    )?
-                    .exists((id, first, past, &maker.owner, &maker.machine, digest, at_ms, number))?;
-                if !is_known {
-                    store.add("disputes", ("noted_at", at_ms), job, &row, own_state(state))?;
-                }
-            }
-            // See `join.rs`.
-            EvidenceRecord::Trust(_) => {}
-            // A ledger that was joined is counted on without the parts' policies.
-            EvidenceRecord::Policy { .. } | EvidenceRecord::Range { .. } => {}
+    /// Adds a count that is evidence, unless it is here already.
+    fn add_dispute(
+        &self,
+        job: JobId,
+        row: &Row,
+        at_ms: i64,
+        state: DisputeState,
+    ) -> Result<(), LedgerFault> {
+        let is_known = self
+            .db
+            .prepare_cached(
+                "SELECT 1 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? \
+                 AND machine = ? AND digest = ? AND noted_at = ? AND state = ?",
+            )?
+            .exists((
+                signed(job.0),
+                signed(row.range.start()),
+                signed(row.range.end()),
+                &row.author.maker.owner,
+                &row.author.maker.machine,
+                row.tally.digest.to_string(),
+                at_ms,
+                state_number(state),
+            ))?;
+        if !is_known {
+            SqlStore(&self.db).add("disputes", ("noted_at", at_ms), job, row, own_state(state))?;
         }
         Ok(())
     }

@@ -67,6 +67,7 @@ impl CheckedLedger {
     ///
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+        place::check_name(path)?;
         // Before the lock, whose name is that of the file behind all links.
         place::make(path)?;
         let lock = LedgerLock::of(path)?;
@@ -163,7 +164,9 @@ impl Ledger {
 
     /// Everything that the farm needs in order to go on, but for the epoch.
     pub fn read_back(&self) -> Result<Restored, LedgerFault> {
-        rules::restore(&mut SqlStore(&self.db))
+        let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
+        let last_job = self.db.query_row_and_then(query, [], |row| unsigned(row, 0))?;
+        Ok(Restored { last_job, ..rules::restore(&mut SqlStore(&self.db))? })
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
@@ -320,6 +323,7 @@ impl LedgerLock {
     ///
     /// [`LedgerFault::Held`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
+        place::check_name(path)?;
         const ATTEMPTS: u32 = 10;
         const PAUSE: Duration = Duration::from_millis(20);
         let mut name = one_name(path)?.into_os_string();

@@ -1,15 +1,20 @@
-//! Reading a job back: its row is checked before anything rests on it.
+//! Reading jobs, policies and changes of trust back: they are checked before anything rests on them.
 
 use farm::rules::StoredJob;
-use farm::{JobId, JobSpec, JobState, Method, Origin, Plan, Problem, Slice};
+use farm::{
+    Across, AuditPolicy, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
+    Slice, TrustChange,
+};
 
 use super::LedgerFault;
 use super::entry::unsigned;
 
-/// The columns that [`read_job`] wants to see.
-pub(super) const JOB: &str = "id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-                              total, shard, shards, reason, seed_told, owner, key";
+/// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
+pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
+     total, shard, shards, reason, seed_told, owner, key, share_ppm, seed, by_search, salt, across FROM jobs \
+     LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
+/// A job from the columns of [`JOBS`].
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault> {
     let id = JobId(unsigned(row, 0)?);
     let fault = |what: &str| LedgerFault::Content(format!("job {id} has an unknown {what}"));
@@ -29,6 +34,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         return Err(LedgerFault::Version(text));
     }
     let total: Option<String> = row.get(9)?;
+    let has_policy = row.get::<_, Option<u32>>(16)?.is_some();
     Ok(StoredJob {
         id,
         spec: JobSpec {
@@ -39,7 +45,50 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         },
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
+        policy: has_policy.then(|| read_policy(row, 16)).transpose()?,
         seed_told: row.get(13)?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })
+}
+
+/// The columns that [`read_trust`] wants to see.
+pub(super) const TRUST: &str = "owner, machine, trusted, job, first, past, reason, noted_at";
+
+/// A change of trust from the columns [`TRUST`].
+pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, LedgerFault> {
+    let job: Option<i64> = columns.get(3)?;
+    let proof = job.map(|_| {
+        let range = Range::new(unsigned(columns, 4)?, unsigned(columns, 5)?);
+        let fault = || LedgerFault::Content("a party was wrong about nothing".into());
+        Ok::<_, LedgerFault>((JobId(unsigned(columns, 3)?), range.ok_or_else(fault)?))
+    });
+    Ok(TrustChange {
+        party: Party { owner: columns.get(0)?, machine: columns.get(1)? },
+        trusted: columns.get(2)?,
+        proof: proof.transpose()?,
+        reason: columns.get(6)?,
+        at_ms: columns.get(7)?,
+    })
+}
+
+/// The columns that [`read_policy`] wants to see.
+pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
+
+/// How many columns [`POLICY`] names.
+pub(super) const POLICY_WIDTH: usize = 5;
+
+/// A policy from the columns [`POLICY`], the first of which has the number `at`.
+pub(super) fn read_policy(
+    columns: &rusqlite::Row<'_>,
+    at: usize,
+) -> Result<AuditPolicy, LedgerFault> {
+    let (share_ppm, by_search) = (columns.get(at)?, columns.get(at + 2)?);
+    let salt: String = columns.get(at + 3)?;
+    let salt = u128::from_str_radix(&salt, 16);
+    let salt = salt.map_err(|_| LedgerFault::Content("an audit has an unreadable salt".into()))?;
+    let name: String = columns.get(at + 4)?;
+    let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
+    let across = Across::named(&name).ok_or_else(fault)?;
+    let seed = unsigned(columns, at + 1)?;
+    Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
 }

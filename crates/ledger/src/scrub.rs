@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 
 use super::entry::{COLUMNS, WIDTH, read_check, read_row, read_state, signed, unsigned};
 use super::place;
-use super::restore::{JOB, read_job};
+use super::restore::{JOBS, read_job};
 use super::{LedgerFault, format, open, task_counts, wait};
 
 /// What was read, and what is damaged of it.
@@ -38,6 +38,7 @@ pub struct ScrubReport {
 /// [`LedgerFault`], if it is no ledger of this format, or cannot be read. What is damaged in it is
 /// no error.
 pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
+    crate::check_name(path)?;
     place::warn_of_missing_log(path)?;
     let mut db = format::reader(path)?;
     db.busy_handler(Some(wait::for_others))?;
@@ -109,7 +110,7 @@ impl ScrubReport {
 
     /// Reads everything there is about a job.
     fn job(&mut self, db: &Connection, id: JobId) -> Result<(), LedgerFault> {
-        let query = format!("SELECT {JOB} FROM jobs WHERE id = ?");
+        let query = format!("{JOBS} WHERE id = ?");
         let job = db.query_row_and_then(&query, [signed(id.0)], read_job)?;
         let (mut covered, mut sum, before) = (IntervalSet::new(), 0_u128, self.damaged);
         let query = format!(

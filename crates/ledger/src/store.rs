@@ -1,12 +1,11 @@
 //! Rows in SQLite, as the farm's rules want to see and change them.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    Across, AuditPolicy, Check, CountedRange, DisputeState, Distrusted, JobChange, JobId, JobSpec,
-    JobState, Maker, OpenDispute, Party, Range, Row, TaskCounts, TrustChange,
+    AuditPolicy, Check, CountedRange, DisputeState, JobChange, JobId, JobSpec, JobState, Maker,
+    OpenDispute, Party, Range, Row, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -15,8 +14,8 @@ use super::entry::{
     COLUMNS, STORED, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned,
     values,
 };
-use super::restore::{JOB, read_job};
-use super::{LedgerFault, removal, task_counts};
+use super::restore::{JOBS, POLICY, TRUST, read_job, read_trust};
+use super::{LedgerFault, task_counts};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
@@ -76,39 +75,19 @@ impl SqlStore<'_> {
         Ok(())
     }
 
-    /// Adds an accepted range, with the time at which it was accepted.
-    fn insert_at(
-        &self,
-        at_ms: i64,
-        job: JobId,
-        counted: &CountedRange,
-        task_counts: &TaskCounts,
-    ) -> Result<(), LedgerFault> {
-        let own: Vec<(_, Box<dyn ToSql>)> = vec![
-            ("audit", Box::new(check_number(counted.check))),
-            ("task_counts", Box::new(task_counts::bytes(task_counts))),
-        ];
-        self.add("ranges", ("accepted_at", at_ms), job, &counted.row, own)
-    }
-
-    /// Changes what is told of the tasks of an accepted range.
-    pub(super) fn set_task_counts(
+    /// Says whether an accepted range was counted a second time.
+    pub(super) fn set_check(
         &self,
         job: JobId,
         range: Range,
-        counts: &TaskCounts,
+        check: Check,
     ) -> Result<(), LedgerFault> {
         let (job, first, past) = key(job, range);
         self.change(
-            "UPDATE ranges SET task_counts = ? WHERE job = ? AND first = ? AND past = ?",
-            (task_counts::bytes(counts), job, first, past),
+            "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
+            (check_number(check), job, first, past),
         )?;
         Ok(())
-    }
-
-    /// All changes of trust, the oldest first.
-    pub(super) fn trust_changes(&self) -> Result<Vec<TrustChange>, LedgerFault> {
-        self.all(&format!("SELECT {TRUST} FROM trust ORDER BY rowid"), [], read_trust)
     }
 
     /// Adds a change of trust.
@@ -163,16 +142,11 @@ fn key(job: JobId, range: Range) -> (i64, i64, i64) {
 impl Store for SqlStore<'_> {
     type Fault = LedgerFault;
 
-    fn jobs(&mut self) -> Result<Vec<StoredJob>, LedgerFault> {
-        self.all(&format!("SELECT {JOB} FROM jobs ORDER BY id"), [], read_job)
-    }
-
-    fn last_job(&mut self) -> Result<u64, LedgerFault> {
-        removal::last_job(self.0)
-    }
-
-    fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, LedgerFault> {
-        self.first(&format!("SELECT {JOB} FROM jobs WHERE id = ?"), [signed(id.0)], read_job)
+    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>, LedgerFault> {
+        match only {
+            Some(id) => self.all(&format!("{JOBS} WHERE id = ?"), [signed(id.0)], read_job),
+            None => self.all(&format!("{JOBS} ORDER BY id"), [], read_job),
+        }
     }
 
     fn add_job(&mut self, job: JobId, spec: &JobSpec) -> Result<(), LedgerFault> {
@@ -201,52 +175,50 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn set_state(
+    fn change_job(
         &mut self,
-        job: JobId,
-        state: JobState,
-        total: Option<u128>,
+        job: &StoredJob,
+        change: Option<JobChange>,
+        by: &str,
     ) -> Result<(), LedgerFault> {
+        let now = unix_ms();
         self.change(
-            "UPDATE jobs SET state = ?, total = ?, reason = NULL, seed_told = seed_told OR ?, \
-             ended_at = ? WHERE id = ?",
+            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, seed_told = ?, \
+             ended_at = CASE WHEN ? THEN coalesce(ended_at, ?) END WHERE id = ?",
             (
-                state.name(),
-                total.map(|total| total.to_string()),
-                state.is_over(),
-                state.is_over().then(unix_ms),
-                signed(job.0),
+                job.state.name(),
+                job.spec.priority,
+                job.total.map(|total| total.to_string()),
+                &job.reason,
+                job.seed_told,
+                job.state.is_over(),
+                now,
+                signed(job.id.0),
             ),
         )?;
-        Ok(())
-    }
-
-    fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), LedgerFault> {
-        self.change("UPDATE jobs SET priority = ? WHERE id = ?", (priority, signed(job.0)))?;
-        Ok(())
-    }
-
-    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), LedgerFault> {
-        self.change(
-            "UPDATE jobs SET state = ?, total = NULL, reason = ?, ended_at = NULL WHERE id = ?",
-            (JobState::Held.name(), reason, signed(job.0)),
-        )?;
-        Ok(())
-    }
-
-    fn remove_some(&mut self, job: JobId, most: usize) -> Result<bool, LedgerFault> {
-        removal::remove_some(self.0, job, most)
-    }
-
-    fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), LedgerFault> {
         let (state, priority) = match change {
-            JobChange::State(state) => (Some(state.name()), None),
-            JobChange::Priority(priority) => (None, Some(priority)),
+            Some(JobChange::State(state)) => (Some(state.name()), None),
+            Some(JobChange::Priority(priority)) => (None, Some(priority)),
+            None => return Ok(()),
         };
         self.change(
             "INSERT INTO changes (job, state, priority, asked_by, changed_at) VALUES (?, ?, ?, ?, ?)",
-            (signed(job.0), state, priority, by, unix_ms()),
+            (signed(job.id.0), state, priority, by, now),
         )?;
+        Ok(())
+    }
+
+    fn remove_job(&mut self, job: JobId) -> Result<(), LedgerFault> {
+        let id = signed(job.0);
+        self.change(
+            "INSERT INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
+             SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
+            (unix_ms(), id),
+        )?;
+        for table in ["disputes", "audits", "ranges", "audit_policies", "changes"] {
+            self.change(&format!("DELETE FROM {table} WHERE job = ?"), [id])?;
+        }
+        self.change("DELETE FROM jobs WHERE id = ?", [id])?;
         Ok(())
     }
 
@@ -264,91 +236,46 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, LedgerFault> {
-        self.first(
-            &format!(
-                "SELECT {POLICY} FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT 1"
-            ),
-            [signed(job.0)],
-            read_policy,
-        )
-    }
-
     fn visit(
         &mut self,
         job: JobId,
-        which: Select,
-        see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
+        which: Select<'_>,
+        see: &mut dyn FnMut(CountedRange, Option<Maker>) -> ControlFlow<()>,
     ) -> Result<(), LedgerFault> {
-        let id = signed(job.0);
-        let (condition, params): (&str, Vec<i64>) = match which {
-            Select::All => ("", vec![id]),
-            Select::BeginningIn(range) => (
-                "AND first >= ? AND first < ?",
-                vec![id, signed(range.start()), signed(range.end())],
-            ),
-            // By name, so that SQLite sees that the index of those that wait will do.
-            Select::With(Check::Wanted) => ("AND audit = 1", vec![id]),
-            Select::With(check) => ("AND audit = ?", vec![id, check_number(check)]),
+        const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
+        let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(signed(job.0))];
+        let condition = match which {
+            Select::All => String::new(),
+            Select::Overlapping(range) => {
+                params.extend([range.start(), range.end()].map(|at| Box::new(signed(at)) as _));
+                // Rows do not overlap each other, so that at most one begins before the range.
+                "AND past > ?2 AND first < ?3 AND first >= coalesce((SELECT max(first) FROM ranges \
+                 WHERE job = ?1 AND first <= ?2), 0)"
+                    .into()
+            }
+            // A literal, so that SQLite sees that the index of those that wait will do.
+            Select::With(check) => format!("AND audit = {}", check_number(check)),
+            Select::By(Party { owner, machine }) => {
+                params.extend([Box::new(owner) as _, Box::new(machine) as _]);
+                format!("AND ({BY} OR audit = 2 AND EXISTS (SELECT 1 {SECOND} AND {BY}))")
+            }
         };
-        let query =
-            format!("SELECT {COLUMNS}, audit FROM ranges WHERE job = ? {condition} ORDER BY first");
+        let query = format!(
+            "SELECT {COLUMNS}, audit, CASE audit WHEN 2 THEN (SELECT owner {SECOND}) END, \
+             CASE audit WHEN 2 THEN (SELECT machine {SECOND}) END \
+             FROM ranges r WHERE job = ?1 {condition} ORDER BY first"
+        );
         let mut statement = self.0.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(columns) = rows.next()? {
-            let row = read_row(job, columns)?;
-            if see(CountedRange { row, check: read_check(columns, WIDTH)? }).is_break() {
+            let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
+            let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
+            let second = second.map(|(owner, machine)| Maker { owner, machine });
+            if see(CountedRange { row, check }, second).is_break() {
                 break;
             }
         }
         Ok(())
-    }
-
-    fn visit_with_seconds(
-        &mut self,
-        job: JobId,
-        party: Option<&Party>,
-        see: &mut dyn FnMut(CountedRange, Option<Maker>),
-    ) -> Result<(), LedgerFault> {
-        let column = |name| match name {
-            "build" => "(SELECT text FROM builds WHERE id = r.build)".to_owned(),
-            name => format!("r.{name}"),
-        };
-        let columns: Vec<String> = STORED.split(", ").map(column).collect();
-        let is_wanted = match party {
-            Some(_) => {
-                "(r.owner = ?2 AND (?3 IS NULL OR r.machine = ?3) \
-                 OR a.owner = ?2 AND (?3 IS NULL OR a.machine = ?3))"
-            }
-            None => "?2 IS ?3 AND a.owner IS NOT NULL",
-        };
-        let query = format!(
-            "SELECT {}, r.audit, a.owner, a.machine FROM ranges r \
-             LEFT JOIN audits a ON a.job = r.job AND a.first = r.first \
-             WHERE r.job = ?1 AND {is_wanted} ORDER BY r.first",
-            columns.join(", ")
-        );
-        let mut statement = self.0.prepare_cached(&query)?;
-        let (owner, machine) = party.map(|party| (&party.owner, &party.machine)).unzip();
-        let mut rows = statement.query((signed(job.0), owner, machine.and_then(Option::as_ref)))?;
-        while let Some(columns) = rows.next()? {
-            let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
-            let (owner, machine) = (columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
-            let of = |(owner, machine)| Maker { owner, machine };
-            see(CountedRange { row, check }, Option::zip(owner, machine).map(of));
-        }
-        Ok(())
-    }
-
-    fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, LedgerFault> {
-        self.first(
-            "SELECT first, past FROM ranges WHERE job = ? AND first < ? ORDER BY first DESC LIMIT 1",
-            (signed(job.0), signed(ordinal)),
-            |columns| {
-                let range = Range::new(unsigned(columns, 0)?, unsigned(columns, 1)?);
-                Ok(range.expect("the table checks that"))
-            },
-        )
     }
 
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, LedgerFault> {
@@ -367,7 +294,15 @@ impl Store for SqlStore<'_> {
         counted: &CountedRange,
         task_counts: &TaskCounts,
     ) -> Result<(), LedgerFault> {
-        self.insert_at(unix_ms(), job, counted, task_counts)
+        self.change(
+            "DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?",
+            key(job, counted.row.range),
+        )?;
+        let own: Vec<(_, Box<dyn ToSql>)> = vec![
+            ("audit", Box::new(check_number(counted.check))),
+            ("task_counts", Box::new(task_counts::bytes(task_counts))),
+        ];
+        self.add("ranges", ("accepted_at", unix_ms()), job, &counted.row, own)
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, LedgerFault> {
@@ -386,65 +321,33 @@ impl Store for SqlStore<'_> {
         }
     }
 
-    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
-        self.set_task_counts(job, range, &TaskCounts::default())
-    }
-
-    fn join_rows(
-        &mut self,
-        job: JobId,
-        joined: &CountedRange,
-        task_counts: &TaskCounts,
-    ) -> Result<(), LedgerFault> {
-        let range = joined.row.range;
-        let within = (signed(job.0), signed(range.start()), signed(range.end()));
-        let latest = self.first(
-            "SELECT max(accepted_at) FROM ranges WHERE job = ? AND first >= ? AND first < ?",
-            within,
-            |columns| Ok(columns.get(0)?),
-        )?;
-        self.change("DELETE FROM ranges WHERE job = ? AND first >= ? AND first < ?", within)?;
-        self.insert_at(latest.expect("a maximum is one row"), job, joined, task_counts)
-    }
-
-    fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), LedgerFault> {
-        let (job, first, past) = key(job, range);
-        self.change(
-            "UPDATE ranges SET audit = ? WHERE job = ? AND first = ? AND past = ?",
-            (check_number(check), job, first, past),
-        )?;
-        Ok(())
-    }
-
-    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
-        self.retire_second(job, range, why)?;
-        self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
-    }
-
-    fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
-        self.add("audits", ("counted_at", unix_ms()), job, row, Vec::new())
-    }
-
-    fn retire_second(
+    fn set_task_counts(
         &mut self,
         job: JobId,
         range: Range,
-        why: DisputeState,
+        task_counts: &TaskCounts,
     ) -> Result<(), LedgerFault> {
-        self.move_to_disputes(("audits", "counted_at"), job, range, why)
-    }
-
-    fn keep_as_second(&mut self, job: JobId, row: &Row) -> Result<(), LedgerFault> {
-        let ((id, first, past), maker) = (key(job, row.range), &row.author.maker);
+        let (job, first, past) = key(job, range);
         self.change(
-            &format!(
-                "INSERT INTO audits (job, {STORED}, counted_at) SELECT job, {STORED}, noted_at \
-                 FROM disputes WHERE job = ? AND first = ? AND past = ? AND owner = ? AND machine = ? \
-                 AND digest = ? ORDER BY rowid DESC LIMIT 1"
-            ),
-            (id, first, past, &maker.owner, &maker.machine, row.tally.digest.to_string()),
+            "UPDATE ranges SET task_counts = ? WHERE job = ? AND first = ? AND past = ?",
+            (task_counts::bytes(task_counts), job, first, past),
         )?;
         Ok(())
+    }
+
+    fn want_second(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+        self.move_to_disputes(("audits", "counted_at"), job, range, DisputeState::TakenBack)?;
+        self.set_check(job, range, Check::Wanted)
+    }
+
+    fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), LedgerFault> {
+        self.set_check(job, second.range, Check::Agreed)?;
+        self.add("audits", ("counted_at", unix_ms()), job, second, Vec::new())
+    }
+
+    fn retire(&mut self, job: JobId, range: Range, why: DisputeState) -> Result<(), LedgerFault> {
+        self.move_to_disputes(("audits", "counted_at"), job, range, why)?;
+        self.move_to_disputes(("ranges", "accepted_at"), job, range, why)
     }
 
     fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, LedgerFault> {
@@ -478,72 +381,21 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn distrust(
+    fn change_trust(
         &mut self,
         party: &Party,
+        trusted: bool,
         proof: Option<(JobId, Range)>,
         reason: &str,
     ) -> Result<(), LedgerFault> {
         let (party, reason) = (party.clone(), reason.into());
-        self.note_trust(&TrustChange { party, trusted: false, proof, reason, at_ms: unix_ms() })
+        self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: unix_ms() })
     }
 
-    fn trust(&mut self, party: &Party, reason: &str) -> Result<(), LedgerFault> {
-        let (party, reason) = (party.clone(), reason.into());
-        self.note_trust(&TrustChange {
-            party,
-            trusted: true,
-            proof: None,
-            reason,
-            at_ms: unix_ms(),
-        })
-    }
-
-    fn distrusted(&mut self) -> Result<Distrusted, LedgerFault> {
-        Ok(Distrusted::after(&self.trust_changes()?))
-    }
-
-    fn proofs(&mut self) -> Result<BTreeSet<JobId>, LedgerFault> {
-        let proofs = self.trust_changes()?.into_iter().filter_map(|change| change.proof);
-        Ok(proofs.map(|(job, _)| job).collect())
+    fn trust_changes(&mut self) -> Result<Vec<TrustChange>, LedgerFault> {
+        self.all(&format!("SELECT {TRUST} FROM trust ORDER BY rowid"), [], read_trust)
     }
 }
 
-/// The columns that [`read_trust`] wants to see.
-pub(super) const TRUST: &str = "owner, machine, trusted, job, first, past, reason, noted_at";
-
-/// A change of trust from the columns [`TRUST`].
-pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, LedgerFault> {
-    let job: Option<i64> = columns.get(3)?;
-    let proof = job.map(|_| {
-        let range = Range::new(unsigned(columns, 4)?, unsigned(columns, 5)?);
-        let fault = || LedgerFault::Content("a party was wrong about nothing".into());
-        Ok::<_, LedgerFault>((JobId(unsigned(columns, 3)?), range.ok_or_else(fault)?))
-    });
-    Ok(TrustChange {
-        party: Party { owner: columns.get(0)?, machine: columns.get(1)? },
-        trusted: columns.get(2)?,
-        proof: proof.transpose()?,
-        reason: columns.get(6)?,
-        at_ms: columns.get(7)?,
-    })
-}
-
-/// The columns that [`read_policy`] wants to see.
-pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
-
-/// How many columns [`POLICY`] names: the first one after them has this number.
-pub(super) const POLICY_WIDTH: usize = 5;
-
-/// A policy from the columns [`POLICY`].
-pub(super) fn read_policy(columns: &rusqlite::Row<'_>) -> Result<AuditPolicy, LedgerFault> {
-    let (share_ppm, by_search) = (columns.get(0)?, columns.get(2)?);
-    let salt: String = columns.get(3)?;
-    let salt = u128::from_str_radix(&salt, 16);
-    let salt = salt.map_err(|_| LedgerFault::Content("an audit has an unreadable salt".into()))?;
-    let name: String = columns.get(4)?;
-    let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
-    let across = Across::named(&name).ok_or_else(fault)?;
-    let seed = unsigned(columns, 1)?;
-    Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
-}
+/// Where the second count of the row of a range `r` is.
+const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";

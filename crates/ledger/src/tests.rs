@@ -12,11 +12,11 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm, Fingerprint,
-    Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId, LedgerAnswer,
-    LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method, Millis, Origin,
-    Party, Plan, Problem, Range, Removal, Report, Request, RequestId, Restored, RestoredJob,
-    SessionId, Slice, Tally, TaskCounts, Ticket,
+    Across, Asker, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm,
+    Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
+    LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
+    Millis, Origin, Party, Plan, Problem, Range, Report, Request, RequestId, Restored, RestoredJob,
+    SessionId, Slice, Tally, TaskCounts,
 };
 use tempfile::TempDir;
 

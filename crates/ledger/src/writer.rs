@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use farm::{LedgerAnswer, LedgerCommand, Ticket, rules};
+use farm::{Asker, LedgerAnswer, LedgerCommand, rules};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,8 +18,8 @@ pub(super) const MAX_BATCH: usize = 8_192;
 /// What the ledger is asked for.
 #[derive(Debug)]
 pub enum LedgerRequest {
-    /// A command of the farm, with the ticket of its answer.
-    Farm(Ticket, LedgerCommand),
+    /// A command of the farm, and who waits for its answer.
+    Farm(Asker, LedgerCommand),
     /// A change of the credentials; the answer comes when it is durable.
     Credential(CredentialChange, oneshot::Sender<()>),
     /// Whether the ledger's file is still there, which is looked at before every commit too. It has no answer.
@@ -46,8 +46,8 @@ pub enum LedgerEvent {
         /// How long it took, from the first look at its rows until the disk had it.
         took: Duration,
     },
-    /// The answer to the command with this ticket.
-    Answered(Ticket, LedgerAnswer),
+    /// The answer to a command.
+    Answered(Asker, LedgerCommand, LedgerAnswer),
     /// The last word: the ledger cannot be written any more.
     Failed(LedgerFault),
     /// The last word: everything is written, and the ledger is closed.
@@ -112,8 +112,8 @@ impl Writer {
                 let _ = answers.send(LedgerEvent::Committed { requests, took });
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
-                LedgerRequest::Farm(ticket, _) => {
-                    let _ = answers.send(LedgerEvent::Answered(ticket, answer));
+                LedgerRequest::Farm(asker, command) => {
+                    let _ = answers.send(LedgerEvent::Answered(asker, command, answer));
                 }
                 LedgerRequest::Credential(_, asked) => {
                     let _ = asked.send(());

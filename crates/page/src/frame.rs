@@ -32,13 +32,14 @@ pub fn login(refusal: Option<&str>) -> Markup {
         h1 { "Log in" }
         @if let Some(refusal) = refusal { p.refusal role="alert" { (refusal) "." } }
         form.login method="post" action="/login" {
-            label for="token" { "Token" }
+            label for="token" { "Join string or token" }
             input #token type="password" name="token" required autocomplete="current-password" autofocus;
             button { "Log in" }
         }
         p.hint {
-            "It is the secret that " code { "queens token create" } " printed, or the coordinator's own token. \
-             That of a viewer suffices to look; that of a submitter or an admin can change jobs."
+            "It is what " code { "queens token create" } " printed, a join string or a token, or what is in the \
+             coordinator's own file of one of them. That of a viewer suffices to look; that of a submitter or an \
+             admin can change jobs."
         }
     };
     document("Log in", None, &html! {}, &body)

@@ -75,7 +75,8 @@ fn facts(job: &JobView, estimates: &[Estimate], snapshot: &Snapshot) -> Markup {
     html! {
         dl.facts {
             (fact("Tasks counted", &format!("{} of {}", grouped(job.tasks_done), grouped(job.tasks()))))
-            (fact(if job.state == JobState::Done { "Total" } else { "Sum so far" }, &grouped(job.total)))
+            @if let Some(total) = job.total { (fact("Total", &grouped(total))) }
+            @if job.total != Some(job.counted) { (fact(&counted(job), &grouped(job.counted))) }
             @if let Some(estimate) = estimates.last().filter(|it| it.error > 0.0) {
                 (fact("Estimate of the total", &estimated(estimate)))
             }
@@ -96,6 +97,13 @@ fn facts(job: &JobView, estimates: &[Estimate], snapshot: &Snapshot) -> Markup {
     }
 }
 
+/// What the sum of the counts is called.
+fn counted(job: &JobView) -> String {
+    let is_covered = job.tasks_done == job.tasks();
+    let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
+    format!("Sum{}{symmetry}", if is_covered { "" } else { " so far" })
+}
+
 fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
@@ -114,12 +122,12 @@ fn symmetry(job: &JobView) -> Option<String> {
     let fact = known::facts(job.spec.plan.problem).into_iter().find(is_symmetry)?;
     let said = match (job.state, &fact) {
         _ if !job.spec.slice.is_all() => return None,
-        (JobState::Done | JobState::Held, fact) if fact.allows(job.total) => {
+        (JobState::Done | JobState::Held, fact) if fact.allows(job.counted) => {
             "; the total fits".into()
         }
         (JobState::Done | JobState::Held, _) => "; the total does not fit".into(),
         (_, Fact::Multiple { of }) => {
-            format!("; the sum so far leaves {}", job.total % u128::from(*of))
+            format!("; the sum so far leaves {}", job.counted % u128::from(*of))
         }
         _ => String::new(),
     };

@@ -30,10 +30,6 @@ id! {
     LeaseId
 }
 id! {
-    /// A write or a look-up that the ledger has been asked for.
-    Ticket
-}
-id! {
     /// A client's question that waits for its answer.
     RequestId
 }

@@ -19,7 +19,7 @@ mod task_counts;
 pub use board::{Method, Problem};
 
 pub use hexadecimal::write as write_hexadecimal;
-pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId, Ticket};
+pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use kernel_name::KernelName;
 pub use loan::{Loan, LoanKind, LoanProof, Recount, threads_that_fit};
 pub use plan::{Fingerprint, Plan};

@@ -44,6 +44,7 @@ pub(crate) fn table(answer: &Answer) -> String {
 fn numbers(answer: &Answer) -> Vec<(&'static str, &'static str, u128)> {
     let Some(census) = answer.census else { return Vec::new() };
     vec![
+        ("counted", "before symmetry", census.total),
         ("fundamental", "up to symmetry", census.fundamental),
         ("half_turn", "fixed by the half turn", census.half_turn),
         ("quarter_turn", "fixed by the quarter turn", census.quarter_turn),

@@ -2,6 +2,7 @@
 
 mod bar;
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -80,6 +81,22 @@ impl Progress {
         }
     }
 
+    /// Shows how many placements a search has found that knows no end.
+    pub(crate) fn show_search(&mut self, n: u32, found: u64, begun: Instant) {
+        let now = Instant::now();
+        let elapsed = clock((now - begun).as_secs_f64());
+        let parts = [format!("{found} found"), format!("{elapsed} so far")];
+        match &mut self.view {
+            View::Nothing => {}
+            View::Lines(lines) => {
+                if lines.is_due(now) {
+                    info!(target: LOG_TARGET, "N={n}  {}", parts.join("  "));
+                }
+            }
+            View::Bar(bar) => bar.draw(&format!("N={n}"), 0.0, &parts),
+        }
+    }
+
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let View::Bar(bar) = &self.view {
@@ -109,6 +126,43 @@ impl Progress {
             parts.push(format!("{} to audit", job.audits_wanted));
         }
         parts
+    }
+}
+
+/// What a count took: the line that ends it.
+#[derive(Clone, Debug)]
+pub(crate) struct Took {
+    pub(crate) seconds: f64,
+    /// The placements that were counted; `None` if a ledger had some of them already.
+    pub(crate) counted: Option<u128>,
+    /// The method, what counted, and by how many threads.
+    pub(crate) how: String,
+}
+
+impl Took {
+    pub(crate) fn by_one_thread(seconds: f64, counted: u128, method: &str) -> Took {
+        Took { seconds, counted: Some(counted), how: format!("{method}, 1 thread") }
+    }
+
+    /// Both counts together. Of how they were counted, it has that of the second one.
+    pub(crate) fn and(self, next: Took) -> Took {
+        let sum = self.counted.zip(next.counted);
+        let counted = sum.and_then(|(one, other)| one.checked_add(other));
+        Took { seconds: self.seconds + next.seconds, counted, how: next.how }
+    }
+}
+
+impl Display for Took {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.seconds {
+            few if few < 10.0 => write!(f, "done in {few:.2}s")?,
+            some if some < 60.0 => write!(f, "done in {some:.1}s")?,
+            many => write!(f, "done in {}", clock(many))?,
+        }
+        if let Some(counted) = self.counted.filter(|_| self.seconds > 0.0) {
+            write!(f, ", {} placements/s", si(counted as f64 / self.seconds))?;
+        }
+        write!(f, "; {}", self.how)
     }
 }
 
@@ -174,7 +228,7 @@ impl Lines {
 pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
     let seconds = job.seconds_left().filter(|&seconds| seconds > 0.0)?;
     let tasks_left = job.tasks().saturating_sub(job.tasks_done) as f64;
-    (job.tasks_done > 0).then(|| job.total as f64 / job.tasks_done as f64 * tasks_left / seconds)
+    (job.tasks_done > 0).then(|| job.counted as f64 / job.tasks_done as f64 * tasks_left / seconds)
 }
 
 /// The speed since the progress began. The earlier work of a resumed job does not count.
@@ -186,14 +240,14 @@ struct Rate {
 
 impl Rate {
     fn saw(&mut self, now: Instant, job: &JobView) {
-        let (begun, _) = *self.first.get_or_insert((now, job.total));
+        let (begun, _) = *self.first.get_or_insert((now, job.counted));
         self.elapsed = (now - begun).as_secs_f64();
     }
 
     /// Counts per second.
     fn of(&self, job: &JobView) -> Option<f64> {
         let (_, total) = self.first?;
-        let counts = job.total.checked_sub(total).filter(|&counts| counts > 0)?;
+        let counts = job.counted.checked_sub(total).filter(|&counts| counts > 0)?;
         (self.elapsed > 0.0).then(|| counts as f64 / self.elapsed)
     }
 }

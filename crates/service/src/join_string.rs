@@ -47,7 +47,7 @@ pub struct JoinStringError(String);
 pub struct HostPortError(pub String);
 
 impl JoinString {
-    const SCHEME: &str = "queens://";
+    pub(crate) const SCHEME: &str = "queens://";
 
     /// Reads it from the file `path`; `None` if there is no such file.
     ///
@@ -82,7 +82,7 @@ impl FromStr for JoinString {
 
     fn from_str(text: &str) -> Result<JoinString, JoinStringError> {
         let fault = |reason: &str| JoinStringError(format!("{reason}; copy all of it"));
-        let parts = text.trim().strip_prefix(Self::SCHEME).and_then(|rest| {
+        let parts = secret_file::bare(text).strip_prefix(Self::SCHEME).and_then(|rest| {
             // A secret may contain any of the separators.
             let (rest, pin) = rest.rsplit_once('#')?;
             let (secret, address) = rest.rsplit_once('@')?;

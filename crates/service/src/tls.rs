@@ -62,6 +62,7 @@ impl Authority {
     }
 
     fn from_pem(pem: &[u8]) -> anyhow::Result<Authority> {
+        let pem = pem.strip_prefix("\u{feff}".as_bytes()).unwrap_or(pem);
         let certificate = CertificateDer::from_pem_slice(pem)?;
         let key = PrivateKeyDer::from_pem_slice(pem)?;
         // This fails if they do not belong together.

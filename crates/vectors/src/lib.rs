@@ -106,6 +106,12 @@ pub fn known_centrosymmetric(n: u32) -> Option<Known> {
     COUNTS.centrosymmetric.known(n)
 }
 
+/// Number of placements that the quarter turn fixes (A033148), if it is known.
+#[must_use]
+pub fn known_quarter_turn(n: u32) -> Option<Known> {
+    COUNTS.quarter_turn.known(n)
+}
+
 /// Number of placements on a torus (A007705), if it is known.
 #[must_use]
 pub fn known_toroidal(n: u32) -> Option<Known> {

@@ -44,7 +44,9 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(_) => WorkerOrder::Welcome,
+            work_response::Message::Welcome(v1::Welcome { lends_in_ms }) => {
+                WorkerOrder::Welcome { lends_in_ms }
+            }
             work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
@@ -438,7 +440,9 @@ impl TryFrom<v1::Job> for JobView {
 
     fn try_from(job: v1::Job) -> Result<Self, WireError> {
         let state = job.state().try_into()?;
-        let total = job.total.parse();
+        let number = |field, text: &str| {
+            text.parse::<u128>().map_err(|_| WireError::out_of_bounds(field, text))
+        };
         if !is_text(&job.owner) {
             return Err(WireError::Text { field: "owner" });
         }
@@ -453,7 +457,8 @@ impl TryFrom<v1::Job> for JobView {
             },
             state,
             tasks_done: job.tasks_done,
-            total: total.map_err(|_| WireError::out_of_bounds("total", &job.total))?,
+            counted: number("counted", &job.counted)?,
+            total: job.total.map(|total| number("total", &total)).transpose()?,
             thread_memory: job.thread_memory,
             able_workers: usize::try_from(job.able_workers)
                 .map_err(|_| WireError::out_of_bounds("able_workers", job.able_workers))?,

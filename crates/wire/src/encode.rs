@@ -132,7 +132,7 @@ impl From<WorkerOrder> for v1::WorkResponse {
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome => Message::Welcome(v1::Welcome {}),
+            WorkerOrder::Welcome { lends_in_ms } => Message::Welcome(v1::Welcome { lends_in_ms }),
             WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
@@ -279,7 +279,8 @@ impl From<JobView> for v1::Job {
             priority: job.spec.priority,
             state: v1::JobState::from(job.state).into(),
             tasks_done: job.tasks_done,
-            total: job.total.to_string(),
+            counted: job.counted.to_string(),
+            total: job.total.map(|total| total.to_string()),
             workers: job.workers as u64,
             busy_us_left: job.busy_us_left,
             threads: job.threads,

@@ -92,7 +92,7 @@ fn job(plan: Plan, total: u128) -> RestoredJob {
         accepted: IntervalSet::new(),
         total,
         spent: Spent::new(plan.tasks),
-        disputes: Vec::new(),
+        disputes: Default::default(),
         audit: None,
         seed_told: false,
         audits_wanted: 0,

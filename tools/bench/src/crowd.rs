@@ -178,7 +178,7 @@ impl Worker {
                 self.todo.retain(|(loan, _)| loan.lease != lease);
             }
             WorkerOrder::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
-            WorkerOrder::Pace(_) | WorkerOrder::Welcome => {}
+            WorkerOrder::Pace(_) | WorkerOrder::Welcome { .. } => {}
         }
     }
 

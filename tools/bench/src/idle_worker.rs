@@ -95,7 +95,7 @@ pub(crate) async fn idle(
                 }
             }
             WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome | WorkerOrder::Pace(_) => {}
+            WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

@@ -50,7 +50,7 @@ pub(crate) async fn run(args: &OverheadArgs) -> Result<()> {
         let begun = Instant::now();
         let counted = count.run(Duration::from_secs(1), |_| (), tokio_stream::pending()).await?;
         farm.push(begun.elapsed().as_secs_f64());
-        if counted.job.total != total {
+        if counted.job.counted != total {
             return Err(anyhow::anyhow!("the two totals differ"));
         }
     }

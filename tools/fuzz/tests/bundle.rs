@@ -57,7 +57,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });
     drop(ledger);
     let evidence = Evidence::open(&path).expect("it can be read");
-    let write = |see: &mut dyn FnMut(_) -> _| evidence.in_bundle_order(JOB, see);
+    let write = |see: &mut dyn FnMut(_) -> _| evidence.for_each(JOB, see);
     let job = &evidence.jobs()[0];
     export::<LedgerFault>(job, 0, &bundle, write).expect("it can be exported");
     fs::read(&bundle).expect("it can be read")

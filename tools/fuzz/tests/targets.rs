@@ -73,7 +73,7 @@ fn corpus() {
         id: 1,
         plan: Some((&plan).into()),
         state: v1::JobState::Done.into(),
-        total: "92".into(),
+        counted: "92".into(),
         ..Default::default()
     };
     let ask = |submit| {

@@ -7,8 +7,7 @@ use farm::rules::{self, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
     KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, Range, Removal, Report, Restored, RestoredJob, Slice, Tally, TaskCounts,
-    Withdrawn,
+    Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -34,7 +33,8 @@ impl Subject for MemoryStore {
     }
 
     fn restored(&mut self) -> Restored {
-        rules::restore(self).expect("its rows fit together")
+        let last_job = self.last_job;
+        Restored { last_job, ..rules::restore(self).expect("its rows fit together") }
     }
 }
 
@@ -114,7 +114,7 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
     write(store, &[job(JOB)]);
     write(store, &rows.map(|(worker, start)| accept(JOB, worker, start, start + 10, 1)));
     let mut found = |start, end| {
-        let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
+        let compare = compare(start, end);
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
     let tiled = |starts: &[u64]| {
@@ -252,8 +252,7 @@ fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
 
 /// Whether rows of the job tile a range.
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
-    let compare = LedgerCommand::Compare { job: JOB, range: range(start, end) };
-    let found = store.apply(&[compare]).expect("it reads only").remove(0);
+    let found = store.apply(&[compare(start, end)]).expect("it reads only").remove(0);
     found != LedgerAnswer::Compared(None)
 }
 
@@ -296,33 +295,18 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
 
-fn removal(job: JobId, most: usize) -> LedgerCommand {
-    LedgerCommand::Remove { job, most }
-}
-
-fn remove(store: &mut impl Subject, job: JobId, most: usize) -> Removal {
-    match store.apply(&[removal(job, most)]).as_deref() {
-        Ok([LedgerAnswer::Removed(removal)]) => *removal,
-        other => panic!("{other:?}"),
-    }
-}
-
 fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[job(JOB)]);
     write(store, &done(OTHER, "a"));
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
     write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }]);
-    store.apply(&[removal(JOB, 10)]).expect_err("it runs");
-    store.apply(&[removal(JobId(9), 10)]).expect_err("there is no such job");
+    let remove = |job| LedgerCommand::Remove { job };
+    store.apply(&[remove(JOB)]).expect_err("it runs");
+    store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
-    // Its row, its second count, its policy and the three changes of its state are two too many at first.
-    assert_eq!(remove(store, OTHER, 1), Removal::Begun);
-    let left = restored(store, OTHER);
-    assert_eq!((left.state, left.total, left.spec.origin.key), (JobState::Cancelled, 0, None));
-    assert_eq!(remove(store, OTHER, 4), Removal::Begun);
-    assert_eq!(remove(store, OTHER, 2), Removal::Gone);
-    store.apply(&[removal(OTHER, 3)]).expect_err("nothing of it is left");
+    write(store, &[remove(OTHER)]);
+    store.apply(&[remove(OTHER)]).expect_err("nothing of it is left");
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));
 
@@ -333,7 +317,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
     assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
-    store.apply(&[LedgerCommand::Remove { job: JOB, most: 100 }]).expect_err("it is a proof");
+    store.apply(&[remove(JOB)]).expect_err("it is a proof");
 }
 
 fn write(store: &mut impl Subject, commands: &[LedgerCommand]) {
@@ -371,6 +355,10 @@ fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> 
 fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
     let report = report(job, "search", (start, end), count);
     LedgerCommand::Dispute { report, author: author(worker) }
+}
+
+fn compare(start: u64, end: u64) -> LedgerCommand {
+    LedgerCommand::Compare { report: report(JOB, "avx2", (start, end), 1), author: author("c") }
 }
 
 fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {

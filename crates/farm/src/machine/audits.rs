@@ -1,9 +1,9 @@
 //! Audits: what clients ask for, and what the ledger finds.
 
-use super::{Farm, Pending};
+use super::Farm;
 use crate::audit::Audits;
 use crate::{
-    AuditPolicy, Author, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
+    Asker, AuditPolicy, Author, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
     SessionId, Unaudited, Verdict,
 };
 
@@ -25,7 +25,7 @@ impl Farm {
         (job.policy, job.seed_told) = (Some(policy), false);
         job.audits.asked += 1;
         let command = LedgerCommand::RequestAudit { job: id, policy, by };
-        self.command(command, Pending::Audit { request, job: id });
+        self.command(Asker::Client(request), command);
         Ok(())
     }
 
@@ -60,7 +60,7 @@ impl Farm {
         }
         job.audits.finding = true;
         let command = LedgerCommand::FindAudits { job: id, most: Audits::WINDOW };
-        self.command(command, Pending::FindAudits { job: id });
+        self.command(Asker::Farm, command);
     }
 
     pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
@@ -91,14 +91,14 @@ impl Farm {
         let is_over = job.is_over() || job.is_being_held();
         let is_new = !is_over && job.audits.doubt(report.range, &author.maker.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
-        self.effects.push(Effect::Contradicted { report: report.clone(), author });
+        let told = Effect::Contradicted { report: report.clone(), author: author.clone() };
+        self.effects.push(told);
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }
         let job = self.jobs.get_mut(&report.job).expect("it was found");
         job.audits.asked += 1;
-        let command = LedgerCommand::Doubt { job: report.job, range: report.range };
-        self.command(command, Pending::Doubt { session, report });
+        self.command(Asker::Session(session), LedgerCommand::Doubt { report, author });
     }
 
     pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {

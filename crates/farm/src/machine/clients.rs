@@ -1,11 +1,11 @@
 //! What clients ask for: jobs, their beginning, their rests and their end. What holds a total up is in `holds`.
 
-use super::{Config, Farm, Pending};
+use super::Farm;
 use crate::job::Job;
 use crate::job_view::turn;
 use crate::{
-    Answer, Change, Effect, JobChange, JobId, JobState, LedgerCommand, Origin, Refusal, Request,
-    RequestId,
+    Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
+    Refusal, Request, RequestId,
 };
 
 impl Farm {
@@ -45,7 +45,8 @@ impl Farm {
         self.next_job += 1;
         self.note_key(&spec.origin, id);
         let command = LedgerCommand::CreateJob { job: id, spec, audit: job.policy };
-        self.command(command, Pending::Job { requests: vec![request], id, job: Box::new(job) });
+        self.coming.insert(id, (job, vec![request]));
+        self.command(Asker::Farm, command);
         Ok(())
     }
 
@@ -55,14 +56,9 @@ impl Farm {
         id: JobId,
         wanted: &Job,
     ) -> Result<(), Refusal> {
-        let coming = self.pending.values_mut().find_map(|pending| match pending {
-            Pending::Job { requests, id: of, job } if *of == id => Some((requests, job)),
-            _ => None,
-        });
-        let (is_it, coming) = match (self.jobs.get(&id), coming) {
-            (Some(job), _) => (job.answers(wanted), None),
-            (None, Some((requests, job))) => (job.answers(wanted), Some(requests)),
-            (None, None) => unreachable!("a job with a key exists, or is on its way"),
+        let (is_it, coming) = match self.coming.get_mut(&id) {
+            Some((job, requests)) => (job.answers(wanted), Some(requests)),
+            None => (self.jobs[&id].answers(wanted), None),
         };
         match coming {
             _ if !is_it => return Err(Refusal::KeyTaken(id)),
@@ -82,10 +78,7 @@ impl Farm {
 
     /// Refuses a further job of an owner, if there are too many. Jobs on their way into the ledger count.
     fn count_jobs(&self, owner: &str) -> Result<(), Refusal> {
-        let coming = self.pending.values().filter_map(|pending| match pending {
-            Pending::Job { job, .. } => Some(&**job),
-            _ => None,
-        });
+        let coming = self.coming.values().map(|(job, _)| job);
         let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
         let (mut all, mut own) = (0, 0);
         for job in coming.chain(live) {
@@ -102,7 +95,8 @@ impl Farm {
         Ok(())
     }
 
-    pub(super) fn job_written(&mut self, requests: Vec<RequestId>, id: JobId, job: Job) {
+    pub(super) fn job_written(&mut self, id: JobId) {
+        let (job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
         self.jobs.insert(id, job);
         self.requeue(id);
         requests.into_iter().for_each(|request| self.answer(request, id));
@@ -128,7 +122,7 @@ impl Farm {
             Change::Priority(priority) => self.prioritise(id, priority)?,
         };
         let command = LedgerCommand::Change { job: id, change, by };
-        self.command(command, Pending::Change { request, job: id, change });
+        self.command(Asker::Client(request), command);
         Ok(())
     }
 
@@ -202,7 +196,7 @@ impl Farm {
         job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);
         let command = LedgerCommand::Finish { job: id, tasks, total };
-        self.command(command, Pending::Done { job: id });
+        self.command(Asker::Farm, command);
     }
 
     pub(super) fn done_written(&mut self, id: JobId) {

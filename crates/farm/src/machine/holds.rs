@@ -6,9 +6,9 @@
 //!     it contradicts a fact         ──► Hold   ──durable──► held ──an audit──► runs again
 //! ```
 
-use super::{Farm, Pending};
+use super::Farm;
 use crate::job::Job;
-use crate::{Effect, Held, JobId, JobState, LedgerCommand, Suspect};
+use crate::{Asker, Effect, Held, JobId, JobState, LedgerCommand, Suspect};
 
 impl Job {
     /// Whether it is held, or on the way to be.
@@ -28,8 +28,7 @@ impl Farm {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         job.holding = true;
         let (tasks, total) = (job.tasks, job.total);
-        let command = LedgerCommand::Hold { job: id, tasks, total, reason: reason.clone() };
-        self.command(command, Pending::Hold { job: id, reason });
+        self.command(Asker::Farm, LedgerCommand::Hold { job: id, tasks, total, reason });
     }
 
     pub(super) fn held_written(&mut self, id: JobId, reason: String, worst: Vec<Suspect>) {

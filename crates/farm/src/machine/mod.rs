@@ -23,9 +23,9 @@ mod trust;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::ops::RangeBounds;
 
-pub use restore::{Restored, RestoredDispute, RestoredJob};
+pub use restore::{Restored, RestoredJob};
 
 use self::staff::Staff;
 use crate::job::Job;
@@ -34,41 +34,10 @@ use crate::lease::{LeaseTerm, Leases};
 use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
-    AuditView, Author, Distrusted, Effect, Event, IntervalSet, JobChange, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, Report,
-    RequestId, SessionId, Stats, Ticket, Times, WorkerView,
+    Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
+    SessionId, Stats, Times, WorkerView,
 };
-
-/// The farm's few tunable times and sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// How long a worker should be busy with one lease, ms; longer in a large farm: see [`Pace`].
-    pub lease_ms: u64,
-    /// How long a lease lives without a report, ms; longer in a large farm, and doubled for a job whose live workers miss it.
-    pub lease_ttl_ms: u64,
-    /// How long after a restart running jobs are held back, ms, so that workers which still hold
-    /// ranges of them can reconnect and keep them. More than workers pause between attempts.
-    pub grace_ms: u64,
-    /// Tasks per thread in a worker's first lease of a job, before its speed is known.
-    pub probe_tasks: u64,
-    /// The most jobs that have not ended; further ones are refused.
-    pub max_jobs: usize,
-    /// The most jobs of one owner that have not ended; further ones of that owner are refused.
-    pub max_jobs_per_owner: usize,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            lease_ms: 10_000,
-            lease_ttl_ms: 60_000,
-            grace_ms: 5_000,
-            probe_tasks: 4,
-            max_jobs: 1_000,
-            max_jobs_per_owner: 250,
-        }
-    }
-}
 
 /// The coordinator's mind. See the crate's documentation.
 #[derive(Debug)]
@@ -106,38 +75,20 @@ pub struct Farm {
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
-    /// What the ledger was asked for.
-    pending: BTreeMap<Ticket, Pending>,
+    /// Jobs on their way into the ledger, and who has submitted them.
+    coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
+    /// Jobs that the ledger removes, as they were.
+    leaving: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,
     /// The jobs that proved somebody wrong.
     proofs: BTreeSet<JobId>,
     next_lease: u64,
-    next_ticket: u64,
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
     /// Tasks of each job whose counts became durable since somebody asked.
     progressed: BTreeMap<JobId, u64>,
     effects: Vec<Effect>,
-}
-
-/// What to do when the ledger has answered.
-#[derive(Debug)]
-enum Pending {
-    Job { requests: Vec<RequestId>, id: JobId, job: Box<Job> },
-    Change { request: RequestId, job: JobId, change: JobChange },
-    Done { job: JobId },
-    Range { session: SessionId, report: Report, maker: Maker, audit: bool },
-    Hold { job: JobId, reason: String },
-    Audit { request: RequestId, job: JobId },
-    FindAudits { job: JobId },
-    Compare { session: SessionId, author: Author, report: Report },
-    Doubt { session: SessionId, report: Report },
-    Remove { request: RequestId, job: JobId, was: Box<JobView> },
-    Trust { request: RequestId, party: Party, trusted: bool },
-    Confirm { session: SessionId, report: Report },
-    Dispute { session: SessionId, report: Report },
-    Settle { session: SessionId, report: Report },
 }
 
 /// The first ordinals of a set, for people.
@@ -166,7 +117,7 @@ impl Farm {
             Event::Leaving { session } => self.leaving(session),
             Event::Left { session } => self.lost(session),
             Event::Asked { request, by, ask } => self.asked(request, by, ask),
-            Event::Ledger { ticket, answer } => self.answered(ticket, answer),
+            Event::Ledger { asker, command, answer } => self.answered(asker, command, answer),
             Event::Tick => {}
         }
         self.expire();
@@ -184,6 +135,12 @@ impl Farm {
         service.chain(self.leases.next_deadline()).min()
     }
 
+    /// For how long nothing is lent from the pools, ms, as workers that still hold ranges may come back first: see
+    /// [`Config::grace_ms`].
+    pub fn lends_in_ms(&self) -> u64 {
+        self.lend_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+    }
+
     /// How often workers are to report now.
     pub fn pace(&self) -> Pace {
         self.pace
@@ -194,18 +151,15 @@ impl Farm {
         Some(self.view(id, self.jobs.get(&id)?, &mut Staff::default()))
     }
 
-    /// The first `most` jobs after the job `after`, the oldest first.
-    pub fn jobs(&self, after: JobId, most: usize) -> Vec<JobView> {
+    /// The jobs of these numbers that stand where somebody wants to see them, the oldest first.
+    pub fn jobs(
+        &self,
+        numbers: impl RangeBounds<JobId>,
+        is_wanted: impl Fn(JobState) -> bool,
+    ) -> impl DoubleEndedIterator<Item = JobView> {
         let mut staff = Staff::default();
-        let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded)).take(most);
-        jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
-    }
-
-    /// The first `most` jobs before the job `before`, the newest first.
-    pub fn jobs_before(&self, before: JobId, most: usize) -> Vec<JobView> {
-        let mut staff = Staff::default();
-        let jobs = self.jobs.range(..before).rev().take(most);
-        jobs.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
+        let jobs = self.jobs.range(numbers).filter(move |(_, job)| is_wanted(job.durable_state));
+        jobs.map(move |(&id, job)| self.view(id, job, &mut staff))
     }
 
     /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
@@ -254,7 +208,10 @@ impl Farm {
             spec: job.spec.clone(),
             state: job.durable_state,
             tasks_done: job.tasks_done,
-            total: job.total,
+            counted: job.total,
+            total: (job.durable_state == JobState::Done)
+                .then(|| job.known.question.answer(job.total))
+                .flatten(),
             thread_memory,
             workers: workers.len(),
             able_workers: if job.state == JobState::Running {
@@ -281,11 +238,11 @@ impl Farm {
         }
     }
 
-    fn command(&mut self, command: LedgerCommand, pending: Pending) {
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        self.pending.insert(ticket, pending);
-        self.effects.push(Effect::Ledger { ticket, command });
+    fn command(&mut self, asker: Asker, command: LedgerCommand) {
+        if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
+            job.unanswered += 1;
+        }
+        self.effects.push(Effect::Ledger { asker, command });
     }
 
     fn lease_id(&mut self) -> LeaseId {
@@ -304,51 +261,48 @@ impl Farm {
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
 
-    fn answered(&mut self, ticket: Ticket, answer: LedgerAnswer) {
-        use LedgerAnswer as Answer;
-        match (self.pending.remove(&ticket), answer) {
-            (Some(Pending::Job { requests, id, job }), Answer::Written) => {
-                self.job_written(requests, id, *job);
-            }
-            (Some(Pending::Change { request, job, change }), Answer::Written) => {
+    fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
+        use Asker::{Client, Session};
+        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Held, Settled, Written};
+        use LedgerCommand::*;
+        if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
+            job.unanswered -= 1;
+        }
+        match (asker, command, answer) {
+            (_, CreateJob { job, .. }, Written) => self.job_written(job),
+            (_, Finish { job, .. }, Written) => self.done_written(job),
+            (_, Hold { job, reason, .. }, Held { worst }) => self.held_written(job, reason, worst),
+            (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
+            (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
             }
-            (Some(Pending::Done { job }), Answer::Written) => self.done_written(job),
-            (Some(Pending::Range { session, report, maker, audit }), Answer::Written) => {
-                self.range_written(session, report, maker, audit);
-            }
-            (Some(Pending::Remove { request, was, .. }), Answer::Removed(removal)) => {
-                self.removed(request, was, removal);
-            }
-            (Some(Pending::Trust { request, party, trusted }), Answer::Settled { withdrawn }) => {
-                self.trust_written(request, &party, trusted, &withdrawn);
-            }
-            (Some(Pending::Doubt { session, report }), Answer::AuditNoted { wanted, .. }) => {
-                self.doubt_noted(session, report, wanted);
-            }
-            (Some(Pending::Hold { job, reason }), Answer::Held { worst }) => {
-                self.held_written(job, reason, worst);
-            }
-            (Some(Pending::Confirm { session, report }), Answer::Written) => {
-                self.confirm_written(session, report);
-            }
-            (Some(Pending::Dispute { session, report }), Answer::Written) => {
-                self.dispute_written(session, report);
-            }
-            (Some(Pending::Audit { request, job }), Answer::AuditNoted { wanted, agreed }) => {
+            (Client(request), RequestAudit { job, .. }, AuditNoted { wanted, agreed }) => {
                 self.audit_noted(request, job, wanted, agreed);
             }
-            (Some(Pending::FindAudits { job }), Answer::AuditsFound(rows)) => {
-                self.audits_found(job, rows);
+            (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
+                self.trust_written(request, &party, trusted, &withdrawn);
             }
-            (Some(Pending::Settle { session, report }), Answer::Settled { withdrawn }) => {
-                self.settled(session, report, &withdrawn);
+            (Client(request), Remove { job }, Written) => self.removed(request, job),
+            (Session(session), Accept { report, author, audit }, Written) => {
+                self.range_written(session, report, author.maker, audit);
             }
-            (Some(Pending::Compare { session, author, report }), Answer::Compared(found)) => {
+            (Session(session), Compare { report, author }, Compared(found)) => {
                 self.compared(session, author, report, found);
             }
-            (pending, answer) => {
-                panic!("the ledger answered {ticket} with {answer:?}, and was asked {pending:?}")
+            (Session(session), Confirm { report, .. }, Written) => {
+                self.confirm_written(session, report);
+            }
+            (Session(session), Dispute { report, .. }, Written) => {
+                self.dispute_written(session, report);
+            }
+            (Session(session), Doubt { report, .. }, AuditNoted { wanted, .. }) => {
+                self.doubt_noted(session, report, wanted);
+            }
+            (Session(session), Settle { report, .. }, Settled { withdrawn }) => {
+                self.settled(session, report, &withdrawn);
+            }
+            (asker, command, answer) => {
+                panic!("the ledger answered {asker:?} with {answer:?}, and was asked {command:?}")
             }
         }
     }

@@ -1,14 +1,14 @@
 //! A farm from what was durable.
 
-use super::{Config, Farm};
+use super::Farm;
 use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::lost::Lost;
 use crate::{
-    AuditPolicy, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, KernelName, Known,
-    LoanKey, Millis, Pace, Plan, Range, Slice, Spent, Stats, Vote,
+    AuditPolicy, Config, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey,
+    Millis, Pace, Plan, Range, Slice, Spent, Stats,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ pub struct RestoredJob {
     /// The thread time that it took.
     pub spent: Spent,
     /// What is disputed.
-    pub disputes: Vec<RestoredDispute>,
+    pub disputes: BTreeMap<Range, Dispute>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditPolicy>,
     /// Everybody may know its seed: the job was over since the audit was ordered.
@@ -67,17 +67,6 @@ pub struct RestoredJob {
     pub audits_wanted: u64,
     /// Accepted ranges of which the second count agreed.
     pub audits_agreed: u64,
-}
-
-/// A dispute, as the ledger remembers it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestoredDispute {
-    /// The disputed ordinals.
-    pub range: Range,
-    /// What the accepted row says, and then every other claim.
-    pub votes: Vec<Vote>,
-    /// What counted the accepted row.
-    pub kernel: KernelName,
 }
 
 impl Farm {
@@ -112,11 +101,11 @@ impl Farm {
             distrusted: restored.distrusted,
             lost: Lost::default(),
             settling: 0,
-            pending: BTreeMap::new(),
+            coming: BTreeMap::new(),
+            leaving: BTreeMap::new(),
             next_job: restored.last_job + 1,
             proofs: restored.proofs,
             next_lease: 0,
-            next_ticket: 0,
             stats: Stats::default(),
             progressed: BTreeMap::new(),
             staffing_changed: false,
@@ -152,10 +141,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.seed_told = restored.seed_told;
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;
-    for RestoredDispute { range, votes, kernel } in restored.disputes {
-        let stored = votes.first().expect("a dispute has votes").claim;
-        let dispute =
-            Dispute { stored, kernel, votes, recount: None, settling: false, unwritten: 0 };
+    for (range, dispute) in restored.disputes {
         job.open_dispute(range, dispute);
     }
     let has_rested = matches!(job.state, JobState::Done | JobState::Held);

@@ -25,13 +25,13 @@
 //! While a settlement or a confirmation is on its way into the ledger, reports about the rows that it
 //! may change are not answered: the worker asks again, and is answered by what the rows are then.
 
-use super::{Farm, Pending};
+use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Author, Claim, Dismissal, Effect, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
-    Withdrawn,
+    Ack, Asker, Author, Claim, Dismissal, Effect, JobState, KernelName, LeaseId, LedgerCommand,
+    LoanKind, LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict,
+    Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -119,13 +119,10 @@ impl Farm {
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            let maker = author.maker.clone();
-            let command = LedgerCommand::Accept { report: report.clone(), author, audit };
-            self.command(command, Pending::Range { session, report, maker, audit });
+            self.command(Asker::Session(session), LedgerCommand::Accept { report, author, audit });
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
-            let command = LedgerCommand::Compare { job: report.job, range: report.range };
-            self.command(command, Pending::Compare { session, author, report });
+            self.command(Asker::Session(session), LedgerCommand::Compare { report, author });
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -215,8 +212,7 @@ impl Farm {
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                let command = LedgerCommand::Confirm { report: report.clone(), author };
-                self.command(command, Pending::Confirm { session, report });
+                self.command(Asker::Session(session), LedgerCommand::Confirm { report, author });
             }
             Some(claim) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
@@ -246,14 +242,8 @@ impl Farm {
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
         let (same, other): (Vec<_>, Vec<_>) =
             audits.into_iter().partition(|&(range, _)| range == report.range);
-        let dispute = Dispute {
-            stored: stored.claim,
-            kernel,
-            votes: vec![stored],
-            recount: same.first().map(|&(_, lease)| lease),
-            settling: false,
-            unwritten: 0,
-        };
+        let recount = same.first().map(|&(_, lease)| lease);
+        let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
         job.open_dispute(report.range, dispute);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
         self.add_vote(session, author, report);
@@ -292,11 +282,10 @@ impl Farm {
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report: report.clone(), author, wrong, ground };
-            self.command(command, Pending::Settle { session, report });
+            let command = LedgerCommand::Settle { report, author, wrong, ground };
+            self.command(Asker::Session(session), command);
         } else {
-            let command = LedgerCommand::Dispute { report: report.clone(), author };
-            self.command(command, Pending::Dispute { session, report });
+            self.command(Asker::Session(session), LedgerCommand::Dispute { report, author });
         }
     }
 
@@ -317,7 +306,8 @@ impl Farm {
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
         job.overruns.counted(report.range);
-        let rest = job.total.checked_sub(dispute.stored.count).expect("it includes its rows");
+        let rest =
+            job.total.checked_sub(dispute.votes[0].claim.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
         self.taken_back(withdrawn);

@@ -1,13 +1,11 @@
 //! What those who watch the farm may ask it.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use super::Farm;
-use super::staff::Staff;
 use crate::job::Job;
 use crate::session::Session;
-use crate::{JobId, JobState, JobView, KernelName, Stats};
+use crate::{JobState, KernelName, Stats};
 
 impl Farm {
     /// What has happened since the farm began.
@@ -38,14 +36,6 @@ impl Farm {
     /// How many jobs are in this state, as clients are told.
     pub fn jobs_in(&self, state: JobState) -> usize {
         self.jobs.values().filter(|job| job.durable_state == state).count()
-    }
-
-    /// The first `most` jobs after the job `after` that are neither done nor cancelled, the oldest first.
-    pub fn live_jobs(&self, after: JobId, most: usize) -> Vec<JobView> {
-        let mut staff = Staff::default();
-        let jobs = self.jobs.range((Bound::Excluded(after), Bound::Unbounded));
-        let live = jobs.filter(|(_, job)| !job.durable_state.is_over()).take(most);
-        live.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 
     /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs: the

@@ -1,10 +1,9 @@
 //! What people see of the farm: see [`Survey`].
 
 use super::Farm;
-use super::staff::Staff;
 use crate::lease::Lease;
 use crate::session::Session;
-use crate::{Cell, JobId, JobState, JobView, PlanMap, Progress, SessionId, Survey, WorkerSight};
+use crate::{Cell, JobId, JobState, PlanMap, Progress, SessionId, Survey, WorkerSight};
 
 impl Farm {
     /// The most jobs that have ended of which people see at a time.
@@ -15,21 +14,12 @@ impl Farm {
         let ended_in_all = [JobState::Done, JobState::Cancelled].map(|state| self.jobs_in(state));
         Survey {
             at: self.now,
-            ended: self.ended_before(JobId(u64::MAX), Farm::ENDED_SHOWN),
+            ended: self.jobs(.., JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect(),
             ended_in_all: ended_in_all.iter().sum(),
-            live: self.live_jobs(JobId(0), usize::MAX),
+            live: self.jobs(.., |state| !state.is_over()).collect(),
             workers: self.sessions.iter().map(|(&id, session)| self.sight(id, session)).collect(),
             distrusted: self.distrusted().cloned().collect(),
         }
-    }
-
-    /// The latest jobs before the job `before` that are done or cancelled, the latest first; `most`
-    /// at most.
-    pub fn ended_before(&self, before: JobId, most: usize) -> Vec<JobView> {
-        let mut staff = Staff::default();
-        let jobs = self.jobs.range(..before).rev();
-        let ended = jobs.filter(|(_, job)| job.durable_state.is_over()).take(most);
-        ended.map(|(&id, job)| self.view(id, job, &mut staff)).collect()
     }
 
     /// What was done for each job since this was last asked, and how many workers hold ranges of it now. It tells

@@ -1,8 +1,8 @@
 //! Who is believed, and what becomes of the counts of those who are not any more.
 
-use super::{Farm, Pending};
+use super::Farm;
 use crate::{
-    Answer, Dismissal, Effect, LedgerCommand, Party, RequestId, SessionId, Vote, Withdrawn,
+    Answer, Asker, Dismissal, Effect, LedgerCommand, Party, RequestId, SessionId, Vote, Withdrawn,
 };
 
 impl Farm {
@@ -21,8 +21,7 @@ impl Farm {
             self.distrust(std::iter::once(party.clone()));
         }
         self.settling += 1;
-        let command = LedgerCommand::Trust { party: party.clone(), trusted, reason };
-        self.command(command, Pending::Trust { request, party, trusted });
+        self.command(Asker::Client(request), LedgerCommand::Trust { party, trusted, reason });
     }
 
     pub(super) fn trust_written(

@@ -11,44 +11,38 @@
 //! - The policy of the job does not choose their range: a bundle shows which ranges it chooses.
 //! - Their sum fits into 64 bits, and both tell what each task counts or neither does.
 
-use super::{Store, first_rows, stored_job};
+use super::{Store, stored_job};
 use crate::rows::{Check, CountedRange, Row};
-use crate::{JobId, Range};
+use crate::{JobId, Range, TaskCounts};
 
-/// Joins the row of a range that was just accepted with the rows on either side of it.
-pub(super) fn join_neighbours<S: Store>(
+/// Joins a row that is about to be accepted with those `beside` it. Returns what is to take their place.
+pub(super) fn join<S: Store>(
     store: &mut S,
     id: JobId,
-    range: Range,
-) -> Result<(), S::Fault> {
-    let before = store.last_before(id, range.start())?;
-    let start = before.map_or(range.start(), Range::start);
-    let around = Range::new(start, range.end().saturating_add(1)).expect("it has the range");
-    let rows = first_rows(store, id, around, 3)?;
-    let Some(own) = rows.iter().position(|counted| counted.row.range == range) else {
-        return Ok(());
-    };
-    let mut joined = rows[own].clone();
-    for (number, other) in rows.iter().enumerate().filter(|&(number, _)| number != own) {
-        let (first, next) = if number < own { (other, &joined) } else { (&joined, other) };
-        let Some(sum) = join(first, next) else { continue };
-        let told = store.task_counts(id, first.row.range)?;
-        let next_told = store.task_counts(id, next.row.range)?;
-        if told.are_untold() != next_told.are_untold() {
+    mut joined: CountedRange,
+    mut told: TaskCounts,
+    beside: Vec<CountedRange>,
+) -> Result<(CountedRange, TaskCounts), S::Fault> {
+    for other in beside {
+        let is_before = other.row.range.start() < joined.row.range.start();
+        let [first, next] = if is_before { [&other, &joined] } else { [&joined, &other] };
+        let Some(sum) = sum(first, next) else { continue };
+        let its = store.task_counts(id, other.row.range)?;
+        if its.are_untold() != told.are_untold() {
             continue;
         }
-        let Some(told) = told.join(&next_told) else { continue };
+        let sum_told = if is_before { its.join(&told) } else { told.join(&its) };
+        let Some(sum_told) = sum_told else { continue };
         if is_left_alone(store, id, sum.row.range)? {
-            store.join_rows(id, &sum, &told)?;
-            joined = sum;
+            (joined, told) = (sum, sum_told);
         }
     }
-    Ok(())
+    Ok((joined, told))
 }
 
 /// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second
 /// count of them.
-fn join(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
+fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
     let (a, b) = (&first.row, &next.row);
     let is_one = a.range.end() == b.range.start()
         && (&a.author, a.kernel, a.lease) == (&b.author, b.kernel, b.lease)
@@ -61,8 +55,9 @@ fn join(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
 
 /// Whether neither the policy of a job nor an open dispute is about this range.
 fn is_left_alone<S: Store>(store: &mut S, id: JobId, range: Range) -> Result<bool, S::Fault> {
-    let plan = stored_job(store, id)?.spec.plan.fingerprint();
-    let is_chosen = store.policy(id)?.is_some_and(|policy| policy.chooses(plan, range));
+    let job = stored_job(store, id)?;
+    let plan = job.spec.plan.fingerprint();
+    let is_chosen = job.policy.is_some_and(|policy| policy.chooses(plan, range));
     let mut disputes = store.open_disputes(id)?.into_iter();
     Ok(!is_chosen && !disputes.any(|dispute| dispute.range.intersect(range).is_some()))
 }

@@ -1,17 +1,16 @@
 //! A store that lives as long as its process.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::{Select, Store, StoredJob};
-use crate::rows::{
-    Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row, TrustChange,
-};
+use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, Distrusted, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts,
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, TrustChange,
 };
 
-/// Keeps everything in memory, and knows no times. A count without a file uses it, as tests and simulations do.
+/// Keeps everything in memory but what is noted for people, and knows no times. A count without a file uses it, as tests and
+/// simulations do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryStore {
     /// All jobs.
@@ -27,10 +26,6 @@ pub struct MemoryStore {
 pub struct MemoryJob {
     /// The job itself.
     pub job: StoredJob,
-    /// Its audit policies, the newest last.
-    pub policies: Vec<AuditPolicy>,
-    /// What was changed of it, and who asked for that, the newest last.
-    pub changes: Vec<(JobChange, String)>,
     /// Its accepted ranges, by their first ordinal.
     pub rows: BTreeMap<u64, CountedRange>,
     /// What each task of accepted ranges counts, if that is told, by their first ordinal.
@@ -48,109 +43,62 @@ impl MemoryStore {
 }
 
 impl MemoryJob {
-    /// Removes the first row with all that is known of its range. Returns whether there was one.
-    fn remove_first_row(&mut self) -> bool {
-        let Some((start, _)) = self.rows.pop_first() else { return false };
-        self.seconds.remove(&start);
-        self.task_counts.remove(&start);
-        true
-    }
-
     fn row(&mut self, range: Range) -> &mut CountedRange {
         let row = self.rows.get_mut(&range.start()).filter(|counted| counted.row.range == range);
         row.expect("the rules name rows that they have seen")
     }
-}
 
-/// Removes the first one. Returns whether there was one.
-fn remove_first<T>(all: &mut Vec<T>) -> bool {
-    let is_one = !all.is_empty();
-    all.drain(..usize::from(is_one));
-    is_one
+    /// Where a row begins that has this ordinal, or else the ordinal itself.
+    fn start_of(&self, ordinal: u64) -> u64 {
+        let before = self.rows.range(..=ordinal).next_back();
+        let holds = |(_, counted): &(&u64, &CountedRange)| counted.row.range.end() > ordinal;
+        before.filter(holds).map_or(ordinal, |(&start, _)| start)
+    }
+
+    fn retire_second(&mut self, range: Range, why: DisputeState) {
+        let second = self.seconds.remove(&range.start());
+        self.evidence.extend(second.map(|row| (row, why)));
+    }
 }
 
 impl Store for MemoryStore {
     type Fault = Contradiction;
 
-    fn jobs(&mut self) -> Result<Vec<StoredJob>, Contradiction> {
-        Ok(self.jobs.values().map(|job| job.job.clone()).collect())
-    }
-
-    fn last_job(&mut self) -> Result<u64, Contradiction> {
-        Ok(self.last_job)
-    }
-
-    fn job(&mut self, id: JobId) -> Result<Option<StoredJob>, Contradiction> {
-        Ok(self.jobs.get(&id).map(|job| job.job.clone()))
+    fn jobs(&mut self, only: Option<JobId>) -> Result<Vec<StoredJob>, Contradiction> {
+        let numbers = only.map_or(JobId(0)..=JobId(u64::MAX), |id| id..=id);
+        Ok(self.jobs.range(numbers).map(|(_, job)| job.job.clone()).collect())
     }
 
     fn add_job(&mut self, id: JobId, spec: &JobSpec) -> Result<(), Contradiction> {
-        let job = MemoryJob {
-            job: StoredJob {
-                id,
-                spec: spec.clone(),
-                state: JobState::Running,
-                reason: None,
-                total: None,
-                seed_told: false,
-            },
-            policies: Vec::new(),
-            changes: Vec::new(),
-            rows: BTreeMap::new(),
-            task_counts: BTreeMap::new(),
-            seconds: BTreeMap::new(),
-            evidence: Vec::new(),
+        let job = StoredJob {
+            id,
+            spec: spec.clone(),
+            state: JobState::Running,
+            reason: None,
+            total: None,
+            policy: None,
+            seed_told: false,
         };
+        let (rows, task_counts, seconds) = Default::default();
+        let job = MemoryJob { job, rows, task_counts, seconds, evidence: Vec::new() };
         let earlier = self.jobs.insert(id, job);
         assert!(earlier.is_none() && id.0 > self.last_job, "job number {id} was used before");
         self.last_job = id.0;
         Ok(())
     }
 
-    fn set_state(
+    fn change_job(
         &mut self,
-        job: JobId,
-        state: JobState,
-        total: Option<u128>,
+        job: &StoredJob,
+        _: Option<JobChange>,
+        _: &str,
     ) -> Result<(), Contradiction> {
-        let job = &mut self.get(job)?.job;
-        (job.state, job.total, job.reason) = (state, total, None);
-        job.seed_told |= state.is_over();
+        self.get(job.id)?.job = job.clone();
         Ok(())
     }
 
-    fn set_priority(&mut self, job: JobId, priority: i32) -> Result<(), Contradiction> {
-        self.get(job)?.job.spec.priority = priority;
-        Ok(())
-    }
-
-    fn hold(&mut self, job: JobId, reason: &str) -> Result<(), Contradiction> {
-        let job = &mut self.get(job)?.job;
-        (job.state, job.total, job.reason) = (JobState::Held, None, Some(reason.into()));
-        Ok(())
-    }
-
-    fn remove_some(&mut self, id: JobId, most: usize) -> Result<bool, Contradiction> {
-        let job = self.get(id)?;
-        let mut left = most;
-        while left > 0 {
-            let is_one = remove_first(&mut job.evidence)
-                || job.remove_first_row()
-                || remove_first(&mut job.policies)
-                || remove_first(&mut job.changes);
-            if !is_one {
-                self.jobs.remove(&id);
-                return Ok(true);
-            }
-            left -= 1;
-        }
-        job.job.spec.origin.key = None;
-        Ok(false)
-    }
-
-    fn note(&mut self, job: JobId, change: JobChange, by: &str) -> Result<(), Contradiction> {
-        self.get(job)?.changes.push((change, by.into()));
-        Ok(())
+    fn remove_job(&mut self, id: JobId) -> Result<(), Contradiction> {
+        self.jobs.remove(&id).map(drop).ok_or(Contradiction::NoSuchJob(id))
     }
 
     fn add_policy(
@@ -159,60 +107,37 @@ impl Store for MemoryStore {
         policy: AuditPolicy,
         _: &str,
     ) -> Result<(), Contradiction> {
-        let job = self.get(job)?;
-        job.policies.push(policy);
-        job.job.seed_told = false;
+        let job = &mut self.get(job)?.job;
+        (job.policy, job.seed_told) = (Some(policy), false);
         Ok(())
-    }
-
-    fn policy(&mut self, job: JobId) -> Result<Option<AuditPolicy>, Contradiction> {
-        Ok(self.get(job)?.policies.last().copied())
     }
 
     fn visit(
         &mut self,
         job: JobId,
-        which: Select,
-        see: &mut dyn FnMut(CountedRange) -> ControlFlow<()>,
+        which: Select<'_>,
+        see: &mut dyn FnMut(CountedRange, Option<Maker>) -> ControlFlow<()>,
     ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
-        let (starts, check) = match which {
-            Select::All => (0..u64::MAX, None),
-            Select::BeginningIn(range) => (range.start()..range.end(), None),
-            Select::With(check) => (0..u64::MAX, Some(check)),
+        let starts = match which {
+            Select::Overlapping(range) => job.start_of(range.start())..range.end(),
+            Select::All | Select::With(_) | Select::By(_) => 0..u64::MAX,
         };
-        let rows = job.rows.range(starts).map(|(_, counted)| counted);
-        let mut rows = rows.filter(|counted| check.is_none_or(|check| check == counted.check));
-        let _ = rows.try_for_each(|counted| see(counted.clone()));
-        Ok(())
-    }
-
-    fn visit_with_seconds(
-        &mut self,
-        job: JobId,
-        party: Option<&Party>,
-        see: &mut dyn FnMut(CountedRange, Option<Maker>),
-    ) -> Result<(), Contradiction> {
-        let job = self.get(job)?;
-        for (start, counted) in &job.rows {
-            let second = job.seconds.get(start).map(|row| row.author.maker.clone());
-            let is_wanted = match party {
-                Some(party) => {
-                    let mut makers = second.iter().chain([&counted.row.author.maker]);
+        for (start, counted) in job.rows.range(starts) {
+            let second = job.seconds.get(start).map(|row| &row.author.maker);
+            let is_wanted = match which {
+                Select::All | Select::Overlapping(_) => true,
+                Select::With(check) => check == counted.check,
+                Select::By(party) => {
+                    let mut makers = second.into_iter().chain([&counted.row.author.maker]);
                     makers.any(|maker| party.includes(maker))
                 }
-                None => second.is_some(),
             };
-            if is_wanted {
-                see(counted.clone(), second);
+            if is_wanted && see(counted.clone(), second.cloned()).is_break() {
+                break;
             }
         }
         Ok(())
-    }
-
-    fn last_before(&mut self, job: JobId, ordinal: u64) -> Result<Option<Range>, Contradiction> {
-        let last = self.get(job)?.rows.range(..ordinal).next_back();
-        Ok(last.map(|(_, counted)| counted.row.range))
     }
 
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Contradiction> {
@@ -225,69 +150,57 @@ impl Store for MemoryStore {
         counted: &CountedRange,
         task_counts: &TaskCounts,
     ) -> Result<(), Contradiction> {
-        let (job, start) = (self.get(job)?, counted.row.range.start());
-        job.rows.insert(start, counted.clone());
-        if !task_counts.are_untold() {
-            job.task_counts.insert(start, task_counts.clone());
-        }
-        Ok(())
-    }
-
-    fn join_rows(
-        &mut self,
-        id: JobId,
-        joined: &CountedRange,
-        task_counts: &TaskCounts,
-    ) -> Result<(), Contradiction> {
-        let (range, job) = (joined.row.range, self.get(id)?);
+        let (job, range) = (self.get(job)?, counted.row.range);
         let within = range.start()..range.end();
         job.rows.extract_if(within.clone(), |_, _| true).for_each(drop);
         job.task_counts.extract_if(within, |_, _| true).for_each(drop);
-        self.insert(id, joined, task_counts)
-    }
-
-    fn set_check(&mut self, job: JobId, range: Range, check: Check) -> Result<(), Contradiction> {
-        self.get(job)?.row(range).check = check;
+        job.rows.insert(range.start(), counted.clone());
+        if !task_counts.are_untold() {
+            job.task_counts.insert(range.start(), task_counts.clone());
+        }
         Ok(())
-    }
-
-    fn retire(&mut self, id: JobId, range: Range, why: DisputeState) -> Result<(), Contradiction> {
-        self.retire_second(id, range, why)?;
-        let job = self.get(id)?;
-        let row = job.row(range).row.clone();
-        job.rows.remove(&range.start());
-        job.evidence.push((row, why));
-        self.forget_task_counts(id, range)
     }
 
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Contradiction> {
         Ok(self.get(job)?.task_counts.get(&range.start()).cloned().unwrap_or_default())
     }
 
-    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
-        self.get(job)?.task_counts.remove(&range.start());
-        Ok(())
-    }
-
-    fn add_second(&mut self, job: JobId, row: &Row) -> Result<(), Contradiction> {
-        self.get(job)?.seconds.insert(row.range.start(), row.clone());
-        Ok(())
-    }
-
-    fn retire_second(
+    fn set_task_counts(
         &mut self,
         job: JobId,
         range: Range,
-        why: DisputeState,
+        task_counts: &TaskCounts,
     ) -> Result<(), Contradiction> {
-        let job = self.get(job)?;
-        let second = job.seconds.remove(&range.start());
-        job.evidence.extend(second.map(|row| (row, why)));
+        let all = &mut self.get(job)?.task_counts;
+        all.remove(&range.start());
+        if !task_counts.are_untold() {
+            all.insert(range.start(), task_counts.clone());
+        }
         Ok(())
     }
 
-    fn keep_as_second(&mut self, job: JobId, row: &Row) -> Result<(), Contradiction> {
-        self.add_second(job, row)
+    fn want_second(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
+        let job = self.get(job)?;
+        job.retire_second(range, DisputeState::TakenBack);
+        job.row(range).check = Check::Wanted;
+        Ok(())
+    }
+
+    fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), Contradiction> {
+        let job = self.get(job)?;
+        job.row(second.range).check = Check::Agreed;
+        job.seconds.insert(second.range.start(), second.clone());
+        Ok(())
+    }
+
+    fn retire(&mut self, id: JobId, range: Range, why: DisputeState) -> Result<(), Contradiction> {
+        let job = self.get(id)?;
+        job.retire_second(range, why);
+        let row = job.row(range).row.clone();
+        job.rows.remove(&range.start());
+        job.task_counts.remove(&range.start());
+        job.evidence.push((row, why));
+        Ok(())
     }
 
     fn open_disputes(&mut self, job: JobId) -> Result<Vec<OpenDispute>, Contradiction> {
@@ -306,37 +219,27 @@ impl Store for MemoryStore {
     }
 
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
-        let open = |(row, state): &&mut (Row, DisputeState)| {
-            row.range == range && *state == DisputeState::Open
-        };
-        let claims = self.get(job)?.evidence.iter_mut().filter(open);
-        claims.for_each(|(_, state)| *state = DisputeState::Settled);
+        for (row, state) in &mut self.get(job)?.evidence {
+            if row.range == range && *state == DisputeState::Open {
+                *state = DisputeState::Settled;
+            }
+        }
         Ok(())
     }
 
-    fn distrust(
+    fn change_trust(
         &mut self,
         party: &Party,
+        trusted: bool,
         proof: Option<(JobId, Range)>,
         reason: &str,
     ) -> Result<(), Contradiction> {
         let (party, reason) = (party.clone(), reason.into());
-        self.trust.push(TrustChange { party, trusted: false, proof, reason, at_ms: 0 });
+        self.trust.push(TrustChange { party, trusted, proof, reason, at_ms: 0 });
         Ok(())
     }
 
-    fn trust(&mut self, party: &Party, reason: &str) -> Result<(), Contradiction> {
-        let (party, reason) = (party.clone(), reason.into());
-        self.trust.push(TrustChange { party, trusted: true, proof: None, reason, at_ms: 0 });
-        Ok(())
-    }
-
-    fn distrusted(&mut self) -> Result<Distrusted, Contradiction> {
-        Ok(Distrusted::after(&self.trust))
-    }
-
-    fn proofs(&mut self) -> Result<BTreeSet<JobId>, Contradiction> {
-        let proofs = self.trust.iter().filter_map(|change| change.proof);
-        Ok(proofs.map(|(job, _)| job).collect())
+    fn trust_changes(&mut self) -> Result<Vec<TrustChange>, Contradiction> {
+        Ok(self.trust.clone())
     }
 }

@@ -20,7 +20,6 @@
 
 mod join;
 mod memory;
-mod removal;
 mod restore;
 mod settle;
 mod store;
@@ -31,13 +30,12 @@ pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
-use crate::rows::{
-    Check, Contradiction, CountedRange, DisputeState, Row, is_second_opinion, tiled,
-};
+use crate::maker::is_second_opinion;
+use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::suspects::Suspects;
 use crate::{
-    Across, AuditPolicy, Author, Claim, JobChange, JobId, JobState, LedgerAnswer, LedgerCommand,
-    Range, Report, Suspect, TaskCounts, Unaudited,
+    Across, AuditPolicy, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
+    LedgerCommand, Range, Report, Suspect, TaskCounts, Unaudited,
 };
 
 /// Rows that are read at most for a comparison: whoever reports a long lease in many small parts, and then repeats it as a whole,
@@ -60,48 +58,42 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
                 store.add_policy(*job, *policy, &spec.origin.owner)?;
             }
         }
-        LedgerCommand::Change { job, change: JobChange::State(state), by } => {
-            set_state(store, *job, *state, None, by)?;
-        }
-        LedgerCommand::Change { job, change: change @ JobChange::Priority(priority), by } => {
-            if stored_job(store, *job)?.spec.priority != *priority {
-                store.note(*job, *change, by)?;
-            }
-            store.set_priority(*job, *priority)?;
+        LedgerCommand::Change { job, change, by } => {
+            change_job(store, *job, *change, by, |_| ())?;
         }
         LedgerCommand::RequestAudit { job, policy, by } => {
             request_audit(store, *job, *policy, by)?;
             return audit_noted(store, *job);
         }
-        LedgerCommand::Doubt { job, range } => {
-            doubt(store, *job, *range)?;
-            return audit_noted(store, *job);
+        LedgerCommand::Doubt { report, .. } => {
+            doubt(store, report.job, report.range)?;
+            return audit_noted(store, report.job);
         }
         LedgerCommand::Trust { party, trusted: false, reason } => {
             return settle::distrust(store, party, reason);
         }
         LedgerCommand::Trust { party, trusted: true, reason } => {
-            store.trust(party, reason)?;
+            store.change_trust(party, true, None, reason)?;
             return Ok(LedgerAnswer::Settled { withdrawn: Vec::new() });
         }
         LedgerCommand::Finish { job, tasks, total } => {
             check_complete(store, *job, *tasks, *total)?;
-            set_state(store, *job, JobState::Done, Some(*total), NOBODY)?;
+            let done = JobChange::State(JobState::Done);
+            change_job(store, *job, done, NOBODY, |job| job.total = Some(*total))?;
         }
         LedgerCommand::Hold { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
-            store.note(*job, JobChange::State(JobState::Held), NOBODY)?;
-            store.hold(*job, reason)?;
+            let held = JobChange::State(JobState::Held);
+            change_job(store, *job, held, NOBODY, |job| job.reason = Some(reason.clone()))?;
             return Ok(LedgerAnswer::Held { worst: worst(store, *job)? });
         }
         LedgerCommand::Accept { report, author, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
-            let counted = CountedRange { row: Row::new(report, author), check };
-            accept(store, report.job, &counted, &report.task_counts)?;
-            // A row that waits for a second count stays apart.
-            if !audit {
-                join::join_neighbours(store, report.job, report.range)?;
-            }
+            let new = CountedRange { row: Row::new(report, author), check };
+            let beside = beside(store, report.job, report.range)?;
+            let told = report.task_counts.clone();
+            let (joined, told) = join::join(store, report.job, new, told, beside)?;
+            store.insert(report.job, &joined, &told)?;
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {
@@ -111,11 +103,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Settle { report, author, wrong, ground } => {
             return settle::settle(store, report, author, wrong, *ground);
         }
-        LedgerCommand::Remove { job, most } => {
-            return Ok(LedgerAnswer::Removed(removal::remove(store, *job, *most)?));
-        }
-        LedgerCommand::Compare { job, range } => {
-            return Ok(LedgerAnswer::Compared(compare(store, *job, *range)?));
+        LedgerCommand::Remove { job } => remove(store, *job)?,
+        LedgerCommand::Compare { report, .. } => {
+            return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
         LedgerCommand::FindAudits { job, most } => {
             return Ok(LedgerAnswer::AuditsFound(find_audits(store, *job, *most)?));
@@ -124,8 +114,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range, with what each of its tasks counts if that is told. The farm does not let ranges overlap; this is
-/// the second pair of eyes.
+/// Adds an accepted range, with what each of its tasks counts if that is told.
 ///
 /// # Errors
 ///
@@ -136,19 +125,30 @@ pub fn accept<S: Store>(
     counted: &CountedRange,
     task_counts: &TaskCounts,
 ) -> Result<(), S::Fault> {
-    let range = counted.row.range;
-    let last = store.last_before(job, range.end())?;
-    if last.is_some_and(|last| last.end() > range.start()) {
+    beside(store, job, counted.row.range)?;
+    store.insert(job, counted, task_counts)
+}
+
+/// The rows on either side of a range that is about to be accepted. The farm does not let ranges overlap; this is the second
+/// pair of eyes.
+fn beside<S: Store>(
+    store: &mut S,
+    job: JobId,
+    range: Range,
+) -> Result<Vec<CountedRange>, S::Fault> {
+    let around = Range::new(range.start().saturating_sub(1), range.end().saturating_add(1));
+    let rows = first_rows(store, job, around.expect("it has the range"), 3)?;
+    if rows.iter().any(|other| other.row.range.intersect(range).is_some()) {
         return Err(Contradiction::AcceptedTwice(job, range).into());
     }
-    store.insert(job, counted, task_counts)
+    Ok(rows)
 }
 
 fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
     let (job, second) = (report.job, Row::new(report, author));
     let across = across(store, job)?;
     let mut is_confirmed = false;
-    store.visit(job, Select::BeginningIn(report.range), &mut |first| {
+    store.visit(job, Select::Overlapping(report.range), &mut |first, _| {
         is_confirmed = confirms(&first, &second, across);
         ControlFlow::Break(())
     })?;
@@ -158,10 +158,9 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
     let first = store.task_counts(job, report.range)?;
     if !report.task_counts.are_untold() && report.task_counts != first {
-        store.forget_task_counts(job, report.range)?;
+        store.set_task_counts(job, report.range, &TaskCounts::default())?;
     }
-    store.set_check(job, report.range, Check::Agreed)?;
-    store.add_second(job, &second)
+    store.confirm(job, &second)
 }
 
 /// Whether a second count is what an accepted range waits for.
@@ -179,7 +178,7 @@ fn confirms(first: &CountedRange, second: &Row, across: Across) -> bool {
 
 /// Between whom a second opinion about a job lies.
 fn across<S: Store>(store: &mut S, job: JobId) -> Result<Across, S::Fault> {
-    Ok(store.policy(job)?.map(|policy| policy.across).unwrap_or_default())
+    Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
 /// What there is to tell of a job's audits.
@@ -191,12 +190,12 @@ fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Result<LedgerAnswer, S::F
 /// Marks an accepted range to be counted again, if it is one row that nobody has checked.
 fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fault> {
     let mut is_unchecked = false;
-    store.visit(job, Select::BeginningIn(range), &mut |counted| {
+    store.visit(job, Select::Overlapping(range), &mut |counted, _| {
         is_unchecked = counted.row.range == range && counted.check == Check::NotChosen;
         ControlFlow::Break(())
     })?;
     if is_unchecked {
-        store.set_check(job, range, Check::Wanted)?;
+        store.want_second(job, range)?;
     }
     Ok(())
 }
@@ -214,31 +213,21 @@ fn request_audit<S: Store>(
     let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
     let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
     store.add_policy(job, policy, by)?;
-    let mut chosen = Vec::new();
-    store.visit(job, Select::With(Check::NotChosen), &mut |counted| {
-        let range = Some(counted.row.range);
-        chosen.extend(range.filter(|&range| policy.chooses(plan, range) || is_suspect(range)));
+    let mut waiting = Vec::new();
+    store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
+        let (range, first) = (row.range, &row.author.maker);
+        let waits = match check {
+            Check::NotChosen => policy.chooses(plan, range) || is_suspect(range),
+            Check::Wanted => false,
+            Check::Agreed => second.is_some_and(|it| !it.is_apart_from(first, policy.across)),
+        };
+        waiting.extend(waits.then_some(range));
         ControlFlow::Continue(())
     })?;
-    for range in chosen {
-        store.set_check(job, range, Check::Wanted)?;
-    }
-    let mut void = Vec::new();
-    store.visit_with_seconds(job, None, &mut |CountedRange { row, .. }, second| {
-        let first = &row.author.maker;
-        let is_opinion = second.is_none_or(|second| second.is_apart_from(first, policy.across));
-        void.extend(Some(row.range).filter(|_| !is_opinion));
-    })?;
-    for range in void {
-        wait_again(store, job, range)?;
+    for range in waiting {
+        store.want_second(job, range)?;
     }
     reopen(store, job)
-}
-
-/// A confirmation of an accepted range counts no more.
-fn wait_again<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fault> {
-    store.set_check(job, range, Check::Wanted)?;
-    store.retire_second(job, range, DisputeState::TakenBack)
 }
 
 /// The first ranges that wait for an audit and are in no dispute.
@@ -249,7 +238,7 @@ fn find_audits<S: Store>(
 ) -> Result<Vec<Unaudited>, S::Fault> {
     let disputes = store.open_disputes(job)?;
     let mut found = Vec::new();
-    store.visit(job, Select::With(Check::Wanted), &mut |counted| {
+    store.visit(job, Select::With(Check::Wanted), &mut |counted, _| {
         if found.len() == most {
             return ControlFlow::Break(());
         }
@@ -282,7 +271,7 @@ fn check_complete<S: Store>(
 /// The ranges of a job that look worst, the worst first.
 fn worst<S: Store>(store: &mut S, job: JobId) -> Result<Vec<Suspect>, S::Fault> {
     let mut suspects = Suspects::default();
-    store.visit(job, Select::All, &mut |counted| {
+    store.visit(job, Select::All, &mut |counted, _| {
         suspects.see(counted);
         ControlFlow::Continue(())
     })?;
@@ -309,7 +298,7 @@ fn for_each_counted<S: Store>(
     mut see: impl FnMut(CountedRange),
 ) -> Result<u128, S::Fault> {
     let (mut sum, mut end, mut fault) = (0_u128, 0, None);
-    store.visit(job, Select::All, &mut |counted| {
+    store.visit(job, Select::All, &mut |counted, _| {
         let row = &counted.row;
         if row.range.start() < end {
             fault = Some(Contradiction::Overlap(job, row.range.start()));
@@ -334,7 +323,7 @@ fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<C
     claim.map_err(|fault| fault.of(job).into())
 }
 
-/// The first `most` rows that begin in a range.
+/// The first `most` rows that have ordinals of a range.
 fn first_rows<S: Store>(
     store: &mut S,
     id: JobId,
@@ -342,35 +331,61 @@ fn first_rows<S: Store>(
     most: usize,
 ) -> Result<Vec<CountedRange>, S::Fault> {
     let mut rows = Vec::new();
-    store.visit(id, Select::BeginningIn(range), &mut |counted| {
+    store.visit(id, Select::Overlapping(range), &mut |counted, _| {
         rows.push(counted);
         if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(rows)
 }
 
-fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
-    store.job(id)?.ok_or_else(|| Contradiction::NoSuchJob(id).into())
+/// Removes a job that is over, unless it is evidence of who counts wrong.
+fn remove<S: Store>(store: &mut S, id: JobId) -> Result<(), S::Fault> {
+    if !stored_job(store, id)?.state.is_over() {
+        return Err(Contradiction::NoSuchJob(id).into());
+    }
+    let mut proofs = store.trust_changes()?.into_iter().filter_map(|change| change.proof);
+    if proofs.any(|(job, _)| job == id) {
+        return Err(Contradiction::Proof(id).into());
+    }
+    store.remove_job(id)
 }
 
-/// Changes where a job stands, and notes that if it stands elsewhere then.
-fn set_state<S: Store>(
+fn stored_job<S: Store>(store: &mut S, id: JobId) -> Result<StoredJob, S::Fault> {
+    store.jobs(Some(id))?.pop().ok_or_else(|| Contradiction::NoSuchJob(id).into())
+}
+
+/// Changes a job, and then what follows from where it stands now. Notes for people only what is another thing than before.
+fn change_job<S: Store>(
     store: &mut S,
-    job: JobId,
-    state: JobState,
-    total: Option<u128>,
+    id: JobId,
+    change: JobChange,
     by: &str,
+    then: impl FnOnce(&mut StoredJob),
 ) -> Result<(), S::Fault> {
-    if stored_job(store, job)?.state != state {
-        store.note(job, JobChange::State(state), by)?;
-    }
-    store.set_state(job, state, total)
+    let mut job = stored_job(store, id)?;
+    let is_news = match change {
+        JobChange::State(state) => {
+            (job.total, job.reason) = (None, None);
+            job.seed_told |= state.is_over();
+            std::mem::replace(&mut job.state, state) != state
+        }
+        JobChange::Priority(priority) => {
+            std::mem::replace(&mut job.spec.priority, priority) != priority
+        }
+    };
+    then(&mut job);
+    store.change_job(&job, Some(change).filter(|_| is_news), by)
 }
 
 /// A job that was done or held no longer is.
 fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
     if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Held) {
-        set_state(store, job, JobState::Running, None, NOBODY)?;
+        change_job(store, job, JobChange::State(JobState::Running), NOBODY, |_| ())?;
     }
     Ok(())
+}
+
+/// Parties that are not believed.
+fn distrusted<S: Store>(store: &mut S) -> Result<Distrusted, S::Fault> {
+    Ok(Distrusted::after(&store.trust_changes()?))
 }

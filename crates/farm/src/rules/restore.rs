@@ -1,26 +1,31 @@
 //! What a farm goes on from: a store, read back and checked.
 
-use super::{Store, StoredJob, first_rows, for_each_counted, worst};
-use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{
-    Held, IntervalSet, JobState, Known, Restored, RestoredDispute, RestoredJob, Spent, Vote,
-};
+use std::collections::BTreeMap;
 
-/// Reads jobs and everything that the farm needs to know of their rows. The epoch is the opener's to
-/// set, and nothing is known of the counts.
+use super::{Store, StoredJob, first_rows, for_each_counted, worst};
+use crate::dispute::Dispute;
+use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
+use crate::{Distrusted, Held, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
+
+/// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
+/// number of the last job are the opener's to set, and nothing is known of the counts.
 ///
 /// # Errors
 ///
 /// A [`Contradiction`] if rows, totals and states do not fit together.
 pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
-    let jobs =
-        store.jobs()?.into_iter().map(|job| restore_job(store, job)).collect::<Result<_, _>>()?;
+    let jobs = store
+        .jobs(None)?
+        .into_iter()
+        .map(|job| restore_job(store, job))
+        .collect::<Result<_, _>>()?;
+    let changes = store.trust_changes()?;
     Ok(Restored {
         epoch: 0,
         jobs,
-        last_job: store.last_job()?,
-        proofs: store.proofs()?,
-        distrusted: store.distrusted()?,
+        last_job: 0,
+        proofs: changes.iter().filter_map(|change| change.proof).map(|(job, _)| job).collect(),
+        distrusted: Distrusted::after(&changes),
     })
 }
 
@@ -30,7 +35,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, spec, state, reason, total, seed_told } = job;
+    let StoredJob { id, spec, state, reason, total, policy, seed_told } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
     let wanted = spec.slice.ordinals(tasks);
@@ -62,7 +67,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         Some(reason) => Some(Held { reason, worst: worst(store, id)? }),
         None => None,
     };
-    let mut disputes = Vec::new();
+    let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
         let stored = stored.filter(|stored| stored.range == range);
@@ -70,7 +75,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         let kernel = stored.kernel;
         let vote = |row: Row| Vote { maker: row.author.maker, claim: row.tally.claim() };
         let votes = std::iter::once(stored).chain(claims).map(vote).collect();
-        disputes.push(RestoredDispute { range, votes, kernel });
+        disputes.insert(range, Dispute::new(kernel, votes));
     }
     Ok(RestoredJob {
         id,
@@ -82,7 +87,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         total: sum,
         spent,
         disputes,
-        audit: store.policy(id)?,
+        audit: policy,
         seed_told,
         audits_wanted,
         audits_agreed,

@@ -14,11 +14,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, across, first_rows, reopen, wait_again};
+use super::{Select, Store, accept, across, first_rows, reopen};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     Across, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party,
-    Range, Report, Withdrawn,
+    Range, Report, TaskCounts, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -31,7 +31,8 @@ pub(super) fn settle<S: Store>(
     ground: Ground,
 ) -> Result<LedgerAnswer, S::Fault> {
     for party in wrong {
-        store.distrust(party, Some((report.job, report.range)), ground.reason())?;
+        let proof = Some((report.job, report.range));
+        store.change_trust(party, false, proof, ground.reason())?;
     }
     replace(store, report, author)?;
     take_back(store, wrong, Some(report.job))
@@ -43,7 +44,7 @@ pub(super) fn distrust<S: Store>(
     party: &Party,
     reason: &str,
 ) -> Result<LedgerAnswer, S::Fault> {
-    store.distrust(party, None, reason)?;
+    store.change_trust(party, false, None, reason)?;
     take_back(store, std::slice::from_ref(party), None)
 }
 
@@ -55,8 +56,8 @@ fn take_back<S: Store>(
     changed: Option<JobId>,
 ) -> Result<LedgerAnswer, S::Fault> {
     let mut withdrawn = Vec::new();
-    let distrusted = store.distrusted()?;
-    for job in store.jobs()?.into_iter().filter(|job| job.state != JobState::Cancelled) {
+    let distrusted = super::distrusted(store)?;
+    for job in store.jobs(None)?.into_iter().filter(|job| job.state != JobState::Cancelled) {
         let fates = fates(store, job.id, wrong, &distrusted)?;
         if fates.is_empty() && Some(job.id) != changed {
             continue;
@@ -73,18 +74,18 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     let Some(stored) = rows.pop().filter(|stored| stored.row.range == range) else {
         return Err(Contradiction::NotDisputed(job, range).into());
     };
-    let (distrusted, across) = (store.distrusted()?, across(store, job)?);
+    let (distrusted, across) = (super::distrusted(store)?, across(store, job)?);
     // There is none if a worker that the operator trusts was the first to contradict.
     let dispute = store.open_disputes(job)?.into_iter().find(|dispute| dispute.range == range);
     let claims = dispute.iter().flat_map(|dispute| &dispute.claims).chain([&stored.row]);
     let second = second_vote(&right, claims, &distrusted, across).cloned();
     store.retire(job, range, DisputeState::Settled)?;
     store.close_dispute(job, range)?;
-    let check = if second.is_some() { Check::Agreed } else { Check::Wanted };
-    accept(store, job, &CountedRange { row: right, check }, &report.task_counts)?;
+    let counted = CountedRange { row: right, check: Check::Wanted };
+    accept(store, job, &counted, &report.task_counts)?;
     // It confirms the new row from now on, so that the row waits for an audit again if its maker is proven
     // wrong later.
-    second.map_or(Ok(()), |row| store.keep_as_second(job, &row))
+    second.map_or(Ok(()), |row| store.confirm(job, &row))
 }
 
 /// The last vote for the `right` count by another party that is believed. `None` if all who agree are not
@@ -148,7 +149,7 @@ fn fates<S: Store>(
     for OpenDispute { range, claims } in store.open_disputes(job)? {
         let mut rows = Vec::new();
         let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.author.maker));
-        store.visit(job, Select::BeginningIn(range), &mut |CountedRange { row, .. }| {
+        store.visit(job, Select::Overlapping(range), &mut |CountedRange { row, .. }, _| {
             let maker = &row.author.maker;
             has_part |= is_of(wrong, maker);
             let is_gone = distrusted.includes(maker);
@@ -163,7 +164,7 @@ fn fates<S: Store>(
     }
     let mut told = Vec::new();
     for party in wrong {
-        store.visit_with_seconds(job, Some(party), &mut |counted, second| {
+        store.visit(job, Select::By(party), &mut |counted, second| {
             let fate = fate(&counted, second.as_ref(), wrong, distrusted);
             let row = &counted.row;
             match fate {
@@ -172,11 +173,12 @@ fn fates<S: Store>(
                 }
                 _ => drop(fates.entry(row.range).or_insert((fate, row.tally.count))),
             }
+            ControlFlow::Continue(())
         })?;
     }
     // Somebody else has confirmed the sum of such a row, and not what its maker has told of its tasks.
     for range in told {
-        store.forget_task_counts(job, range)?;
+        store.set_task_counts(job, range, &TaskCounts::default())?;
     }
     Ok(fates)
 }
@@ -195,7 +197,7 @@ fn withdraw<S: Store>(
                 ranges.insert(range);
                 total += u128::from(count);
             }
-            Fate::WaitsAgain => wait_again(store, job, range)?,
+            Fate::WaitsAgain => store.want_second(job, range)?,
             Fate::Stays => {}
         }
     }

@@ -141,11 +141,11 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
     let event = Event::Reported { session: two, report: proven(told(job, 5), OWNER) };
-    let effects = stage.farm.step(farm::Millis(0), event);
-    let [farm::Effect::Ledger { ticket, .. }] = effects[..] else { panic!("{effects:?}") };
+    let mut effects = stage.farm.step(farm::Millis(0), event);
+    let Some(farm::Effect::Ledger { asker, command }) = effects.pop() else { panic!("no look-up") };
     stage.act(Event::Left { session: two });
     let found = report(job, plan(4), range(0, 4)).tally.claim();
-    stage.act(Event::Ledger { ticket, answer: LedgerAnswer::Compared(Some(found)) });
+    stage.act(Event::Ledger { asker, command, answer: LedgerAnswer::Compared(Some(found)) });
 
     // When it comes back and says the same
     stage.join_as(SessionId(22), OWNER, hello("w2", 0));

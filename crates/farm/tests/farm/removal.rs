@@ -1,8 +1,7 @@
 //! Jobs that are over and leave the farm.
 
 use farm::{
-    Change, Event, JobId, JobState, KernelName, LedgerCommand, Party, Refusal, Report, Request,
-    RequestId, SessionId, Verdict,
+    Change, Event, JobId, JobState, Party, Refusal, Request, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{Stage, answered, asked, change, plan, range, report, submission_by, work};
@@ -27,20 +26,6 @@ fn counted() -> (Stage, JobId) {
     let worker = stage.join("w1", 100);
     work(&mut stage, worker);
     assert_eq!(stage.state(job), (JobState::Done, 12));
-    (stage, job)
-}
-
-/// A farm with a job of so many tasks that one worker has counted, with a row for each: neighbours are by two kernels.
-fn counted_in_rows(tasks: u64) -> (Stage, JobId) {
-    let mut stage = Stage::new();
-    let job = stage.submit(tasks, 0);
-    stage.join("w1", 1_000);
-    for task in 0..tasks {
-        let kernel = KernelName::new(["avx2", "portable"][task as usize % 2]).expect("it is one");
-        let report = report(job, plan(tasks), range(task, task + 1));
-        stage.report(SessionId(1), Report { kernel, ..report });
-    }
-    assert_eq!(stage.state(job).0, JobState::Done);
     (stage, job)
 }
 
@@ -95,36 +80,21 @@ fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
 }
 
 #[test]
-fn a_large_job_is_removed_some_rows_at_a_time() {
-    let (mut stage, job) = counted_in_rows(5_000);
-    stage.commands.clear();
-
-    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
-
-    let removals = stage.commands.iter();
-    let most = removals.map(|command| match command {
-        LedgerCommand::Remove { most, .. } => *most,
-        other => panic!("{other:?}"),
-    });
-    let most: Vec<usize> = most.collect();
-    assert!(most.len() > 1 && most.iter().sum::<usize>() > 5_000, "{most:?}");
-    stage.restart();
-    assert_eq!(stage.farm.job(job), None);
-}
-
-#[test]
 fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
     let mut stage = Stage::new();
     let jobs = [(); 4].map(|()| stage.submit(12, 0));
     for job in [jobs[0], jobs[2]] {
         stage.act(change(RequestId(1), job, Change::Cancel));
     }
-    let numbers = |views: Vec<farm::JobView>| views.iter().map(|job| job.id.0).collect::<Vec<_>>();
-    let all = JobId(u64::MAX);
-    assert_eq!(numbers(stage.farm.jobs(jobs[0], 2)), [2, 3]);
-    assert_eq!(numbers(stage.farm.jobs_before(all, 3)), [4, 3, 2]);
-    assert_eq!(numbers(stage.farm.jobs_before(jobs[1], 3)), [1]);
-    assert_eq!(numbers(stage.farm.ended_before(all, 9)), [3, 1]);
-    assert_eq!(numbers(stage.farm.ended_before(jobs[2], 9)), [1]);
+    let all = |_| true;
+    let numbers = |views: &mut dyn Iterator<Item = farm::JobView>| {
+        views.map(|job| job.id.0).collect::<Vec<_>>()
+    };
+    let farm = &stage.farm;
+    assert_eq!(numbers(&mut farm.jobs(jobs[1].., all).take(2)), [2, 3]);
+    assert_eq!(numbers(&mut farm.jobs(.., all).rev().take(3)), [4, 3, 2]);
+    assert_eq!(numbers(&mut farm.jobs(..jobs[1], all).rev()), [1]);
+    assert_eq!(numbers(&mut farm.jobs(.., JobState::is_over).rev()), [3, 1]);
+    assert_eq!(numbers(&mut farm.jobs(..jobs[2], JobState::is_over).rev()), [1]);
     assert_eq!(stage.farm.survey().ended_in_all, 2);
 }

@@ -43,8 +43,11 @@ fn nothing_is_lent_during_the_grace_and_everything_after() {
     let worker = stage.join("w1", 100);
     assert!(stage.loans(worker).is_empty());
     assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(3_000)));
+    stage.tick(1_000);
+    assert_eq!(stage.farm.lends_in_ms(), 2_000);
 
     stage.tick(3_000);
+    assert_eq!(stage.farm.lends_in_ms(), 0);
     assert_eq!(stage.last_loan(worker).range, range(5, 9));
 }
 

@@ -42,6 +42,12 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
 pub const OWNER: &str = "rack7";
 const KEY: [u8; 32] = [3; 32];
 
+/// What a farm goes on from that opens the ledger for the `epoch`th time.
+fn restored(ledger: &mut MemoryStore, epoch: u64) -> Restored {
+    let restored = rules::restore(ledger).expect("the rows fit together");
+    Restored { epoch, last_job: ledger.last_job, ..restored }
+}
+
 impl Stage {
     pub fn new() -> Stage {
         Stage::over(MemoryStore::default(), 1)
@@ -49,14 +55,9 @@ impl Stage {
 
     /// A farm that goes on from what a ledger holds, which is opened for the `epoch`th time.
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
-        let restored = rules::restore(&mut ledger).expect("the rows fit together");
+        let restored = restored(&mut ledger, epoch);
         Stage {
-            farm: Farm::restore(
-                CONFIG,
-                LoanKey::new(KEY),
-                Millis(0),
-                Restored { epoch, ..restored },
-            ),
+            farm: Farm::restore(CONFIG, LoanKey::new(KEY), Millis(0), restored),
             now: 0,
             sent: Vec::new(),
             commands: Vec::new(),
@@ -72,14 +73,14 @@ impl Stage {
         while !events.is_empty() {
             for effect in self.farm.step(Millis(self.now), events.remove(0)) {
                 match effect {
-                    Effect::Ledger { ticket, command } => {
+                    Effect::Ledger { asker, command } => {
                         let answer = rules::execute(&mut self.ledger, &command);
                         let answer = answer.expect("the farm asks for what fits the rows");
-                        let is_look_up = is_look_up(&command);
+                        let is_look_up = command.is_look_up();
                         if !is_look_up {
-                            self.commands.push(command);
+                            self.commands.push(command.clone());
                         }
-                        let event = Event::Ledger { ticket, answer };
+                        let event = Event::Ledger { asker, command, answer };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
                             false => events.push(event),
@@ -106,10 +107,8 @@ impl Stage {
     /// Another coordinator, to which so much is known of every job's counts.
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
-        let restored = rules::restore(&mut self.ledger).expect("the rows fit together");
-        let restored = restored.with_known(|_, _| known.clone());
-        self.farm =
-            Farm::restore(CONFIG, LoanKey::new(KEY), now, Restored { epoch: 2, ..restored });
+        let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
+        self.farm = Farm::restore(CONFIG, LoanKey::new(KEY), now, restored);
         self.waiting.clear();
         self.tick(self.now);
     }
@@ -126,13 +125,13 @@ impl Stage {
     /// A job that takes so much memory for each thread.
     pub fn submit_large(&mut self, tasks: u64, priority: i32, thread_memory: u64) -> JobId {
         self.act(submission(plan(tasks), priority, thread_memory, None));
-        self.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
+        self.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
     }
 
     /// A job of which all that is accepted is counted again.
     pub fn submit_audited(&mut self, tasks: u64) -> JobId {
         self.act(submission(plan(tasks), 0, 0, Some(AUDIT_ALL)));
-        self.farm.jobs(JobId(0), usize::MAX).last().expect("it was submitted").id
+        self.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
     }
 
     /// A worker of one thread joins. Its session has the number that follows its `w`.
@@ -195,7 +194,7 @@ impl Stage {
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
         let job = self.farm.job(job).expect("it exists");
-        (job.state, job.total)
+        (job.state, job.counted)
     }
 }
 
@@ -347,9 +346,4 @@ fn verdict(effect: &Effect) -> Option<Verdict> {
         Effect::Ack { ack, .. } => Some(ack.verdict),
         _ => None,
     }
-}
-
-/// Whether a command reads and changes nothing.
-fn is_look_up(command: &LedgerCommand) -> bool {
-    matches!(command, LedgerCommand::Compare { .. } | LedgerCommand::FindAudits { .. })
 }

@@ -61,7 +61,7 @@ proptest! {
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
         }
         let job = farm.job(JobId(1)).expect("it was submitted");
-        prop_assert_eq!((job.state, job.total, job.tasks_done), (JobState::Done, truth, tasks));
+        prop_assert_eq!((job.state, job.counted, job.tasks_done), (JobState::Done, truth, tasks));
     }
 }
 
@@ -72,12 +72,13 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
     while let Some(event) = events.pop() {
         for effect in farm.step(Millis(1), event) {
             match effect {
-                Effect::Ledger { ticket, command } => {
+                Effect::Ledger { asker, command } => {
                     if let LedgerCommand::Finish { tasks, .. } = command {
                         assert!(tasks > 0, "every plan here has tasks");
                     }
                     if !matches!(command, LedgerCommand::Compare { .. }) {
-                        events.push(Event::Ledger { ticket, answer: LedgerAnswer::Written });
+                        let answer = LedgerAnswer::Written;
+                        events.push(Event::Ledger { asker, command, answer });
                     }
                 }
                 Effect::Ack { ack, .. } => verdicts.push(ack.verdict),

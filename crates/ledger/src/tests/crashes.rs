@@ -285,7 +285,7 @@ fn play(
     // If the job was done before anybody objected, it is only now that a third is asked.
     history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
     let job = history.farm.job(JOB).expect("it was submitted");
-    (job.state, job.total, job.disputes)
+    (job.state, job.counted, job.disputes)
 }
 
 const OWNER: &str = "owner";
@@ -312,17 +312,18 @@ impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
         loop {
             let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));
             let for_ledger = effects.filter_map(|effect| match effect {
-                Effect::Ledger { ticket, command } => Some((ticket, command)),
+                Effect::Ledger { asker, command } => Some((asker, command)),
                 _ => None,
             });
-            let (tickets, batch): (Vec<_>, Vec<_>) = for_ledger.unzip();
+            let (askers, batch): (Vec<_>, Vec<_>) = for_ledger.unzip();
             if batch.is_empty() {
                 return;
             }
             (self.before)(&batch);
             let answers = self.ledger.apply(&batch).expect("the disk is sound");
-            let answered = tickets.into_iter().zip(answers);
-            events = answered.map(|(ticket, answer)| Event::Ledger { ticket, answer }).collect();
+            let answered = askers.into_iter().zip(batch).zip(answers);
+            let event = |((asker, command), answer)| Event::Ledger { asker, command, answer };
+            events = answered.map(event).collect();
             self.batches += 1;
             (self.after)(self.batches);
         }

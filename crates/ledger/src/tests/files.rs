@@ -16,11 +16,11 @@ fn a_count_that_was_found_wrong_and_is_accepted_again_is_noticed() {
     drop(ledger);
     let ledger = open(&path).expect("whoever is believed may have been right");
     let party = maker("worker").party(Across::Machines);
-    SqlStore(&ledger.db).distrust(&party, None, "it lies").expect("it can be written");
+    SqlStore(&ledger.db).change_trust(&party, false, None, "it lies").expect("it can be written");
     drop(ledger);
     let ledger = open(&path).expect("it may have been right here, and wrong elsewhere");
     let proof = Some((JOB, interval(0, 10)));
-    SqlStore(&ledger.db).distrust(&party, proof, "").expect("it can be written");
+    SqlStore(&ledger.db).change_trust(&party, false, proof, "").expect("it can be written");
     drop(ledger);
     let fault = open(&path).expect_err("it was found wrong").to_string();
     assert!(fault.contains("found wrong, and is accepted again"), "{fault}");
@@ -178,10 +178,8 @@ fn what_counts(jobs: Vec<RestoredJob>) -> Vec<(JobId, Plan, JobState, u64, u128)
         Millis(0),
         Restored { epoch: 1, jobs, ..Restored::default() },
     );
-    let jobs = farm.jobs(JobId(0), usize::MAX);
-    jobs.into_iter()
-        .map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.total))
-        .collect()
+    let jobs = farm.jobs(.., |_| true);
+    jobs.map(|job| (job.id, job.spec.plan, job.state, job.tasks_done, job.counted)).collect()
 }
 
 fn remove(path: &Path, suffixes: &[&str]) {

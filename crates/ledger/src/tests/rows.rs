@@ -118,12 +118,16 @@ fn overlaps_of_every_kind_are_refused() {
     ledger.apply(&[range(5, 10, 1), range(20, 21, 1)]).expect("they only touch");
 }
 
+/// A look-up of the first `end` tasks.
+fn compare(end: u64) -> LedgerCommand {
+    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    LedgerCommand::Compare { report: report(interval(0, end), 1), author }
+}
+
 #[test]
 fn answers_come_in_order_and_see_what_was_written_before() {
     let ledger = ledger_with(&[]);
-    let compare = LedgerCommand::Compare { job: JOB, range: interval(0, 10) };
-
-    let answers = ledger.apply(&[range(0, 10, 7), compare]).expect("it is written");
+    let answers = ledger.apply(&[range(0, 10, 7), compare(10)]).expect("it is written");
 
     let claim = tally(interval(0, 10), 7).claim();
     assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(Some(claim))]);
@@ -133,10 +137,7 @@ fn answers_come_in_order_and_see_what_was_written_before() {
 fn a_comparison_reads_few_rows() {
     let rows: Vec<_> = (0..1_000).map(|task| range(task, task + 1, 7)).collect();
     let ledger = ledger_with(&rows);
-    let compare = |end| {
-        let compare = LedgerCommand::Compare { job: JOB, range: interval(0, end) };
-        ledger.apply(&[compare]).expect("it is read")
-    };
+    let compare = |end| ledger.apply(&[compare(end)]).expect("it is read");
 
     let compared = compare(10);
     let [LedgerAnswer::Compared(Some(claim))] = &compared[..] else { panic!("{compared:?}") };
@@ -207,20 +208,20 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
     let handle = spawn(ledger_with(&[]));
     let mut events = handle.events;
     let send = |command| {
-        let request = LedgerRequest::Farm(Ticket(1), command);
+        let request = LedgerRequest::Farm(Asker::Farm, command);
         handle.requests.blocking_send(request).expect("the thread runs");
     };
     let mut event = || events.blocking_recv().expect("it answers");
 
     send(range(0, 10, 7));
     assert!(matches!(event(), LedgerEvent::Committed { requests: 1, .. }));
-    assert!(matches!(event(), LedgerEvent::Answered(Ticket(1), LedgerAnswer::Written)));
+    assert!(matches!(event(), LedgerEvent::Answered(Asker::Farm, _, LedgerAnswer::Written)));
     send(range(0, 10, 7));
     assert!(matches!(event(), LedgerEvent::Failed(LedgerFault::Content(_))));
 
     assert!(events.blocking_recv().is_none(), "that was the last word");
     assert!(
-        handle.requests.blocking_send(LedgerRequest::Farm(Ticket(2), range(10, 20, 1))).is_err(),
+        handle.requests.blocking_send(LedgerRequest::Farm(Asker::Farm, range(10, 20, 1))).is_err(),
         "it takes no more"
     );
 }
@@ -256,8 +257,8 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
         Arc::new(Successor { lock: path.with_extension("db-lock"), has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
     assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
-    for ticket in [Ticket(1), Ticket(2)] {
-        let request = LedgerRequest::Farm(ticket, range(0, 10, 7));
+    for _ in 0..2 {
+        let request = LedgerRequest::Farm(Asker::Farm, range(0, 10, 7));
         handle.requests.try_send(request).expect("there is room");
     }
     writer.run();

@@ -125,10 +125,10 @@ impl Pair {
         while let Some(event) = events.pop() {
             for effect in self.farm.step(Millis(0), event) {
                 match effect {
-                    Effect::Ledger { ticket, command } => {
-                        let answers = self.ledger.apply(&[command]).expect("it is written");
-                        let answered = answers.into_iter();
-                        events.extend(answered.map(|answer| Event::Ledger { ticket, answer }));
+                    Effect::Ledger { asker, command } => {
+                        let answers = self.ledger.apply(std::slice::from_ref(&command));
+                        let answer = answers.expect("it is written").remove(0);
+                        events.push(Event::Ledger { asker, command, answer });
                     }
                     Effect::Lend { session, loan } => self.loans.push((session, loan)),
                     _ => {}
@@ -207,7 +207,7 @@ impl Pair {
     /// State, total and the number of disputes.
     fn job(&self) -> (JobState, u128, usize) {
         let job = self.farm.job(JOB).expect("it was submitted");
-        (job.state, job.total, job.disputes)
+        (job.state, job.counted, job.disputes)
     }
 
     fn assert_restart_changes_nothing(&self) {
@@ -215,9 +215,17 @@ impl Pair {
         let restored = Restored { epoch: 2, ..restored };
         let restarted = Farm::restore(config(), key(), Millis(0), restored);
         let essence = |farm: &Farm| {
-            let jobs = farm.jobs(JobId(0), usize::MAX).into_iter().map(|job| {
+            let jobs = farm.jobs(.., |_| true).map(|job| {
                 let audits = (job.audit, job.audits_wanted, job.audits_agreed);
-                (job.id, job.spec.plan, job.state, job.tasks_done, job.total, job.disputes, audits)
+                (
+                    job.id,
+                    job.spec.plan,
+                    job.state,
+                    job.tasks_done,
+                    job.counted,
+                    job.disputes,
+                    audits,
+                )
             });
             jobs.collect::<Vec<_>>()
         };

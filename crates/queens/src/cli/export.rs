@@ -68,7 +68,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
         check_done(known, ledger)?;
     }
     let exported =
-        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.in_bundle_order(job, see));
+        evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
         ExportFault::Ledger(fault) => at_ledger(fault).into(),
         ExportFault::Output(error) => Failure::output(args.bundle.display(), error),

@@ -14,6 +14,7 @@ use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::output::{self, ResultOutput};
+use crate::progress::Took;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub(super) struct LocalArgs {
     pub(super) memory: u64,
     /// For `forced`, if it was said.
     pub(super) looking: Option<LookingName>,
+    /// For `states`: whether each state is kept as it is.
+    pub(super) is_plain: bool,
     pub(super) output: ResultOutput,
     pub(super) stats: bool,
 }
@@ -75,7 +78,7 @@ impl LocalMethod {
     /// The failure for a count that was asked to stop.
     pub(super) fn interrupted(self) -> Failure {
         Failure::Interrupted(format!(
-            "interrupted, and nothing is kept, because --method {} has no ledger",
+            "stopped, and nothing is kept, because --method {} has no ledger",
             self.name()
         ))
     }
@@ -129,7 +132,7 @@ struct RowJson {
     bytes: u64,
 }
 
-pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> {
+pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure> {
     let problem = args.problem;
     let n = problem.n();
     let is_total = problem.sums_all_placements() && !problem.counts_orbits();
@@ -155,7 +158,8 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
     let begun = Instant::now();
     let (total, stats) = match method {
         LocalMethod::States => {
-            let found = states::count(n, args.memory)?;
+            let count = if args.is_plain { states::count_plain } else { states::count };
+            let found = count(n, args.memory)?;
             let row = |RowStats { states, merged, bytes }| RowJson { states, merged, bytes };
             (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
         }
@@ -176,13 +180,15 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
         output::tell(stats.table());
     }
     let count = stats.count().unwrap_or(total);
-    let (method, total) = (method.name(), total.to_string());
+    let took = Took::by_one_thread(seconds, total, method.name());
+    let (method, total) = (method.name(), count.to_string());
     let json = LocalJson { problem: problem.name(), n, method, total, seconds, threads: 1, stats };
-    args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+    args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+    Ok(took)
 }
 
 impl Stats {
-    /// The answer, if it differs from the total.
+    /// The answer, if it differs from the sum of all placements.
     fn count(&self) -> Option<u128> {
         match self {
             Stats::Census(answer) => Some(answer.count()),
@@ -198,9 +204,12 @@ impl Stats {
             }
             Stats::States { rows } => {
                 let head = "row           states           merged            bytes\n".to_string();
-                (1..).zip(rows).fold(head, |table, (row, RowJson { states, merged, bytes })| {
+                let table = (1..).zip(rows).fold(head, |table, (row, it)| {
+                    let RowJson { states, merged, bytes } = it;
                     format!("{table}{row:>3} {states:>16} {merged:>16} {bytes:>16}\n")
-                })
+                });
+                let sum = |of: fn(&RowJson) -> u64| rows.iter().map(of).sum::<u64>();
+                format!("{table}all {:>16} {:>16}\n", sum(|row| row.states), sum(|row| row.merged))
             }
         }
     }

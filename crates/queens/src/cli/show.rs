@@ -39,7 +39,6 @@ pub(super) fn given(problem: &Problem) -> Option<String> {
 }
 
 fn object(job: &JobView) -> Value {
-    let done = job.state == JobState::Done;
     let mut object = json!({
         "job": job.id.0,
         "owner": job.spec.origin.owner,
@@ -50,8 +49,8 @@ fn object(job: &JobView) -> Value {
         "fingerprint": job.spec.plan.fingerprint().to_string(),
         "priority": job.spec.priority,
         "state": job.state.name(),
-        "total": done.then(|| job.total.to_string()),
-        "counted": job.total.to_string(),
+        "total": job.total.map(|total| total.to_string()),
+        "counted": job.counted.to_string(),
         "tasks": job.spec.plan.tasks,
         "tasks_done": job.tasks_done,
         "percent": job.percent(),
@@ -95,7 +94,6 @@ fn object(job: &JobView) -> Value {
         object["shard"] = job.spec.slice.index().into();
         object["shards"] = job.spec.slice.of().into();
         object["shard_tasks"] = job.tasks().into();
-        object["total"] = Value::Null;
     }
     if let Some((parameter, value)) = job.spec.plan.method.parameter() {
         object[parameter] = value.into();
@@ -234,11 +232,6 @@ fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
 
-/// Whether the answer has more than the total.
-fn is_fundamental(job: &JobView) -> bool {
-    job.spec.plan.problem.counts_orbits()
-}
-
 /// The columns of [`table`] without which people can do, those that matter least first.
 pub(super) const SPARED: [&str; 7] =
     ["SUBMITTED", "TOOK", "OWNER", "PRIORITY", "DISPUTED", "NAME", "WORKERS"];
@@ -261,11 +254,7 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         ("TOTAL", false),
     ]);
     for job in jobs {
-        let total = match job.state {
-            JobState::Done if is_fundamental(job) => format!("{} before symmetry", job.total),
-            JobState::Done => job.total.to_string(),
-            _ => "-".into(),
-        };
+        let total = job.total.map_or_else(|| "-".into(), |total| total.to_string());
         table.push(vec![
             job.id.to_string(),
             job.state.to_string(),
@@ -346,13 +335,10 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     lines.extend(held(job).map(|reason| format!("held      {reason}")));
     lines.extend(job.held.as_ref().map(|held| format!("worst     {}", worst(held))));
     lines.extend(waits(job, others).map(|what| format!("waits     for {what}")));
-    match job.state {
-        JobState::Done if is_fundamental(job) => lines.push(format!(
-            "total     {} before symmetry; `queens watch {}` says how many up to it",
-            job.total, job.id
-        )),
-        JobState::Done => lines.push(format!("total     {}", job.total)),
-        _ => lines.push(format!("counted   {}", job.total)),
+    lines.extend(job.total.map(|total| format!("total     {total}")));
+    let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
+    if job.total != Some(job.counted) {
+        lines.push(format!("counted   {}{symmetry}", job.counted));
     }
     if let Some(counts) = counts_per_second(job) {
         lines.push(format!("speed     {} counts/s", si(counts)));
@@ -387,7 +373,8 @@ mod tests {
             spec: spec(0),
             state: JobState::Running,
             tasks_done: 0,
-            total: 0,
+            counted: 0,
+            total: None,
             thread_memory: 0,
             workers: 3,
             able_workers: 0,

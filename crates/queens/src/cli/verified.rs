@@ -27,10 +27,13 @@ impl Verified<'_> {
         let Checked { header, name, plan, slice, state, total, content, .. } = self.checked;
         let worth = &content.worth;
         let what = match (state, slice.is_all()) {
-            (JobState::Done, true) if plan.problem.counts_orbits() => {
-                format!("total     {total}, before symmetry")
-            }
-            (JobState::Done, true) => format!("total     {total}"),
+            (JobState::Done, true) => match self.total() {
+                Some(answer) if answer != *total => {
+                    format!("total     {answer}\ncounted   {total} before symmetry")
+                }
+                Some(answer) => format!("total     {answer}"),
+                None => format!("counted   {total} before symmetry, of which no total follows"),
+            },
             (JobState::Done, false) => {
                 format!("part      {slice} of the plan: its sum is no total")
             }
@@ -243,7 +246,7 @@ impl Verified<'_> {
             "method": plan.method.name(),
             "fingerprint": header.fingerprint(),
             "state": state.name(),
-            "total": self.checked.is_total().then(|| total.to_string()),
+            "total": self.total().map(|total| total.to_string()),
             "counted": total.to_string(),
             "ranges": header.ranges,
             "machines": self.machines(),
@@ -283,6 +286,12 @@ impl Verified<'_> {
         json["recounted_told_tasks"] = told.into();
         json["policies"] = ordered::policies(self.checked);
         ascii(&json.to_string())
+    }
+
+    /// The answer to what the job asks, if the bundle has all of it.
+    fn total(&self) -> Option<u128> {
+        let Checked { plan, total, .. } = self.checked;
+        self.checked.is_total().then(|| known::question(plan.problem).answer(*total)).flatten()
     }
 
     fn percent(&self, count: u128) -> String {

@@ -1,13 +1,16 @@
-//! The words of a command line before they mean anything: help in groups, environment variables that are empty, and
-//! errors in the style of all others.
+//! The words of a command line before they mean anything: help in groups, which environment variables count beside them,
+//! and errors in the style of all others.
+//!
+//! An environment variable stands for its option, unless it is empty, or the option is a switch and the variable says no, or
+//! an option was typed that goes not together with it: what is typed has precedence over what is exported.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::process::exit;
 
-use clap::builder::StyledStr;
+use clap::builder::{BoolishValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Command, Subcommand as _};
+use clap::{Arg, ArgAction, ArgMatches, Command, Id, Subcommand as _};
 
 use super::jobs::ChangeCommand;
 use crate::failure::Failure;
@@ -38,17 +41,16 @@ pub(super) fn grouped() -> impl Iterator<Item = (&'static str, Vec<String>)> {
     })
 }
 
-/// The command as it is needed to read words of which this is the first: without those environment variables that are set
-/// to nothing, and with its subcommands in groups if the word is none of them.
+/// The command as it is needed to read these words: without those environment variables that do not count beside them, and
+/// with its subcommands in groups if the first word is none of them.
 ///
 /// To make all of them ready takes a quarter of a millisecond, which is a hundredth of a short count.
-pub(super) fn prepared(command: Command, first: Option<&OsStr>) -> Command {
-    let named = first.and_then(|word| command.find_subcommand(word)).map(Command::get_name);
+pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
+    let named = words.first().and_then(|word| command.find_subcommand(word)).map(Command::get_name);
     match named.map(str::to_owned) {
-        Some(name) => {
-            own_without_empty_variables(command).mut_subcommand(name, without_empty_variables)
-        }
-        None => in_groups(without_empty_variables(command)),
+        Some(name) => own_with_variables_that_count(command, words)
+            .mut_subcommand(name, |command| with_variables_that_count(command, words)),
+        None => in_groups(with_variables_that_count(command, words)),
     }
 }
 
@@ -75,17 +77,67 @@ fn groups(command: &Command) -> String {
     text
 }
 
-/// An empty variable counts as one that is not set.
-fn without_empty_variables(command: Command) -> Command {
-    own_without_empty_variables(command).mut_subcommands(without_empty_variables)
+/// Leaves out the variables that do not count beside these words.
+fn with_variables_that_count(command: Command, words: &[OsString]) -> Command {
+    own_with_variables_that_count(command, words)
+        .mut_subcommands(|command| with_variables_that_count(command, words))
 }
 
 /// The same for what does not belong to a subcommand.
-fn own_without_empty_variables(command: Command) -> Command {
-    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|it| it.is_empty());
-    command.mut_args(|arg| match arg.get_env() {
-        Some(name) if is_empty(name) => arg.env(None::<&'static str>),
-        _ => arg,
+fn own_with_variables_that_count(command: Command, words: &[OsString]) -> Command {
+    let outvoted = outvoted(&command, words);
+    command.mut_args(|arg| {
+        let Some(value) = exported(&arg) else { return arg };
+        let is_switch = is_switch(&arg);
+        if value.is_empty() || outvoted.contains(arg.get_id()) || is_switch && says_no(&value) {
+            arg.env(None::<&'static str>)
+        } else if is_switch {
+            arg.value_parser(BoolishValueParser::new())
+        } else {
+            arg
+        }
+    })
+}
+
+/// Options that go not together with one that was typed.
+fn outvoted(command: &Command, words: &[OsString]) -> Vec<Id> {
+    let (typed, others): (Vec<&Arg>, Vec<&Arg>) =
+        command.get_arguments().partition(|arg| is_typed(arg, words));
+    let excludes = |one: &Arg, other: &Arg| {
+        command.get_arg_conflicts_with(one).iter().any(|arg| arg.get_id() == other.get_id())
+    };
+    let is_outvoted = |arg: &&Arg| {
+        let mut typed = typed.iter();
+        exported(arg).is_some() && typed.any(|it| excludes(it, arg) || excludes(arg, it))
+    };
+    others.into_iter().filter(is_outvoted).map(|arg| arg.get_id().clone()).collect()
+}
+
+/// What the environment says of an option.
+fn exported(arg: &Arg) -> Option<OsString> {
+    std::env::var_os(arg.get_env()?)
+}
+
+/// Whether an option is there or not, without a value.
+fn is_switch(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
+}
+
+fn says_no(value: &OsStr) -> bool {
+    let no = ["0", "no", "n", "false", "f", "off"];
+    value.to_str().is_some_and(|value| no.contains(&value.trim().to_lowercase().as_str()))
+}
+
+/// Whether an option is among these words.
+fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
+    let (long, short) = (arg.get_long_and_visible_aliases(), arg.get_short());
+    let options = words.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
+    options.filter_map(|word| word.strip_prefix('-')).any(|word| match word.strip_prefix('-') {
+        Some(word) => {
+            let name = word.split('=').next().unwrap_or_default();
+            long.iter().flatten().any(|long| *long == name)
+        }
+        None => short.is_some_and(|short| word.starts_with(short)),
     })
 }
 
@@ -95,6 +147,8 @@ fn own_without_empty_variables(command: Command) -> Command {
 ///
 /// [`Failure::Usage`].
 pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    command = prepared(command, &words);
     command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
@@ -104,7 +158,8 @@ pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
             exit(error.exit_code())
         }
         _ => {
-            let (what, help) = (sentence(&error), help(&command));
+            let what = sentence(&error, |option| name_of(&command, option, &words));
+            let help = help(&command);
             let end = if what.ends_with('?') { "" } else { ";" };
             Failure::Usage(format!("{what}{end} `{help}` says more"))
         }
@@ -118,9 +173,26 @@ fn help(command: &Command) -> String {
     meant.map_or_else(|| "queens --help".into(), |name| format!("queens {name} --help"))
 }
 
-/// An error of the command line as a sentence without an end.
-pub(super) fn sentence(error: &clap::Error) -> String {
-    let said = |kind| error.get(kind).map(words).unwrap_or_default();
+/// An option as an error names it: by its variable if it comes from there.
+fn name_of(command: &Command, option: &str, words: &[OsString]) -> String {
+    let first = words.first().and_then(|word| command.find_subcommand(word)).unwrap_or(command);
+    let second = words.get(1).and_then(|word| first.find_subcommand(word)).unwrap_or(first);
+    let args = [command, first, second].into_iter().flat_map(Command::get_arguments);
+    let is_it = |arg: &&Arg| arg.to_string() == option && !is_typed(arg, words);
+    let variable = args.filter(is_it).find_map(|arg| exported(arg).and(arg.get_env()));
+    variable.map_or_else(|| option.into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// An error of the command line as a sentence without an end, in which options are named so.
+pub(super) fn sentence(error: &clap::Error, name: impl Fn(&str) -> String) -> String {
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(option)) => name(option),
+        Some(ContextValue::Strings(options)) => {
+            options.iter().map(|option| name(option)).collect::<Vec<_>>().join(", ")
+        }
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
     let what = match error.kind() {
         ErrorKind::ValueValidation => {
             let reason = std::error::Error::source(error).map(ToString::to_string);
@@ -171,14 +243,6 @@ pub(super) fn sentence(error: &clap::Error) -> String {
     if similar.is_empty() { what } else { format!("{what}; do you mean {similar}?") }
 }
 
-fn words(value: &ContextValue) -> String {
-    match value {
-        ContextValue::String(text) => text.clone(),
-        ContextValue::Strings(texts) => texts.join(", "),
-        other => other.to_string(),
-    }
-}
-
 /// A reason of the standard library in plain words.
 fn plain(reason: &str) -> String {
     match reason {
@@ -189,6 +253,7 @@ fn plain(reason: &str) -> String {
         "number too large to fit in target type" => "it is too large".into(),
         "number too small to fit in target type" => "it is too small".into(),
         "number would be zero for non-zero type" => "it must be 1 or more".into(),
+        "value was not a boolean" => "give 1, yes or true, or 0, no or false".into(),
         "invalid float literal" => "it is no number".into(),
         other => other.into(),
     }

@@ -33,7 +33,7 @@ fn a_census_says_how_many_have_which_symmetry() {
     let json =
         |words: &str| -> Value { serde_json::from_str(&count(words)).expect("one JSON object") };
     let numbers = |census: &Value| {
-        let names = ["fundamental", "total", "half_turn", "quarter_turn"];
+        let names = ["total", "fundamental", "counted", "half_turn", "quarter_turn"];
         let orbits = ["orbits_of_8", "orbits_of_4", "orbits_of_2", "orbits_of_1"];
         [&names[..], &orbits]
             .concat()
@@ -42,8 +42,8 @@ fn a_census_says_how_many_have_which_symmetry() {
             .collect::<Vec<_>>()
     };
     let census = json("12 --problem fundamental --json");
-    assert_eq!(numbers(&census), ["1787", "14200", "80", "8", "1765", "18", "4", "0"]);
-    assert_eq!((&census["problem"], &census["total"]), (&"fundamental".into(), &"14200".into()));
+    assert_eq!(numbers(&census), ["1787", "1787", "14200", "80", "8", "1765", "18", "4", "0"]);
+    assert_eq!(census["problem"], "fundamental");
     assert_eq!(numbers(&json("12 --problem fundamental --method unique --json")), numbers(&census));
 
     let told = run(&mut queens(&["count", "12", "--problem", "fundamental", "--stats"]));
@@ -73,8 +73,29 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     for (job, expected) in &jobs {
         assert_eq!(farm.client(&["watch", job]).success(), format!("{expected}\n"), "job {job}");
     }
-    let status = farm.client(&["jobs", &jobs[2].0]).success();
-    assert!(status.contains("14200 before symmetry"), "{status}");
+    // Whatever shows its total shows the answer, and what was added up by another name.
+    let fundamental = &jobs[2].0;
+    let status = farm.client(&["jobs", fundamental]).success();
+    assert!(status.contains("total     1787\ncounted   14200 before symmetry"), "{status}");
+    let list = farm.client(&["jobs"]).success();
+    let is_its = |line: &&str| line.split_whitespace().next() == Some(fundamental);
+    assert!(list.lines().find(is_its).is_some_and(|line| line.ends_with(" 1787")), "{list}");
+    let csv = farm.client(&["jobs", "--output", "csv"]).success();
+    assert!(csv.lines().any(|line| line.ends_with(",1787")) && !csv.contains("14200"), "{csv}");
+    for words in [&["jobs", fundamental, "--json"][..], &["watch", fundamental, "--json"]] {
+        let told = farm.client(words).success();
+        let told: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+        assert_eq!([&told["total"], &told["counted"]], ["1787", "14200"], "{words:?}");
+    }
+    let bundle = Scratch::new();
+    let bundle = bundle.path("q12.bundle");
+    let bundle = bundle.to_str().expect("a plain path");
+    farm.client(&["export", fundamental, bundle]).success();
+    let verified = run(&mut queens(&["verify", bundle])).success();
+    assert!(verified.contains("total     1787\ncounted   14200 before symmetry"), "{verified}");
+    let verified = run(&mut queens(&["verify", bundle, "--json"])).success();
+    let verified: Value = serde_json::from_str(&verified).expect("one JSON object");
+    assert_eq!([&verified["total"], &verified["counted"]], ["1787", "14200"]);
     let status = farm.client(&["jobs", &jobs[3].0, "--json"]).success();
     let status: Value = serde_json::from_str(&status).expect("one JSON object");
     assert_eq!((&status["problem"], &status["given"]), (&"completions".into(), &"a1".into()));

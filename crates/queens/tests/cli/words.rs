@@ -1,5 +1,9 @@
 //! The words of the command line: one style of errors, environment variables, help and completions.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::Scratch;
 use crate::support::process::{queens, run};
 
 #[test]
@@ -21,6 +25,10 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         ),
         (&["count", "8..9", "--ledger", "x"], "for one board"),
         (&["submit", "8", "--audit", "much"], "it is no number"),
+        (&["submit", "8", "--audit", "5"], "a share is between 0 and 1, as in 2%"),
+        (&["count", "8", "--time-limit", "90"], "give it as in 90s, 1h30m or 00:50:00"),
+        (&["plan", "8", "--seconds", "1000000000s"], "give a duration from 0s to"),
+        (&["coordinator", "--lease-ms", "2days"], "give a duration from 1ms to 1day"),
         (&["submit", "8", "--name", "two words"], "a name is made of 1 to 128 visible ASCII"),
         (&["verify", "nowhere"], "cannot read the bundle nowhere"),
         (&["watch"], "on a terminal alone"),
@@ -48,6 +56,84 @@ fn an_empty_environment_variable_is_one_that_is_not_set() {
     let mut command = queens(&["count", "8", "--method", "states"]);
     command.env("QUEENS_THREADS", "4");
     assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)), "it was not said");
+}
+
+#[test]
+fn what_is_typed_wins_over_what_is_exported_group_by_group() {
+    let (scratch, secret) = (Scratch::new(), "0123456789abcdef");
+    let file = scratch.path("join");
+    // Nobody listens there: it is enough that the words are understood.
+    let join = format!("queens://{secret}@127.0.0.1:1#{}", "a".repeat(64));
+    fs::write(&file, &join).expect("it can be written");
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    let file = file.to_str().expect("it is text");
+    let away = "127.0.0.1:1";
+    for (words, exported) in [
+        (vec!["jobs", "--join-file", file], vec![("QUEENS_COORDINATOR", "http://127.0.0.1:2")]),
+        (
+            vec!["jobs", "--join-file", file],
+            vec![("QUEENS_TOKEN_FILE", "nowhere"), ("QUEENS_JOIN", "x")],
+        ),
+        (vec!["jobs", "--join", &join], vec![("QUEENS_JOIN_FILE", "nowhere")]),
+        (vec!["submit", "8", &format!("--join={join}")], vec![("QUEENS_COORDINATOR", "x")]),
+        (vec!["token", "list", "--coordinator", "http://127.0.0.1:1"], vec![("QUEENS_JOIN", "x")]),
+        (vec!["jobs", "--coordinator=http://127.0.0.1:1"], vec![("QUEENS_JOIN_FILE", "nowhere")]),
+        (
+            vec!["submit", "8", "--audit", "0.1", "--coordinator", "http://127.0.0.1:1"],
+            vec![("QUEENS_CERTIFIED", "yes")],
+        ),
+        (
+            vec!["jobs", "-v", "--coordinator", "http://127.0.0.1:1"],
+            vec![("QUEENS_LOG", "farm=debug")],
+        ),
+    ] {
+        let outcome = run(queens(&words).envs(exported.iter().copied()));
+        outcome.refusal(5, &["no coordinator answers", away]);
+    }
+    let insecure = ["coordinator", "--insecure", "--listen", "127.0.0.1:0", "--ledger", "no/l.db"];
+    for tls in ["true", "false", "1", "0"] {
+        let outcome = run(queens(&insecure).env("QUEENS_TLS", tls).env("QUEENS_JOIN_FILE", "x"));
+        assert!(outcome.stderr.contains("there is no folder no"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_switch_that_is_exported_says_yes_or_no_in_every_usual_way() {
+    let words = ["list", "6", "--number", "2", "--format", "squares", "--by-file"];
+    let (with, without) = (run(&mut queens(&words)), run(&mut queens(&words[..6])));
+    let (with, without) = (with.success(), without.success());
+    assert_ne!(with, without);
+    let by_file = |says: &str| run(queens(&words[..6]).env("QUEENS_BY_FILE", says));
+    for (says, expected) in ["1", "yes", "true", "TRUE", "on"]
+        .map(|yes| (yes, &with))
+        .into_iter()
+        .chain(["0", "no", "false", "No", "off", ""].map(|no| (no, &without)))
+    {
+        assert_eq!(&by_file(says).success(), expected, "{says}");
+    }
+    by_file("perhaps").refusal(2, &["QUEENS_BY_FILE cannot be 'perhaps': give 1, yes or true"]);
+}
+
+#[test]
+fn errors_about_the_environment_name_the_variable() {
+    for (words, exported, said) in [
+        (
+            &["jobs"][..],
+            &[("QUEENS_COORDINATOR", "http://x:1"), ("QUEENS_JOIN_FILE", "y")][..],
+            &["QUEENS_COORDINATOR", "QUEENS_JOIN_FILE"][..],
+        ),
+        (&["count", "8"], &[("QUEENS_THREADS", "many")], &["QUEENS_THREADS cannot be 'many'"]),
+        (&["token", "list"], &[("QUEENS_LOG_FORMAT", "x")], &["QUEENS_LOG_FORMAT cannot be 'x'"]),
+        (
+            &["count", "8", "--threads", "x"],
+            &[("QUEENS_THREADS", "1")],
+            &["--threads <T> cannot be 'x'"],
+        ),
+    ] {
+        let outcome = run(queens(words).envs(exported.iter().copied()));
+        assert!(!outcome.stderr.contains("--coordinator"), "{}", outcome.stderr);
+        outcome.refusal(2, said);
+    }
 }
 
 #[test]
@@ -79,6 +165,37 @@ fn the_help_has_groups_and_the_version_says_what_the_program_is() {
         assert!(version.contains(word), "{version}");
     }
     assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);
+}
+
+#[test]
+fn a_duration_is_said_alike_everywhere() {
+    for words in [
+        &["plan", "8", "--seconds", "1s"][..],
+        &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],
+        &["compare", "5", "--seconds", "500ms"],
+        &["bench", "--n", "8", "--sample-ms", "1ms", "--backend", "portable"],
+        &["count", "8", "--time-limit", "00:01:00"],
+    ] {
+        run(&mut queens(words)).success();
+    }
+}
+
+#[test]
+fn bash_completes_names_with_spaces() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    for name in ["my ledger.db", "my * other.db", "none"] {
+        std::fs::write(folder.path().join(name), "").expect("it can be written");
+    }
+    let script = folder.path().join("none");
+    let text = run(&mut queens(&["completions", "bash"])).success();
+    std::fs::write(&script, text).expect("it can be written");
+    let complete = "source ./none; COMP_WORDS=(queens count 8 --ledger my); COMP_CWORD=4; \
+                    _queens queens my --ledger; printf '%s|' \"${COMPREPLY[@]}\"";
+    let mut bash = std::process::Command::new("bash");
+    let found = run(bash.args(["--norc", "-c", complete]).current_dir(&folder)).success();
+    let mut names: Vec<&str> = found.trim_end_matches('|').split('|').collect();
+    names.sort_unstable();
+    assert_eq!(names, ["my * other.db", "my ledger.db"]);
 }
 
 #[test]

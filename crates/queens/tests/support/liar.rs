@@ -77,7 +77,9 @@ async fn lie(
             }
             Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
             Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
-            Ok(Some(Ok(WorkerOrder::Welcome | WorkerOrder::Pace(_) | WorkerOrder::Tasks(_))))
+            Ok(Some(Ok(
+                WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) | WorkerOrder::Tasks(_),
+            )))
             | Err(_) => {}
             Ok(Some(Err(end))) => return end,
             Ok(None) => return LinkEnd::Lost("the session is over".into()),

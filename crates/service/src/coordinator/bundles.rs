@@ -109,10 +109,7 @@ fn write(ledger: &Path, id: JobId, taker: &Taker<v1::ExportResponse>) -> Result<
     let none = || Stop::Because(Status::not_found(format!("there is no job {id}")));
     let job = job.ok_or_else(none)?;
     let records = |see: &mut dyn FnMut(_) -> Result<(), Stop>| {
-        evidence.in_bundle_order(
-            id,
-            |record| if taker.is_gone() { Err(Stop::Gone) } else { see(record) },
-        )
+        evidence.for_each(id, |record| if taker.is_gone() { Err(Stop::Gone) } else { see(record) })
     };
     let header = evidence::summary(job, unix_ms(), records)?;
     let mut block = Vec::with_capacity(BLOCK + (128 << 10));

@@ -1,8 +1,9 @@
 //! The service of clients. It only translates between messages, the desk and the hub.
 
+use std::ops::Bound;
 use std::time::Duration;
 
-use farm::{JobId, JobView, Party, WorkerView};
+use farm::{JobId, JobState, JobView, Party, WorkerView};
 use ledger::{Credential, Role};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -76,15 +77,14 @@ impl ClientService for Clients {
             ));
         }
         let before = JobId(if after == 0 { u64::MAX } else { after });
-        let after = JobId(after);
+        let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
         // One more than is told of shows whether there are more.
-        let seen = self.hub.look(move |farm| {
+        let seen = self.hub.look(move |farm| -> Vec<JobView> {
             if newest_first {
-                farm.jobs_before(before, most + 1)
-            } else if live_only {
-                farm.live_jobs(after, most + 1)
+                farm.jobs(..before, |_| true).rev().take(most + 1).collect()
             } else {
-                farm.jobs(after, most + 1)
+                let is_wanted = |state: JobState| !live_only || !state.is_over();
+                farm.jobs(after, is_wanted).take(most + 1).collect()
             }
         });
         let mut jobs = seen.await?;

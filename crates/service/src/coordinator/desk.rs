@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobState, JobView, Known, Origin, Plan, Problem, Refusal,
-    Request, Slice,
+    Answer, Change, JobId, JobSpec, JobView, Known, Origin, Plan, Problem, Refusal, Request, Slice,
 };
 use tonic::Status;
 use wire::v1::ask_request::Request as Asked;
@@ -117,7 +116,7 @@ fn log(ask: &Request, answer: &Answer, by: &str) {
         (Request::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
         (Request::Remove(_), Answer::Job(job)) => {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
-            let total = (*state == JobState::Done).then(|| tracing::field::display(total));
+            let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
         }
         (Request::Trust { party, trusted, reason }, _) => {

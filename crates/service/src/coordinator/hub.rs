@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobState, JobView,
-    LedgerCommand, LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId,
-    Suspect, WorkerOrder,
+    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, LedgerCommand,
+    LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId, Suspect,
+    WorkerOrder,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -123,8 +123,8 @@ impl Hub {
             tokio::select! {
                 biased;
                 event = self.ledger.events.recv() => match event {
-                    Some(LedgerEvent::Answered(ticket, answer)) => {
-                        self.step(Event::Ledger { ticket, answer }).await?;
+                    Some(LedgerEvent::Answered(asker, command, answer)) => {
+                        self.step(Event::Ledger { asker, command, answer }).await?;
                     }
                     Some(LedgerEvent::Committed { requests, took }) => {
                         self.meters.committed(requests, took);
@@ -157,8 +157,8 @@ impl Hub {
             match event {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
                 LedgerEvent::Committed { .. } => {}
-                LedgerEvent::Answered(ticket, answer) => {
-                    let event = Event::Ledger { ticket, answer };
+                LedgerEvent::Answered(asker, command, answer) => {
+                    let event = Event::Ledger { asker, command, answer };
                     for effect in farm.step(millis_since(started), event) {
                         send_to_worker(&mut outboxes, effect);
                     }
@@ -268,10 +268,10 @@ impl Hub {
     /// Returns a session that had to be dismissed.
     async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
         match effect {
-            Effect::Ledger { ticket, command } => {
+            Effect::Ledger { asker, command } => {
                 log_dispute(&command);
                 // A closed queue means that the ledger failed; its last event says why.
-                let _ = self.ledger.requests.send(LedgerRequest::Farm(ticket, command)).await;
+                let _ = self.ledger.requests.send(LedgerRequest::Farm(asker, command)).await;
             }
             Effect::Reply { request, answer } => {
                 if let Some(reply) = self.waiting.remove(&request) {
@@ -286,9 +286,7 @@ impl Hub {
             }
             Effect::Finished { job } => {
                 let view = self.farm.job(job).expect("a job with something pending is not removed");
-                // What is counted of a cancelled job is no total.
-                let total =
-                    (view.state == JobState::Done).then(|| tracing::field::display(view.total));
+                let total = view.total.map(tracing::field::display);
                 tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
                 self.tell_end(job);
             }

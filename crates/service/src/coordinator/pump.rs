@@ -51,7 +51,14 @@ pub(super) async fn pump(
         };
         let order = order?;
         match order {
-            WorkerOrder::Loan(loan) => lent.push(loan, plans.cut(loan.plan).await?),
+            // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
+            WorkerOrder::Loan(loan) => {
+                if out.send_timeout(order, PATIENCE).await.is_err() {
+                    return Ok(());
+                }
+                lent.push(loan, plans.cut(loan.plan).await?);
+                continue;
+            }
             WorkerOrder::Revoke(lease) => lent.revoke(lease),
             WorkerOrder::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
@@ -138,7 +145,7 @@ mod tests {
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
-            WorkerOrder::Welcome => "welcome".into(),
+            WorkerOrder::Welcome { .. } => "welcome".into(),
             WorkerOrder::Pace(_) => "pace".into(),
         }
     }

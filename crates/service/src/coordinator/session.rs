@@ -62,7 +62,9 @@ pub async fn host(
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
-        if out.send(WorkerOrder::Welcome).await.is_err() {
+        let lends_in_ms = hub.look(|farm| farm.lends_in_ms()).await;
+        let lends_in_ms = lends_in_ms.map_err(|_| SessionFault::Ended)?;
+        if out.send(WorkerOrder::Welcome { lends_in_ms }).await.is_err() {
             return Ok(());
         }
         let tell_pace = tell_pace(hub.paces(), out.clone());
@@ -163,7 +165,7 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome)));
+        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { lends_in_ms: 0 })));
 
         // When it hangs up, is lent something all the same, and its last word comes a little later
         drop(hears);

@@ -17,7 +17,7 @@ const MARGIN: Duration = Duration::from_secs(6);
 /// When a worker leaves without being asked to; by default never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveRules {
-    /// After so long without anything to do, while there is a coordinator.
+    /// After so long without anything to do, while there is a coordinator that could lend something.
     pub when_idle: Option<Duration>,
     /// After so long in all: by then it has left.
     pub time_limit: Option<Duration>,
@@ -32,7 +32,9 @@ pub(super) struct Departure {
     threads: u32,
     /// When it hands back what it has not counted.
     hand_back_at: Option<Instant>,
-    /// Since when it has nothing to do, while there is a coordinator.
+    /// When the coordinator can lend something; `None` without one.
+    lends_at: Option<Instant>,
+    /// Since when it has nothing to do, while there is a coordinator that could lend something.
     idle_since: Option<Instant>,
     /// Since when there is no coordinator.
     alone_since: Option<Instant>,
@@ -54,21 +56,30 @@ impl Departure {
             rules,
             threads,
             hand_back_at: rules.time_limit.and_then(|limit| now.checked_add(until_back(limit))),
+            lends_at: None,
             idle_since: None,
             alone_since: Some(now),
             pace: None,
         }
     }
 
-    /// A session began or ended.
-    pub(super) fn coordinator(&mut self, now: Instant, is_there: bool) {
-        self.alone_since = (!is_there).then(|| self.alone_since.unwrap_or(now));
-        self.idle_since = None;
+    /// A session began, in which something can be lent after this time.
+    pub(super) fn welcomed(&mut self, now: Instant, lends_in: Duration) {
+        // One that says a time beyond all bounds lends nothing that this worker could wait for.
+        let lends_at = now.checked_add(lends_in).unwrap_or(now);
+        (self.lends_at, self.alone_since, self.idle_since) = (Some(lends_at), None, None);
     }
 
-    /// Whether the worker has anything to do, in a session.
+    /// A session ended.
+    pub(super) fn alone(&mut self, now: Instant) {
+        let since = self.alone_since.unwrap_or(now);
+        (self.lends_at, self.alone_since, self.idle_since) = (None, Some(since), None);
+    }
+
+    /// Whether the worker has anything to do. It is not idle before the coordinator can lend.
     pub(super) fn occupied(&mut self, now: Instant, is_busy: bool) {
-        self.idle_since = (!is_busy).then(|| self.idle_since.unwrap_or(now));
+        let from = self.lends_at.filter(|_| !is_busy);
+        self.idle_since = from.map(|lends_at| self.idle_since.unwrap_or(now.max(lends_at)));
     }
 
     /// A part of a loan is counted.
@@ -185,7 +196,7 @@ mod tests {
     #[test]
     fn a_worker_that_cannot_finish_a_task_leaves_when_it_has_none() {
         let (mut departure, now) = limited(36, 1);
-        departure.coordinator(now, true);
+        departure.welcomed(now, Duration::ZERO);
         departure.counted(&part(1, 1, 20 * SECOND));
         departure.occupied(now, true);
         assert_eq!(departure.reason(now), None, "it finishes what it has");
@@ -204,15 +215,38 @@ mod tests {
         assert_eq!((departure.reason(now + 9 * SECOND), departure.next_look(now)), (None, None));
         assert_eq!(departure.gives_up_at(), Some(now + 20 * SECOND), "from its start on");
 
-        departure.coordinator(now + 10 * SECOND, true);
+        departure.welcomed(now + 10 * SECOND, Duration::ZERO);
         departure.occupied(now + 10 * SECOND, false);
         departure.occupied(now + 13 * SECOND, false);
         assert_eq!(departure.gives_up_at(), None);
         assert!(departure.reason(now + 15 * SECOND).is_some(), "since the first of these looks");
 
-        departure.coordinator(now + 14 * SECOND, false);
-        departure.coordinator(now + 16 * SECOND, false);
+        departure.alone(now + 14 * SECOND);
+        departure.alone(now + 16 * SECOND);
         assert_eq!(departure.reason(now + 20 * SECOND), None);
         assert_eq!(departure.gives_up_at(), Some(now + 34 * SECOND));
+    }
+
+    #[test]
+    fn a_worker_is_idle_only_once_the_coordinator_can_lend() {
+        let now = Instant::now();
+        let rules = LeaveRules { when_idle: Some(2 * SECOND), ..LeaveRules::default() };
+        let mut departure = Departure::new(rules, 1, now);
+        departure.occupied(now, false);
+        assert_eq!(departure.next_look(now), None, "nobody has welcomed it");
+
+        departure.welcomed(now, 10 * SECOND);
+        departure.occupied(now, false);
+        departure.occupied(now + 9 * SECOND, false);
+        assert_eq!(departure.next_look(now), Some(now + 12 * SECOND));
+        assert_eq!(departure.reason(now + 11 * SECOND), None);
+        assert!(departure.reason(now + 12 * SECOND).is_some());
+
+        departure.occupied(now + 12 * SECOND, true);
+        departure.occupied(now + 13 * SECOND, false);
+        assert_eq!(departure.reason(now + 14 * SECOND), None, "it was busy meanwhile");
+        departure.welcomed(now, Duration::MAX);
+        departure.occupied(now, false);
+        assert!(departure.reason(now + 2 * SECOND).is_some(), "no time at all is waited for");
     }
 }

@@ -199,16 +199,16 @@ impl Worker {
             }
         };
         self.agent.disconnected();
-        self.departure.coordinator(Instant::now(), false);
+        self.departure.alone(Instant::now());
         self.drop_unfinished_loans();
         Ok(Some(reason))
     }
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome => {
-                tracing::info!("the coordinator welcomes this worker");
-                self.departure.coordinator(Instant::now(), true);
+            WorkerOrder::Welcome { lends_in_ms } => {
+                tracing::info!(lends_in_ms, "the coordinator welcomes this worker");
+                self.departure.welcomed(Instant::now(), Duration::from_millis(lends_in_ms));
             }
             WorkerOrder::Loan(loan) if self.loans.contains_key(&loan.lease) => {
                 return Err(ServiceError::Incompatible(format!(
@@ -323,9 +323,7 @@ impl Worker {
             return;
         }
         let now = Instant::now();
-        if self.agent.is_connected() {
-            self.departure.occupied(now, !self.is_done());
-        }
+        self.departure.occupied(now, !self.is_done());
         match self.departure.reason(now) {
             Some(reason) => self.begin_leaving(reason),
             None => self.agent.hold_at_most(self.departure.most_tasks(now)),

@@ -216,7 +216,13 @@ pub struct Holding {
 }
 /// The session has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Welcome {}
+pub struct Welcome {
+    /// Nothing new is lent before so many milliseconds have passed, because the coordinator was restarted and workers that
+    /// still hold ranges may come back first; 0 if it lends now. A worker that leaves when it has nothing to do counts from
+    /// then on.
+    #[prost(uint64, tag = "1")]
+    pub lends_in_ms: u64,
+}
 /// How long the worker is to gather what it finishes of a loan, at least, before it reports it, so that a large farm
 /// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
 /// take and live the longer. What is finished of a loan of which nothing is left to count is reported at once all the same.
@@ -972,9 +978,9 @@ pub struct Job {
     /// Tasks whose counts are durable.
     #[prost(uint64, tag = "5")]
     pub tasks_done: u64,
-    /// The sum of these counts, in decimal: totals pass 2^64 at N = 29.
+    /// The sum of these counts, before symmetry, in decimal: it passes 2^64 at N = 29.
     #[prost(string, tag = "6")]
-    pub total: ::prost::alloc::string::String,
+    pub counted: ::prost::alloc::string::String,
     /// Workers that hold ranges of it.
     #[prost(uint64, tag = "7")]
     pub workers: u64,
@@ -1036,6 +1042,10 @@ pub struct Job {
     /// The first of the disputed ranges, who counted it and who is asked to settle it: a sentence for people.
     #[prost(string, optional, tag = "28")]
     pub disputed: ::core::option::Option<::prost::alloc::string::String>,
+    /// The answer to what the job asks, in decimal: how many placements there are or, for the problem `fundamental`, how many
+    /// up to symmetry. Absent until the job is done, and for a part of a plan.
+    #[prost(string, optional, tag = "29")]
+    pub total: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Why a job is held.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -95,7 +95,7 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
 
 pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
     prop_oneof![
-        Just(WorkerOrder::Welcome),
+        any::<u64>().prop_map(|lends_in_ms| WorkerOrder::Welcome { lends_in_ms }),
         loan().prop_map(WorkerOrder::Loan),
         tasks().prop_map(WorkerOrder::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
@@ -158,7 +158,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
     (plan(), state, numbers, who, sizes, audits(), poison, held()).prop_map(
-        |(plan, state, (id, tasks_done, total, speed), who, sizes, audits, poison, held)| {
+        |(plan, state, (id, tasks_done, counted, speed), who, sizes, audits, poison, held)| {
             let (origin, priority) = who;
             JobView {
                 id: JobId(id),
@@ -169,7 +169,8 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 audits_agreed: audits.3,
                 state,
                 tasks_done,
-                total,
+                counted,
+                total: (state == JobState::Done).then_some(counted / 8),
                 thread_memory: sizes.0,
                 workers: sizes.1.into(),
                 able_workers: sizes.2.into(),

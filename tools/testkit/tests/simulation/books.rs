@@ -125,7 +125,7 @@ impl Book {
     }
 
     pub fn restored(stored: &MemoryJob) -> Book {
-        let mut book = Book::new(&stored.job.spec, stored.policies.last().copied());
+        let mut book = Book::new(&stored.job.spec, stored.job.policy);
         (book.state, book.seed_told) = (stored.job.state, stored.job.seed_told);
         book.rows = Rows::of(&stored.rows);
         for counted in stored.rows.values() {

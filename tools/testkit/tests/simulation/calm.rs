@@ -59,7 +59,7 @@ impl World {
         let at = self.agenda.now + 5_000;
         self.agenda.plan(at, Happening::Look);
         let Some(farm) = &self.farm else { return };
-        let views = farm.jobs(JobId(0), usize::MAX);
+        let views: Vec<JobView> = farm.jobs(.., |_| true).collect();
         let held =
             views.iter().filter(|view| view.state == JobState::Held && self.scenario.audited);
         let held: Vec<_> = held.map(|view| view.id).collect();
@@ -102,8 +102,7 @@ impl World {
     pub fn check_progress(&self) {
         let Some(since) = self.calm_since else { return };
         if self.agenda.now > since + PATIENCE_MS {
-            let jobs: Vec<_> =
-                self.farm.iter().flat_map(|farm| farm.jobs(JobId(0), usize::MAX)).collect();
+            let jobs: Vec<_> = self.farm.iter().flat_map(|farm| farm.jobs(.., |_| true)).collect();
             let restless: Vec<_> = self.workers.iter().map(|w| w.agent.as_ref()).collect();
             panic!("an hour has passed and it is not over: {jobs:#?}\n{restless:?}");
         }
@@ -128,7 +127,7 @@ impl World {
     /// The last judgement.
     pub fn judge(&mut self) {
         self.witness.end();
-        for view in self.farm.as_ref().expect("it is up").jobs(JobId(0), usize::MAX) {
+        for view in self.farm.as_ref().expect("it is up").jobs(.., |_| true) {
             assert_eq!(view.workers, 0, "a lease remains: {view:?}");
         }
         // The ledger alone must tell the same.
@@ -141,7 +140,7 @@ impl World {
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
             let (state, rows) = (world.ledger.state(id), Rows::of(&world.ledger.stored(id).rows));
-            assert_eq!((view.state, view.total), (state, rows.total), "job {id}");
+            assert_eq!((view.state, view.counted), (state, rows.total), "job {id}");
             let audits = (view.audits_wanted, view.audits_agreed);
             assert_eq!(audits, (rows.wanted, rows.agreed), "job {id}");
             match state {
@@ -151,8 +150,8 @@ impl World {
                 JobState::Cancelled => world.tally.jobs_cancelled += 1,
                 JobState::Done => {
                     world.ledger.check_end(id, &mut world.tally);
-                    world.tally.jobs_over_64_bits += u64::from(view.total > u64::MAX.into());
-                    assert!(job.plan.problem.n() == HUGE_N || view.total < 1 << 64);
+                    world.tally.jobs_over_64_bits += u64::from(view.counted > u64::MAX.into());
+                    assert!(job.plan.problem.n() == HUGE_N || view.counted < 1 << 64);
                 }
             }
         }
@@ -171,7 +170,7 @@ impl Ledger {
             believed += 1;
             let owner = |row: &farm::Row| row.author.maker.owner.clone();
             let second = stored.seconds.get(&row.range.start());
-            let policy = stored.policies.last();
+            let policy = stored.job.policy;
             let is_across = policy.is_some_and(|policy| policy.across == Across::Owners);
             if self.lying > 0 && *check == Check::Agreed && !is_across {
                 assert_eq!(second.map(owner), Some(owner(row)), "two owners agreed: {row:?}");
@@ -191,9 +190,9 @@ impl Ledger {
             );
         }
         let (total, sum) = (job.truth.total(&job.ordinals), Rows::of(&stored.rows).total);
-        if stored.policies.last().is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
+        if stored.job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             let is_own_word = self.lying > 0
-                && stored.policies.last().is_some_and(|policy| policy.across == Across::Machines);
+                && stored.job.policy.is_some_and(|policy| policy.across == Across::Machines);
             assert!((believed, sum) == (0, total) || is_own_word, "job {id} was counted twice");
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");

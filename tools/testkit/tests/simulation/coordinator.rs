@@ -3,11 +3,12 @@
 use std::num::NonZero;
 
 use farm::{
-    Dismissal, Effect, Event, Farm, JobSpec, LedgerCommand, LoanKey, Millis, Origin, Request,
-    RequestId, Ticket,
+    Asker, Dismissal, Effect, Event, Farm, JobSpec, LedgerCommand, LoanKey, Millis, Origin,
+    Request, RequestId,
 };
 
 use crate::agenda::Happening;
+use crate::ledger::Done;
 use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Submission};
 use crate::world::World;
@@ -106,7 +107,7 @@ impl World {
                 let at = self.soon(1, 100);
                 self.agenda.plan(at, Happening::WorkerLosesSession { session });
             }
-            Effect::Ledger { ticket, command } => self.order(ticket, command),
+            Effect::Ledger { asker, command } => self.order(asker, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
             Effect::Poisoned { .. }
             | Effect::Lost(_)
@@ -116,12 +117,12 @@ impl World {
         }
     }
 
-    fn order(&mut self, ticket: Ticket, command: LedgerCommand) {
+    fn order(&mut self, asker: Asker, command: LedgerCommand) {
         if self.ledger.queue.is_empty() {
             let at = self.soon(1, self.scenario.weather.commit_ms);
             self.agenda.plan(at, Happening::Commit { epoch: self.epoch });
         }
-        self.ledger.queue.push_back((ticket, command));
+        self.ledger.queue.push_back((asker, command));
     }
 
     pub fn commit(&mut self, epoch: u64) {
@@ -150,7 +151,8 @@ impl World {
         }
         let done = self.ledger.answers.pop_front().expect("one for each telling");
         self.witness.told(&done, &mut self.tally);
-        self.step(Event::Ledger { ticket: done.ticket, answer: done.answer });
+        let Done { asker, command, answer, .. } = done;
+        self.step(Event::Ledger { asker, command, answer });
     }
 
     /// The end of the coordinator. What it wrote may just have become durable.

@@ -14,9 +14,9 @@ use std::rc::Rc;
 
 use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
-    Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobChange,
-    JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report, Restored,
-    Row, Slice, Ticket, Withdrawn,
+    Asker, Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet,
+    JobChange, JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report,
+    Restored, Row, Slice, Withdrawn,
 };
 
 use crate::real::RealLedger;
@@ -34,7 +34,7 @@ pub struct Ledger {
     copy: Option<MemoryStore>,
     /// What never changes of the jobs in the store.
     pub jobs: BTreeMap<JobId, LedgerJob>,
-    pub queue: VecDeque<(Ticket, LedgerCommand)>,
+    pub queue: VecDeque<(Asker, LedgerCommand)>,
     /// What is done, and the farm does not know yet.
     pub answers: VecDeque<Done>,
     /// Durable commands, for those who want to know whether something was durable.
@@ -54,7 +54,7 @@ pub struct Ledger {
 /// A command that is durable.
 #[derive(Clone, Debug)]
 pub struct Done {
-    pub ticket: Ticket,
+    pub asker: Asker,
     pub command: LedgerCommand,
     pub answer: LedgerAnswer,
     /// What was durable then, if the command may have changed more rows than it names.
@@ -105,8 +105,8 @@ impl Ledger {
             self.copy = None;
         }
         let first = self.answers.len();
-        for (ticket, command) in batch {
-            let done = self.execute(ticket, command);
+        for (asker, command) in batch {
+            let done = self.execute(asker, command);
             self.answers.push_back(done);
         }
         if let Some(real) = real {
@@ -132,8 +132,11 @@ impl Ledger {
     pub fn reopen(&mut self) -> Restored {
         self.epoch += 1;
         let restored = rules::restore(&mut self.store);
-        let mut restored =
-            Restored { epoch: self.epoch, ..restored.expect("the rows fit together") };
+        let mut restored = Restored {
+            epoch: self.epoch,
+            last_job: self.store.last_job,
+            ..restored.expect("the rows fit together")
+        };
         if let Some(real) = &mut self.real {
             assert_eq!(real.open(), restored, "what the real ledger restores");
             for (&id, job) in &self.store.jobs {
@@ -149,7 +152,7 @@ impl Ledger {
         restored
     }
 
-    fn execute(&mut self, ticket: Ticket, command: LedgerCommand) -> Done {
+    fn execute(&mut self, asker: Asker, command: LedgerCommand) -> Done {
         self.check(&command);
         let before = self.before(&command);
         let answer = rules::execute(&mut self.store, &command).expect("it fits the rows");
@@ -159,7 +162,7 @@ impl Ledger {
             self.note_change(&before, &command, &answer);
         }
         let joined = self.joined(&command);
-        Done { ticket, command, answer, after, joined }
+        Done { asker, command, answer, after, joined }
     }
 
     /// What the row of an accepted range has become with its neighbours.

@@ -15,6 +15,7 @@ use super::logins::LIFETIME;
 use crate::coordinator::Right;
 use crate::coordinator::credentials::admission;
 use crate::coordinator::limits::machine;
+use crate::join_string::{JoinString, JoinStringError};
 
 /// The page on which a person logs in.
 pub(super) async fn form() -> Markup {
@@ -58,8 +59,14 @@ pub(super) async fn begin(State(guard): State<Guard>, cookie: Cookie, form: Fiel
         return (StatusCode::TOO_MANY_REQUESTS, page).into_response();
     }
     // A form that no browser would send shows nothing.
-    let token = form.text("token").unwrap_or_default();
-    let identity = guard.gate.identify(Some(token.trim().as_bytes()), cookie.peer);
+    let secret = match secret_of(form.text("token").unwrap_or_default()) {
+        Ok(secret) => secret,
+        Err(error) => {
+            let page = page::login(Some(&format!("this join string cannot be used: {error}")));
+            return (StatusCode::FORBIDDEN, page).into_response();
+        }
+    };
+    let identity = guard.gate.identify(Some(secret.as_bytes()), cookie.peer);
     let identity = match identity.and_then(|who| who.require(Right::See).map(|()| who)) {
         Ok(identity) => identity,
         Err(status) => {
@@ -75,6 +82,15 @@ pub(super) async fn begin(State(guard): State<Guard>, cookie: Cookie, form: Fiel
     let secret = guard.logins.begin(identity);
     let set = cookie.set(secret.secret(), LIFETIME.as_secs());
     ([(header::SET_COOKIE, set)], Redirect::to("/")).into_response()
+}
+
+/// The secret in what a person has pasted: `queens token create` prints the secret alone or, over TLS, a join string.
+fn secret_of(pasted: &str) -> Result<String, JoinStringError> {
+    let pasted = pasted.trim();
+    if !pasted.starts_with(JoinString::SCHEME) {
+        return Ok(pasted.into());
+    }
+    Ok(pasted.parse::<JoinString>()?.token.secret().into())
 }
 
 /// Ends a login.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use farm::{Farm, JobId, JobView};
+use farm::{Farm, JobId, JobState, JobView};
 use ledger::unix_ms;
 use page::{EndedBefore, JobSight, Page, Part, Snapshot, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
@@ -112,7 +112,9 @@ impl Show {
         let shown = match view {
             View::Jobs(None) => Shown::new(page::jobs(snapshot, None), None),
             View::Jobs(Some(before)) => {
-                let ended = move |farm: &mut Farm| farm.ended_before(before, Farm::ENDED_SHOWN);
+                let ended = move |farm: &mut Farm| -> Vec<JobView> {
+                    farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
+                };
                 let jobs = self.0.hub.look(ended).await?;
                 Shown::new(page::jobs(snapshot, Some(&EndedBefore { before, jobs })), None)
             }

@@ -205,6 +205,35 @@ async fn a_browser_logs_in_and_out() {
 }
 
 #[tokio::test]
+async fn the_login_takes_what_the_command_has_printed() {
+    let farm = guarded().await;
+    let join = |secret: &str| format!("queens://{secret}@head-node:7410#{}", "a".repeat(64));
+    let form = |pasted: &str| {
+        let escaped = pasted.replace('%', "%25").replace('#', "%23").replace('+', "%2B");
+        format!("token={}", escaped.replace(' ', "+").replace('\n', "%0A"))
+    };
+    let secret = secret(Role::Viewer);
+    for pasted in
+        [secret.clone(), format!(" {secret}\n"), join(&secret), format!("{}\n", join(&secret))]
+    {
+        let answer = farm.post("/login", "", &form(&pasted)).await;
+        assert_eq!(answer.status, 303, "{pasted:?}: {}", answer.body);
+        assert_eq!(farm.get("/", &answer.cookie()).await.status, 200, "{pasted:?}");
+    }
+    let whole = join(&secret);
+    for (pasted, said) in [
+        (join("the-secret-of-nobody"), "wrong or missing"),
+        (whole[..whole.len() - 3].into(), "copy all of it"),
+        (whole.replace('#', ""), "copy all of it"),
+    ] {
+        let answer = farm.post("/login", "", &form(&pasted)).await;
+        assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{pasted}");
+        assert!(answer.body.contains(said) && !answer.body.contains(&secret), "{}", answer.body);
+    }
+    assert!(farm.get("/login", "").await.body.contains("join string"));
+}
+
+#[tokio::test]
 async fn who_guesses_is_refused_unheard_and_who_is_logged_in_is_not() {
     let farm = guarded().await;
     let cookie = farm.log_in(Role::Viewer).await;

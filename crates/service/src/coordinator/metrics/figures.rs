@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Farm, JobId, JobState, JobView, KernelName, Pace, Stats};
+use farm::{Farm, JobState, JobView, KernelName, Pace, Stats};
 
 /// What the farm is like at one moment.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Figures {
         hub_queue: usize,
         ledger_queue: usize,
     ) -> Figures {
-        let jobs = farm.live_jobs(JobId(0), Figures::MOST_JOBS);
+        let jobs = farm.jobs(.., |state| !state.is_over()).take(Figures::MOST_JOBS).collect();
         Figures {
             stats: farm.stats().clone(),
             states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use farm::{
-    Answer, Author, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer, Range,
-    Refusal, RequestId, Verdict,
+    Answer, Author, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer,
+    LedgerCommand, Range, Refusal, RequestId, Verdict,
 };
 
 use super::Witness;
@@ -51,14 +51,16 @@ impl Witness {
             Verdict::Agreed => {
                 tally.agreed += 1;
                 match event {
-                    Event::Ledger { ticket, answer: LedgerAnswer::Compared(Some(claim)) } => {
-                        let (report, _) = &self.compares[ticket];
+                    Event::Ledger {
+                        command: LedgerCommand::Compare { report, .. },
+                        answer: LedgerAnswer::Compared(Some(claim)),
+                        ..
+                    } => {
                         assert_eq!(*claim, report.tally.claim(), "they differ: {what}");
                         let rows = &ledger.stored(job).rows;
                         assert!(cover(rows, range), "not durable: {what}");
                     }
-                    Event::Ledger { ticket, answer: LedgerAnswer::Written } => {
-                        let report = &self.confirms[ticket];
+                    Event::Ledger { command: LedgerCommand::Confirm { report, .. }, .. } => {
                         assert_eq!((report.job, report.range), (job, range), "{what}");
                         assert!(ledger.confirmed.contains(&(job, range)), "not durable: {what}");
                     }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use farm::{
     Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId, JobState,
     LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Range, Report, Request, RequestId,
-    SessionId, Ticket,
+    SessionId,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -25,10 +25,6 @@ use crate::tally::Tally;
 pub struct Witness {
     pub books: BTreeMap<JobId, Book>,
     pub seats: BTreeMap<SessionId, Seat>,
-    /// Reports of which the ledger is asked, and whose they are.
-    compares: BTreeMap<Ticket, (Report, Author)>,
-    /// Confirmations on their way.
-    confirms: BTreeMap<Ticket, Report>,
     /// Who may be called wrong at all.
     league: League,
     /// Who was proven wrong.
@@ -71,8 +67,6 @@ impl Witness {
     /// The coordinator died; these are the books of the next one, which begins at the time `now`.
     pub fn restart(&mut self, now: u64, ledger: &Ledger) {
         self.seats.clear();
-        self.compares.clear();
-        self.confirms.clear();
         self.distrusted = ledger.distrusted();
         self.now = now;
         self.settling = false;
@@ -138,10 +132,10 @@ impl Witness {
                     | LedgerCommand::Settle { .. }
             )
         };
-        if let Event::Ledger { ticket, answer: LedgerAnswer::Compared(found) } = event {
+        if let Event::Ledger { command, answer: LedgerAnswer::Compared(found), .. } = event {
             let decided = effects.iter().any(is_decision);
             self.judged = !decided;
-            let (report, _) = &self.compares[ticket];
+            let LedgerCommand::Compare { report, .. } = command else { panic!("{command:?}") };
             let book = &self.books[&report.job];
             let live = book.state != JobState::Cancelled;
             let is_certain = !self.settling
@@ -170,10 +164,10 @@ impl Witness {
         self.check_poison(event, effects, tally);
         let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
         if !is_look_up && !matches!(event, Event::Tick | Event::Reported { .. }) {
-            for view in farm.jobs(JobId(0), usize::MAX) {
+            for view in farm.jobs(.., |_| true) {
                 let rows = &self.books[&view.id].rows;
                 assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
-                assert_eq!(view.total, rows.total, "running total of job {}", view.id);
+                assert_eq!(view.counted, rows.total, "running total of job {}", view.id);
                 let audits = (view.audits_wanted, view.audits_agreed);
                 assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
                 self.check_poisoned(&view);
@@ -253,7 +247,7 @@ impl Witness {
                 self.left(*session);
             }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
-            Effect::Ledger { ticket, command } => self.command(event, *ticket, command, tally),
+            Effect::Ledger { command, .. } => self.command(event, command, tally),
             Effect::Reply { request, answer } => {
                 self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, tally);
             }

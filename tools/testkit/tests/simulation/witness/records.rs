@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LedgerCommand,
-    LoanKind, Party, Report, Request, Ticket, Vote,
+    LoanKind, Party, Report, Request, Vote,
 };
 
 use super::Witness;
@@ -12,20 +12,15 @@ use crate::books::ordinals;
 use crate::tally::Tally;
 
 impl Witness {
-    pub(super) fn command(
-        &mut self,
-        event: &Event,
-        ticket: Ticket,
-        command: &LedgerCommand,
-        tally: &mut Tally,
-    ) {
+    pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
         match command {
-            LedgerCommand::Compare { job, range } => {
-                let Event::Reported { session, report } = event else {
+            LedgerCommand::Compare { report, author } => {
+                let Event::Reported { session, report: told } = event else {
                     panic!("{command:?}: why?")
                 };
-                assert_eq!((report.job, report.range), (*job, *range));
-                self.compares.insert(ticket, (report.clone(), self.seats[session].author.clone()));
+                let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
+                assert_eq!(of(report), of(told));
+                assert_eq!(*author, self.seats[session].author, "whose count is it?");
             }
             LedgerCommand::FindAudits { job, .. } => {
                 assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
@@ -77,7 +72,6 @@ impl Witness {
                 book.asked += 1;
             }
             LedgerCommand::Confirm { report, author } => {
-                self.confirms.insert(ticket, report.clone());
                 self.check_author(event, author);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 let book = self.book(report.job);
@@ -139,18 +133,19 @@ impl Witness {
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
                 assert!(!self.settling && book.asked == 0, "job {job} may not be done");
             }
-            LedgerCommand::Doubt { job, range } => {
-                let Event::Ledger { ticket: compared, .. } = event else {
+            LedgerCommand::Doubt { report, author } => {
+                let Event::Ledger {
+                    command: LedgerCommand::Compare { report: compared, .. }, ..
+                } = event
+                else {
                     panic!("{command:?}: why?")
                 };
-                let about = self.compares[compared].clone();
-                let told = (about.0.job, about.0.range);
-                assert_eq!(told, (*job, *range), "another range is doubted");
-                self.compares.insert(ticket, about);
-                let book = self.book(*job);
+                assert_eq!(report, compared, "another range is doubted");
+                assert_eq!(self.reporter(event), *author, "whose count is it?");
+                let book = self.book(report.job);
                 assert!(
                     !matches!(book.state, JobState::Done | JobState::Held),
-                    "it is over: {job}"
+                    "it is over: {report:?}"
                 );
                 book.asked += 1;
             }
@@ -194,7 +189,10 @@ impl Witness {
     pub(super) fn reporter(&self, event: &Event) -> Author {
         match event {
             Event::Reported { session, .. } => self.seats[session].author.clone(),
-            Event::Ledger { ticket, .. } => self.compares[ticket].1.clone(),
+            Event::Ledger {
+                command: LedgerCommand::Compare { author, .. } | LedgerCommand::Doubt { author, .. },
+                ..
+            } => author.clone(),
             _ => panic!("a count comes from a report"),
         }
     }

@@ -22,7 +22,7 @@ impl Witness {
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
-                    LedgerCommand::Doubt { job, .. } => (job, None),
+                    LedgerCommand::Doubt { report, .. } => (&report.job, None),
                     other => panic!("{other:?} asks for no audit"),
                 };
                 let after = done.after.as_ref().expect("it may change any row of the job");
@@ -58,7 +58,6 @@ impl Witness {
                 self.told_settled(&done.command, withdrawn, after, tally);
             }
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
-            LedgerAnswer::Removed(_) => unreachable!("no job leaves"),
         }
     }
 
@@ -191,11 +190,15 @@ fn check_nothing_is_left(store: &MemoryStore) {
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {
         // Two machines of one owner may have agreed on it before only another owner's opinion counted.
-        let is_across = job.policies.last().is_some_and(|policy| policy.across == Across::Owners);
-        let may_wait = is_across && job.policies.len() > 1;
+        let is_across = job.job.policy.is_some_and(|policy| policy.across == Across::Owners);
+        let may_wait = |range| {
+            let mut evidence = job.evidence.iter();
+            is_across
+                && evidence.any(|(row, why)| (row.range, *why) == (range, DisputeState::TakenBack))
+        };
         let is_left = |counted: &&CountedRange| match counted.check {
             Check::Agreed => false,
-            Check::Wanted if may_wait => false,
+            Check::Wanted if may_wait(counted.row.range) => false,
             Check::Wanted | Check::NotChosen => is_wrong(&counted.row),
         };
         assert_eq!(job.rows.values().find(is_left), None, "still in job {id}");

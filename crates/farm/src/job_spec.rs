@@ -1,0 +1,99 @@
+//! What a job is, and where it stands.
+
+use std::fmt;
+
+use crate::{Plan, Slice};
+
+/// A job as it is submitted, stored and shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSpec {
+    /// Who submitted it.
+    pub origin: Origin,
+    /// What it counts.
+    pub plan: Plan,
+    /// The part that is wanted of it.
+    pub slice: Slice,
+    /// Jobs of higher priority are served first.
+    pub priority: i32,
+}
+
+/// Who submitted a job, and what they call it. No two jobs have the same owner and the same key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The owner of the credential; empty if ledgers were merged.
+    pub owner: String,
+    /// The name that the owner gave it, which no other job of the owner has.
+    pub key: Option<String>,
+}
+
+impl Origin {
+    /// A job of this owner, without a name.
+    #[must_use]
+    pub fn of(owner: &str) -> Origin {
+        Origin { owner: owner.into(), key: None }
+    }
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobState {
+    /// Its ranges are lent whenever workers have room.
+    Running,
+    /// Nothing of it is lent; results that still arrive are accepted.
+    Paused,
+    /// Ended by a client, without a total. Final.
+    Cancelled,
+    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
+    /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
+    Held,
+    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, and nothing that is
+    /// known contradicts the total.
+    Done,
+}
+
+impl JobState {
+    /// All states.
+    pub const ALL: [JobState; 5] =
+        [JobState::Running, JobState::Paused, JobState::Held, JobState::Done, JobState::Cancelled];
+
+    /// The state's name in messages and ledgers.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Running => "running",
+            JobState::Paused => "paused",
+            JobState::Cancelled => "cancelled",
+            JobState::Held => "held",
+            JobState::Done => "done",
+        }
+    }
+
+    /// Whether it is done or cancelled.
+    pub fn is_over(self) -> bool {
+        matches!(self, JobState::Cancelled | JobState::Done)
+    }
+
+    /// Whether whoever waits for the job waits in vain from now on: it is over, or held.
+    pub fn is_at_rest(self) -> bool {
+        self.is_over() || self == JobState::Held
+    }
+
+    /// The state of that name.
+    pub fn named(name: &str) -> Option<JobState> {
+        JobState::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A change of a job that the ledger makes, and that its log tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// It stands elsewhere now.
+    State(JobState),
+    /// It is served earlier or later than others.
+    Priority(i32),
+}
