@@ -47,6 +47,4 @@ pub use scrub::{ScrubReport, scrub};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]
-mod crashes;
-#[cfg(test)]
 mod tests;

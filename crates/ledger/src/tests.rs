@@ -1,5 +1,6 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
+mod crashes;
 mod files;
 mod removal;
 mod rows;

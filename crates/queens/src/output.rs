@@ -61,7 +61,7 @@ impl ResultOutput {
     ///
     /// # Errors
     ///
-    /// [`Failure::Output`], if no file can be written there.
+    /// [`Failure::Unwritten`], if no file can be written there.
     pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
         if let Some(file) = &file {
             tried(file).map_err(|error| unwritten(file, &error))?;
@@ -92,7 +92,7 @@ impl ResultOutput {
 }
 
 fn unwritten(file: &Path, error: &io::Error) -> Failure {
-    Failure::Output { what: file.display().to_string(), reason: error.to_string() }
+    Failure::output(file.display(), error)
 }
 
 /// An empty file in the folder of `path`, which is removed with the value.
@@ -205,6 +205,6 @@ impl Lines {
 fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::Unread,
-        _ => Failure::Output { what: "standard output".into(), reason: error.to_string() },
+        _ => Failure::output("standard output", error),
     })
 }

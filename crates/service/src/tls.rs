@@ -14,6 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ::ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::client::danger::{
@@ -86,7 +87,7 @@ impl Authority {
     /// Its certificate as PEM, for programs that know authorities by their certificates. It is no secret.
     #[must_use]
     pub fn certificate_pem(&self) -> String {
-        pem::encode(&pem::Pem::new("CERTIFICATE", self.certificate.to_vec()))
+        pem("CERTIFICATE", &self.certificate)
     }
 
     /// What shows the certificate to whoever connects.
@@ -103,7 +104,15 @@ fn make() -> String {
     description.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate().expect("the system has random numbers");
     let certificate = description.self_signed(&key).expect("the description is complete");
-    key.serialize_pem() + &certificate.pem()
+    pem("PRIVATE KEY", key.serialized_der()) + &pem("CERTIFICATE", certificate.der())
+}
+
+/// What is binary, as text of short lines between two that name it (RFC 7468).
+fn pem(what: &str, bytes: &[u8]) -> String {
+    let base64 = BASE64_STANDARD.encode(bytes);
+    let lines = base64.as_bytes().chunks(64).map(String::from_utf8_lossy);
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    format!("-----BEGIN {what}-----\n{lines}-----END {what}-----\n")
 }
 
 fn provider() -> Arc<CryptoProvider> {

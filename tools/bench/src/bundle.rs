@@ -61,7 +61,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
         })
     };
     let folder = tempfile::tempdir_in(&args.folder).context("--folder cannot be used")?;
-    for name in ["bundle", "bundle.zst"] {
+    for name in ["bundle", "bundle.gz"] {
         let path = folder.path().join(name);
         let begun = Instant::now();
         evidence::export::<io::Error>(&job, 0, &path, records)?;

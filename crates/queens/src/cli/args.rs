@@ -198,7 +198,7 @@ impl CountingArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::SelfTest`], if it miscounts.
+    /// [`Failure::Miscounted`], if it miscounts.
     pub(super) fn tested_backend(
         &self,
         methods: impl IntoIterator<Item = MethodChoice>,
@@ -213,7 +213,7 @@ impl CountingArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::DeviceSelfTest`], if one miscounts, and if one was asked for that fails; [`Failure::NoDevice`], if there
+    /// [`Failure::Miscounted`], if one miscounts; [`Failure::Device`], if one was asked for that fails, or if there
     /// is none of those that were asked for.
     pub(super) fn tested_devices(&self, most: u32) -> Result<Devices, Failure> {
         let (choice, are_required) = match self.backend {

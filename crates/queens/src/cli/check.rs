@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 use solve::attack;
 
 use super::queens_input;
@@ -34,13 +34,6 @@ pub(super) struct CheckArgs {
     /// Print one JSON object [default: a sentence]
     #[arg(long, env = "QUEENS_JSON")]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct CheckJson {
-    problem: &'static str,
-    n: u32,
-    placement: bool,
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
@@ -81,8 +74,7 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
         None
     };
     if reason.is_none() && args.json {
-        let json = CheckJson { problem: args.rules.name(), n, placement: true };
-        output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+        output::print(json!({"problem": args.rules.name(), "n": n, "placement": true}))?;
     } else if reason.is_none() {
         output::print(format!("a placement of {n} queens ({})", args.rules.name()))?;
     }

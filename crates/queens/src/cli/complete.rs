@@ -81,7 +81,11 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
                 format!("no placement of {n} queens has the {many} given: everything was searched")
             }
         })),
-        Completion::Undecided => Err(Failure::Undecided { seconds: args.limit_seconds }),
+        Completion::Undecided => Err(Failure::Undecided(format!(
+            "undecided: {} s did not suffice to find a completion or to prove that there is none; give it more with \
+             --limit-seconds, or another --seed",
+            args.limit_seconds
+        ))),
     }
 }
 

@@ -157,10 +157,10 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
     let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         None => Ok(()),
-        Some(folder) => Err(Failure::LedgerOpen {
-            path: ledger.into(),
-            reason: format!("there is no folder {}", folder.display()),
-        }),
+        Some(folder) => Err(Failure::unopened_ledger(
+            ledger,
+            &format!("there is no folder {}", folder.display()),
+        )),
     }
 }
 
@@ -174,13 +174,13 @@ async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
 
 /// The address that is meant: a port alone is one of this machine's, and a host alone has the port of coordinators.
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
-    let fault = |reason: String| Failure::Listen { address: listen.into(), reason };
-    let listen = match listen.parse::<u16>() {
+    let fault = |reason: &str| Failure::listen(listen, reason);
+    let address = match listen.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) => with_port(listen),
     };
-    let found = tokio::net::lookup_host(listen).await.map_err(|e| fault(e.to_string()))?;
+    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(&e.to_string()))?;
     // Whoever names no address reaches a coordinator at that of IPv4.
     let best = found.min_by_key(SocketAddr::is_ipv6);
-    best.ok_or_else(|| fault("the name has no address".into()))
+    best.ok_or_else(|| fault("the name has no address"))
 }

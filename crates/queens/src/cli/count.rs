@@ -324,7 +324,11 @@ async fn count(
                  was not finished",
                 job.counted
             );
-            return Err(if keeps { Failure::Stopped(text) } else { Failure::Interrupted(text) });
+            return Err(if keeps {
+                Failure::Stopped(format!("{text}; the same command goes on from there"))
+            } else {
+                Failure::Interrupted(text)
+            });
         }
     };
     if args.stats {

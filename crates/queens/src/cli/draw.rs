@@ -102,10 +102,9 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
         }
     };
     match &args.out {
-        Some(path) => std::fs::write(path, bytes).map_err(|error| Failure::Output {
-            what: path.display().to_string(),
-            reason: error.to_string(),
-        }),
+        Some(path) => {
+            std::fs::write(path, bytes).map_err(|error| Failure::output(path.display(), error))
+        }
         None if format == FormatName::Png && std::io::stdout().is_terminal() => {
             Err(Failure::Usage("a PNG cannot be shown on a terminal: give --out FILE".into()))
         }

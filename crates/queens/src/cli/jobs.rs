@@ -19,7 +19,7 @@ use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::answer::{self, Answering};
-use crate::failure::Failure;
+use crate::failure::{Failure, suspects};
 use crate::output;
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::{JobNumbers, Sizes};
@@ -224,8 +224,8 @@ async fn submit_all(
             }
         }
         return Err(match failure {
-            Failure::Refused(reason) if are_many => {
-                Failure::Refused(format!("{reason}; no other size was submitted"))
+            Failure::Plan(reason) if are_many => {
+                Failure::Plan(format!("{reason}; no other size was submitted"))
             }
             failure => failure,
         });
@@ -528,8 +528,16 @@ impl Following {
                 output::print(show::json(&end))?;
             }
             return Err(match end.held {
-                Some(held) => Failure::JobHeld { job, held },
-                None => Failure::NoTotal(job, end.state),
+                Some(held) => Failure::Held(format!(
+                    "job {job} is held and has no total: {}{}; `queens audit {job}` has the worst counted again by other \
+                     workers, and `queens cancel {job}` gives the job up",
+                    held.reason,
+                    suspects(&held)
+                )),
+                None => Failure::Incomplete(format!(
+                    "job {job} ended as {}, without a total; `queens submit` counts it anew",
+                    end.state
+                )),
             });
         }
         let answer = tokio::select! {

@@ -71,7 +71,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     output::tell(format_args!("{}\n", report::summary(&lines)));
     let faults: Vec<String> =
         lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
-    if faults.is_empty() { Ok(()) } else { Err(Failure::NotReproduced { figures: faults }) }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Miscounted(format!(
+        "not reproduced here: {}; this machine miscounts, or this program has a fault: run `queens reproduce` on another \
+         machine, and report this",
+        faults.join(", ")
+    )))
 }
 
 impl ReproduceArgs {
@@ -103,5 +110,5 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+    Failure::output(path.display(), error)
 }

@@ -58,7 +58,7 @@ pub(super) struct VerifyArgs {
 const MOST_DRAWS: usize = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let refused = |reason: String| Failure::Bundle { path: args.bundle.clone(), reason };
+    let refused = |reason: String| Failure::bundle(&args.bundle, reason);
     let unreadable = |error: std::io::Error| {
         Failure::Usage(format!(
             "cannot read the bundle {} ({error}); name a file that `queens export` has written",
@@ -109,8 +109,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
         count::self_test(backend, MethodChoice::all())?;
     }
-    let also = args.also.map(|choice| evidence::another(&checked, choice)).transpose();
-    let also = also.map_err(|error| Failure::Usage(error.to_string()))?;
+    let also = args.also.map_or(Ok(()), |choice| evidence::another(&checked, choice));
+    also.map_err(|error| Failure::Usage(error.to_string()))?;
     let effort = RecountEffort {
         threads: args.counting.threads(),
         variant,
@@ -123,7 +123,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;
     let (threads, memory) = (effort.threads, effort.memory);
-    let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
+    let also = args.also;
+    let also = also.map(|choice| evidence::count_by_another(&checked, choice, threads, memory));
     let also = also.transpose().map_err(|error| refused(error.to_string()))?;
     let verified = Verified { checked: &checked, recounted: &recounted, also };
     output::print(if args.json { verified.json() } else { verified.text() })?;
@@ -139,7 +140,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
 /// How long the recount will take; `None` if nothing is counted.
 fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
-    let taken = clock(checked.busy.counts.as_secs_f64());
+    let taken = clock(checked.content.busy.counts.as_secs_f64());
     let threads = effort.threads;
     let what = match effort.time {
         Some(Duration::ZERO) => return None,

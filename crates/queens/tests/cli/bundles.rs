@@ -16,7 +16,7 @@ fn who_may_see_a_job_takes_its_evidence_home() {
     let _worker = farm.start_worker();
     farm.client(&["submit", "11", "--wait"]).success();
     let scratch = Scratch::new();
-    let [far, small, near] = ["far", "small.zst", "near"].map(|name| scratch.path(name));
+    let [far, small, near] = ["far", "small.gz", "near"].map(|name| scratch.path(name));
     let [far, small, near] = [&far, &small, &near].map(|path| path.to_str().expect("it is text"));
 
     let said = farm.client(&["export", "1", far]).success();

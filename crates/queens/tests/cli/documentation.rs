@@ -113,9 +113,9 @@ const PAGES: [Page; 9] = [
     },
     Page {
         name: "docs/RECORDS.md",
-        instead: &[("q20.bundle.zst", "q18.bundle.zst --seed 1")],
+        instead: &[("q20.bundle.gz", "q18.bundle.gz --seed 1")],
         elsewhere: &[(
-            "queens verify docs/records/q20.bundle.zst --all",
+            "queens verify docs/records/q20.bundle.gz --all",
             "cli/trust.rs, on a small board",
         )],
     },

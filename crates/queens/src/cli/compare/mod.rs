@@ -1,6 +1,5 @@
 //! `queens compare`: every algorithm and method by one thread on the same boards.
 
-mod canvas;
 mod plot;
 mod report;
 
@@ -62,9 +61,9 @@ pub(in crate::cli) struct CompareArgs {
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg or .png
-    #[arg(long, value_name = "FILE", value_parser = PlotFile::named)]
-    plot: Option<PlotFile>,
+    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg
+    #[arg(long, value_name = "FILE", value_parser = plot_file)]
+    plot: Option<PathBuf>,
 }
 
 /// An algorithm by its name.
@@ -83,34 +82,12 @@ impl ValueEnum for Named {
     }
 }
 
-/// Where a plot goes. The ending of the name says how it is written.
-#[derive(Clone, Debug)]
-struct PlotFile {
-    path: PathBuf,
-    is_png: bool,
-}
-
-impl PlotFile {
-    fn named(name: &str) -> anyhow::Result<PlotFile> {
-        let path = PathBuf::from(name);
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        let is_png = match ending.as_deref() {
-            Some("png") => true,
-            Some("svg") => false,
-            _ => anyhow::bail!(
-                "give a name that ends in .svg or .png; --csv FILE writes the numbers"
-            ),
-        };
-        Ok(PlotFile { path, is_png })
-    }
-
-    fn write(&self, lines: &[Line]) -> Result<(), Failure> {
-        if self.is_png {
-            write(&self.path, &plot::png(lines)?)
-        } else {
-            write(&self.path, plot::svg(lines)?.as_bytes())
-        }
-    }
+/// Reads the name of a file for a plot.
+fn plot_file(name: &str) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(name);
+    let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
+    anyhow::ensure!(is_svg, "give a name that ends in .svg; --csv FILE writes the numbers");
+    Ok(path)
 }
 
 /// Reads a duration, or a bare number of seconds.
@@ -125,8 +102,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
         count::self_test(backend, MethodChoice::all())?;
     }
     // The files are made first, so that a wrong name fails before minutes of counting.
-    let plot = args.plot.as_ref().map(|plot| &plot.path);
-    for path in args.csv.as_ref().into_iter().chain(plot) {
+    for path in args.csv.iter().chain(&args.plot) {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let algorithms = match args.algorithms.as_slice() {
@@ -159,7 +135,10 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(path) = &args.csv {
         write(path, report::csv(&lines).as_bytes())?;
     }
-    args.plot.as_ref().map_or(Ok(()), |plot| plot.write(&lines))
+    if let Some(path) = &args.plot {
+        write(path, plot::svg(&lines)?.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
@@ -167,17 +146,19 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+    Failure::output(path.display(), error)
 }
 
 impl From<ContestError> for Failure {
     fn from(error: ContestError) -> Failure {
         match error {
-            ContestError::Disagreement { n, counts } => Failure::Disagreement {
-                n,
-                counts: counts.map(|(name, total)| (name.into(), total)),
-            },
-            ContestError::Failed(error) => Failure::Internal(error),
+            ContestError::Disagreement { n, counts: [(one, total), (other, its_total)] } => {
+                Failure::Miscounted(format!(
+                    "N = {n}: {one} counts {total}, and {other} {its_total}: this machine miscounts, or this program has a \
+                     fault; do not trust it with counting before its memory and cooling are checked, and report this"
+                ))
+            }
+            ContestError::Failed(error) => error.into(),
         }
     }
 }

@@ -19,7 +19,7 @@ use farm::{
 };
 use rusqlite::Connection;
 
-use super::{CheckedLedger, Ledger};
+use crate::{CheckedLedger, Ledger};
 
 const JOB: JobId = JobId(1);
 const PROBLEM: Problem = Problem::Total { n: 8 };
@@ -71,7 +71,7 @@ fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
     let path = folder.path().join("ledger.db");
     let orders = format!("{} {kind} {point}", path.display());
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
+        .args(["--exact", "tests::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
         .env(ORDERS, &orders)
         .output()
         .expect("this program can be started");

@@ -7,10 +7,10 @@ use board::{Cut, Method, Problem, Tasks};
 use count::{Backend, Kernel};
 use farm::{Claim, Digest, Range};
 
+use super::{Outcome, Verdict};
 use crate::draw::{Drawing, Drawn, Sample, Seed};
 use crate::format::StatedRow;
 use crate::pieces::{Pieces, Sizes};
-use crate::verdict::{Outcome, Verdict};
 
 /// What each task of N = 13 counts, cut by its first four rows.
 static COUNTS: LazyLock<Vec<u64>> = LazyLock::new(|| {

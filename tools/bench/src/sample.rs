@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use board::{Cut, CutError, Locality, Method, Prefix, Tasks};
 use count::{Backend, CountError, Kernel};
-use plan::{Plan, Problem};
+use farm::{Plan, Problem};
+use serde::{Deserialize, Serialize};
 
 /// The least number of places that a large sample is taken from, because tasks differ along the plan.
 const PLACES: u64 = 32;
@@ -18,7 +19,7 @@ const PLACES_OF_SHARED_WORK: u64 = 8;
 const RUN_OF_SHARED_TABLES: u64 = 64;
 
 /// Some tasks of a plan and a kernel that counts them.
-pub struct Sample {
+pub(crate) struct Sample {
     cut: Cut,
     plan: Plan,
     backend: Backend,
@@ -33,14 +34,14 @@ pub struct Sample {
 }
 
 /// The result of counting a sample once.
-#[derive(Clone, Copy, Debug)]
-pub struct Counted {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Counted {
     /// Seconds that it took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// The sum of weight times completions: solutions of the whole board.
-    pub solutions: u64,
+    pub(crate) solutions: u64,
     /// Number of states that the kernel stored, if it stores any.
-    pub nodes: Option<u64>,
+    pub(crate) nodes: Option<u64>,
 }
 
 impl Sample {
@@ -50,7 +51,12 @@ impl Sample {
     /// # Errors
     ///
     /// [`CutError`], if there is no such plan.
-    pub fn new(n: u32, method: Method, backend: Backend, memory: u64) -> Result<Sample, CutError> {
+    pub(crate) fn new(
+        n: u32,
+        method: Method,
+        backend: Backend,
+        memory: u64,
+    ) -> Result<Sample, CutError> {
         let problem = Problem::Total { n };
         let cut = Cut::new(problem, method)?;
         let plan = Plan { problem, method, tasks: cut.len() };
@@ -67,7 +73,7 @@ impl Sample {
     /// # Errors
     ///
     /// [`CountError`], if a task cannot be counted.
-    pub fn fit(&mut self, least: Duration) -> Result<(), CountError> {
+    pub(crate) fn fit(&mut self, least: Duration) -> Result<(), CountError> {
         self.choose(1);
         while self.count()?.seconds < least.as_secs_f64() && self.share() < 1.0 {
             self.choose(2 * self.wanted);
@@ -76,7 +82,7 @@ impl Sample {
     }
 
     /// Chooses about `wanted` tasks, the same ones for every backend.
-    pub fn choose(&mut self, wanted: u64) {
+    pub(crate) fn choose(&mut self, wanted: u64) {
         self.wanted = wanted;
         self.tasks.clear();
         self.runs.clear();
@@ -92,18 +98,18 @@ impl Sample {
     }
 
     /// The chosen tasks.
-    pub fn tasks(&self) -> &Tasks {
+    pub(crate) fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
     /// The approximate number of tasks that was asked for. [`Sample::choose`] makes the same sample from
     /// it again.
-    pub fn wanted(&self) -> u64 {
+    pub(crate) fn wanted(&self) -> u64 {
         self.wanted
     }
 
     /// The number of chosen tasks as a share of the plan, from 0 to 1.
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.tasks.len() as f64 / self.plan.tasks as f64
     }
 
@@ -114,7 +120,7 @@ impl Sample {
     /// # Errors
     ///
     /// [`CountError`], if a task cannot be counted.
-    pub fn count(&mut self) -> Result<Counted, CountError> {
+    pub(crate) fn count(&mut self) -> Result<Counted, CountError> {
         let Plan { problem, method, .. } = self.plan;
         let warms_up = self.locality().warms_up();
         if self.kernel.is_none() {
@@ -145,13 +151,13 @@ impl Sample {
     }
 
     /// Frees the kernel's memory. The next count makes a new kernel.
-    pub fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.kernel = None;
     }
 
     /// Number of queens that the plain recursion places below the tasks. `None` for methods other than
     /// `rows`.
-    pub fn plain_nodes(&self) -> Option<u64> {
+    pub(crate) fn plain_nodes(&self) -> Option<u64> {
         let n = self.plan.problem.n();
         let rows = match self.plan.method {
             Method::Rows { rows } => rows,
