@@ -50,8 +50,9 @@ pub(super) struct ListArgs {
     /// With --number: print all rotations and reflections of it, each once [default: it alone]
     #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
     orbit: bool,
-    /// Print before each placement its number in the list and that of its group, which are its rotations and reflections;
-    /// groups are numbered as they come, and one placement of each is held in memory
+    /// Print before each placement its number in the list and that of its group, which are its
+    /// rotations and reflections; groups are numbered as they come, and one placement of each is held in
+    /// memory
     #[arg(long, conflicts_with_all = ["number", "rows"], env = "QUEENS_NUMBERED")]
     numbered: bool,
     /// Order placements by the rank on each file from a on, and write a permutation as these ranks

@@ -45,8 +45,8 @@ pub(super) struct SolveArgs {
     /// Seed of the random placement [default: another one each time]
     #[arg(long, value_name = "S", requires = "random")]
     seed: Option<u32>,
-    /// Read what is constructed as the rank on each file from a on, and write a permutation so [default: as the column on each
-    /// rank]
+    /// Read what is constructed as the rank on each file from a on, and write a permutation so
+    /// [default: as the column on each rank]
     #[arg(long, env = "QUEENS_BY_FILE", conflicts_with = "random")]
     by_file: bool,
     #[command(flatten)]
