@@ -92,7 +92,7 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
 ///
 /// # Errors
 ///
-/// Those of [`count`].
+/// Those of [`count()`].
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }

@@ -26,8 +26,9 @@ const DRAIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct CoordinatorArgs {
-    /// Where to listen: a host, a port of this machine, or both; port 0 is any that is free; may be given several times, or with commas. If others
-    /// can reach one of the addresses, it serves TLS and wants a token, unless --insecure is given
+    /// Where to listen: a host, a port of this machine, or both; port 0 is any that is free. It may be
+    /// given several times, or with commas. If others can reach one of the addresses, it serves TLS and
+    /// wants a token, unless --insecure is given
     #[arg(
         long,
         value_name = "HOST:PORT",
