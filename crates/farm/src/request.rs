@@ -12,7 +12,7 @@ pub enum Request {
         /// What is to be counted twice, if anything is.
         audit: Option<AuditPolicy>,
         /// What is known of its counts before they are counted.
-        known: Known,
+        known: Box<Known>,
     },
     /// Change a job. The answer is the job.
     Change(JobId, Change),

@@ -13,7 +13,7 @@ impl Farm {
     pub(super) fn asked(&mut self, request: RequestId, by: String, ask: Request) {
         let granted = match ask {
             Request::Submit { spec, audit, known } => {
-                self.submitted(request, Job::new(spec, audit, known))
+                self.submitted(request, Job::new(spec, audit, *known))
             }
             Request::Change(job, change) => self.change(request, by, job, change),
             Request::Remove(job) => self.remove(request, job),

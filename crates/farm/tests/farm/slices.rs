@@ -6,7 +6,10 @@ use crate::stage::{Stage, asked, plan, range, report, spec};
 
 fn submit(stage: &mut Stage, plan: Plan, slice: Slice) -> JobId {
     let spec = JobSpec { slice, ..spec(plan) };
-    stage.act(asked(RequestId(7), Request::Submit { spec, audit: None, known: Known::nothing() }));
+    stage.act(asked(
+        RequestId(7),
+        Request::Submit { spec, audit: None, known: Box::new(Known::nothing()) },
+    ));
     stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
 }
 

@@ -263,7 +263,7 @@ pub fn submission(
     audit: Option<AuditPolicy>,
 ) -> Event {
     let spec = JobSpec { priority, ..spec(plan) };
-    let known = Known { thread_memory, ..Known::nothing() };
+    let known = Box::new(Known { thread_memory, ..Known::nothing() });
     asked(RequestId(7), Request::Submit { spec, audit, known })
 }
 
@@ -275,7 +275,7 @@ pub fn submission_by(
     audit: Option<AuditPolicy>,
 ) -> Event {
     let origin = Origin { owner: owner.into(), key: key.map(Into::into) };
-    let (spec, known) = (JobSpec { origin, ..spec(plan) }, Known::nothing());
+    let (spec, known) = (JobSpec { origin, ..spec(plan) }, Known::nothing().into());
     asked(RequestId(7), Request::Submit { spec, audit, known })
 }
 

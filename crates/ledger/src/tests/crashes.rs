@@ -211,7 +211,7 @@ fn play(
     let plan = Plan { problem: PROBLEM, method: METHOD, tasks: cut.len() };
     if history.farm.job(JOB).is_none() {
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
-        let known = Known::nothing();
+        let known = Box::new(Known::nothing());
         history.go_on(vec![asked(Request::Submit { spec, audit: None, known })]);
     }
     for change in [Change::Pause, Change::Resume] {

@@ -73,7 +73,7 @@ impl Desk {
         let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
         let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
-        Ok(Request::Submit { spec, audit, known: known(&plan, Slice::ALL) })
+        Ok(Request::Submit { spec, audit, known: known(&plan, Slice::ALL).into() })
     }
 
     /// Refuses what somebody may not ask for.

@@ -191,7 +191,7 @@ impl World {
             ClientRequest::Submit(Submission { plan, slice, priority, audit }) => {
                 self.unanswered.insert(request, wanted);
                 let spec = JobSpec { origin: Origin::default(), plan, slice, priority };
-                let known = self.truths.known(&plan, slice);
+                let known = self.truths.known(&plan, slice).into();
                 (None, Request::Submit { spec, audit, known })
             }
             ClientRequest::Change(nth, change) => {
