@@ -11,6 +11,7 @@
 //! number of states.
 
 use board::full_mask;
+use serde::Serialize;
 use thiserror::Error;
 
 use solve::BoardTooLarge;
@@ -28,7 +29,7 @@ pub struct StatesCount {
 }
 
 /// The states after one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RowStats {
     /// Number of distinct states after this row.
     pub states: u64,
