@@ -109,7 +109,8 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         None => Some((Sizes { whole: u64::MAX, piece: u64::MAX }, 0.0)),
         Some(time) => {
             let task = work.pilot(drawn, begun, time)?;
-            task.map(|task| (sizes(task, time, fit, drawn), task))
+            let said = checked.content.busy.counts.as_secs_f64() / header.covered.max(1) as f64;
+            task.map(|task| (sizes(usual(task, said), time, fit, drawn), task))
         }
     };
     let pieces = Pieces::cut(drawn, sizes.map_or(Sizes { whole: 1, piece: 1 }, |(sizes, _)| sizes));
@@ -135,6 +136,14 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         is_cut_short: !outcomes[..wanted].iter().all(is_counted),
         verdict: Verdict::of((checked.total, header.covered), drawn, &pieces, &outcomes)?,
     })
+}
+
+/// The seconds of a task by which sizes are chosen. They are those that the farm says, so that the same seed
+/// chooses the same whatever else this machine does; but not if they are far from those `measured` here,
+/// so that who writes a bundle has little say in what is recounted.
+fn usual(measured: f64, said: f64) -> f64 {
+    const FAR: f64 = 8.0;
+    if (measured / FAR..=measured * FAR).contains(&said) { said } else { measured }
 }
 
 /// The sizes of what is recounted, if a task takes so many seconds. If there is time for all ranges that were drawn, they
@@ -350,5 +359,16 @@ impl RecountSums {
             Some(_) => self.told += 1,
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_chosen_does_not_depend_on_load_nor_on_lies() {
+        assert!([0.2, 1.0, 7.0].into_iter().all(|measured| usual(measured, 1.0) == 1.0));
+        assert_eq!((usual(1.0, 1e-6), usual(1.0, 1e6), usual(1.0, f64::NAN)), (1.0, 1.0, 1.0));
     }
 }

@@ -62,7 +62,7 @@ fn a_watch_ends_with_its_reader_and_changes_are_made_without_one() {
     BufReader::new(reader).read_line(&mut line).expect("a line");
     assert!(line.starts_with('{'), "{line}");
     let ended = end_of(&command, child);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(141), ""));
+    assert_eq!(ended.code, Some(141), "{}", ended.stderr);
 
     let (command, child, reader) = unread(&["cancel", "1-4"]);
     drop(reader);
