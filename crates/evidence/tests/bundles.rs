@@ -114,6 +114,7 @@ impl Forger {
             _ => 0,
         });
         let job = RestoredJob {
+            times: Default::default(),
             id: JobId(1),
             spec: JobSpec {
                 origin: Origin::default(),

@@ -29,7 +29,7 @@ use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
     Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
-    Range, SessionId,
+    Range, SessionId, Times,
 };
 
 /// Ordinals that are lent, from the one that they are kept under.
@@ -65,6 +65,7 @@ pub(crate) struct Job {
     pub(crate) audits_agreed: u64,
     pub(crate) known: Known,
     pub(crate) state: JobState,
+    pub(crate) times: Times,
     /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
@@ -125,6 +126,7 @@ impl Job {
             audits_agreed: 0,
             known,
             state: JobState::Running,
+            times: Times::default(),
             durable_state: JobState::Running,
             finishing: false,
             holding: false,
@@ -188,6 +190,11 @@ impl Job {
     /// Whether it has ended, or its end is on the way into the ledger.
     pub(crate) fn is_over(&self) -> bool {
         self.finishing || self.ended || self.state.is_over()
+    }
+
+    /// Whether something of it may be lent: it runs, or it is done and ranges of it are counted again.
+    pub(crate) fn is_served(&self) -> bool {
+        self.state == JobState::Running || self.state == JobState::Done && !self.audits.are_over()
     }
 
     /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
@@ -513,7 +520,7 @@ impl Job {
         self.costs.busy_us_left(self.free_tasks() + self.lent_tasks, workers)
     }
 
-    /// Forgets what only counting needs. Of a job that is over, the farm keeps what lists say of it
+    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps what lists say of it
     /// and where its accepted ordinals begin and end, but no row: about 2 KiB if it is done, and 40
     /// more for each stretch of ordinals that has a count of one that was cancelled, of which there
     /// are some hundreds at most.
@@ -522,8 +529,10 @@ impl Job {
         self.scheduler = StratumScheduler::new(&self.spec.plan);
         (self.speeds, self.rate) = (BTreeMap::new(), 0);
         (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
-        drop(self.audits.drop(|_| true));
-        self.offered.clear();
+        if !self.is_served() {
+            drop(self.audits.drop(|_| true));
+            self.offered.clear();
+        }
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {

@@ -46,8 +46,8 @@ pub enum JobState {
     /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
     /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
     Held,
-    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, and nothing that is
-    /// known contradicts the total.
+    /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts the total. Nothing waited for an
+    /// audit when it became so; since then ranges may be counted again.
     Done,
 }
 
@@ -87,6 +87,15 @@ impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// When something happened to a job: Unix milliseconds, for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// When it was submitted.
+    pub submitted_at_ms: Option<i64>,
+    /// When it was done or cancelled.
+    pub ended_at_ms: Option<i64>,
 }
 
 /// A change of a job that the ledger makes, and that its log tells of.

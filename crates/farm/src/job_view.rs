@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Suspect};
+use crate::{
+    Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Suspect, Times,
+};
 
 /// Why a job is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +41,6 @@ impl AuditView {
             revealed: state.is_over().then_some(policy),
         }
     }
-}
-
-/// When something happened to a job, as its ledger has written it down: Unix milliseconds. The farm knows no clock, and
-/// leaves them out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// When it was submitted.
-    pub submitted_at_ms: Option<i64>,
-    /// When it was done or cancelled.
-    pub ended_at_ms: Option<i64>,
 }
 
 /// What a client may see of a job.
@@ -90,6 +82,9 @@ pub struct JobView {
     /// Accepted ranges of which a second count, by another machine or owner and another kernel,
     /// agreed.
     pub audits_agreed: u64,
+    /// Of the ranges that wait, so many that no connected worker may give a second count of, as far as the farm keeps them:
+    /// some hundreds. `None` before it is known.
+    pub audits_stranded: Option<u64>,
     /// Tasks that are not lent any more, because worker process after worker process was lost with them.
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
@@ -97,7 +92,7 @@ pub struct JobView {
     /// Machines that lost worker processes while these counted it, those that tell the most first;
     /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
     pub lost: Vec<LostWorkers>,
-    /// When it was submitted and when it ended, if somebody has looked.
+    /// When it was submitted and when it ended.
     pub times: Times,
 }
 

@@ -13,6 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerFault;
+use super::clock::unix_ms;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
@@ -67,6 +68,7 @@ impl CheckedLedger {
     ///
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+        place::check_name(path)?;
         // Before the lock, whose name is that of the file behind all links.
         place::make(path)?;
         let lock = LedgerLock::of(path)?;
@@ -187,6 +189,21 @@ impl Ledger {
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
+    }
+
+    /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be written.
+    pub fn note_keys(&self, names: &[&str]) -> Result<(), LedgerFault> {
+        self.in_one_go(|| {
+            for name in names {
+                let note = "INSERT OR IGNORE INTO keys VALUES (?, ?)";
+                self.db.execute(note, (name, unix_ms()))?;
+            }
+            Ok(())
+        })
     }
 
     /// Who may use the coordinator.
@@ -322,6 +339,7 @@ impl LedgerLock {
     ///
     /// [`LedgerFault::Held`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
+        place::check_name(path)?;
         const ATTEMPTS: u32 = 10;
         const PAUSE: Duration = Duration::from_millis(20);
         let mut name = one_name(path)?.into_os_string();

@@ -56,6 +56,8 @@ pub enum Failure {
     Stopped(String),
     /// The user interrupted the command.
     Interrupted(String),
+    /// Whoever read standard output has gone away, so that the rest is for nobody.
+    Unread,
 }
 
 impl Failure {
@@ -123,8 +125,11 @@ impl Failure {
         Failure::Held(format!("{what}: {}{}; {way_out}", held.reason, suspects(held)))
     }
 
-    /// Says it on standard error, in one line.
+    /// Says it on standard error, in one line; but who has read enough need not be told so.
     pub fn tell(&self) {
+        if matches!(self, Failure::Unread) {
+            return;
+        }
         output::tell(format_args!("queens: {}\n", visible(&self.to_string())));
     }
 
@@ -157,6 +162,8 @@ impl Failure {
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(text) => (75, text),
             Failure::Interrupted(text) => (130, text),
+            // What a shell says of a program that SIGPIPE has ended.
+            Failure::Unread => (141, "nobody reads standard output any more"),
         }
     }
 }

@@ -13,6 +13,9 @@ use crate::{ServiceError, Token};
 pub struct KeyFolder(PathBuf);
 
 impl KeyFolder {
+    /// The file of the coordinator's own token, where no other one is named.
+    pub const OWN_TOKEN: &str = "token";
+
     /// The folder for the ledger at `ledger`. It is made when the first secret is.
     #[must_use]
     pub fn beside(ledger: &Path) -> KeyFolder {
@@ -57,6 +60,11 @@ impl KeyFolder {
             .and_then(|folder| check_owner(&folder).and_then(|()| check_mode(&folder, &self.0)));
         made.map_err(|error| fault(&self.0, &error))
     }
+}
+
+/// A text without what editors and copying leave around it: blanks, ends of lines and a byte order mark.
+pub(crate) fn bare(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
 /// Reads the secret file at `path`, or makes it with the contents that `make` returns.

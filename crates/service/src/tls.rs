@@ -55,13 +55,14 @@ impl Authority {
         Authority::from_pem(&pem).map_err(|error| ServiceError::SecretFile {
             path: keys.path(Self::FILE),
             reason: format!(
-                "it holds no authority ({error:#}); restore it, or remove it: then there is a new authority, \
-                 and workers and clients need new join strings"
+                "it holds no authority ({error:#}); restore it, or remove it and start with --new-keys: then there is a \
+                 new authority, and workers and clients need new join strings"
             ),
         })
     }
 
     fn from_pem(pem: &[u8]) -> anyhow::Result<Authority> {
+        let pem = pem.strip_prefix("\u{feff}".as_bytes()).unwrap_or(pem);
         let certificate = CertificateDer::from_pem_slice(pem)?;
         let key = PrivateKeyDer::from_pem_slice(pem)?;
         // This fails if they do not belong together.

@@ -20,7 +20,7 @@ impl Token {
     /// [`ServiceError::SecretFile`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
-        String::from_utf8_lossy(&text).trim().parse().map_err(|TokenError| {
+        secret_file::bare(&String::from_utf8_lossy(&text)).parse().map_err(|TokenError| {
             let reason = "it must hold one line of at least 16 printable characters".into();
             ServiceError::SecretFile { path: path.into(), reason }
         })

@@ -84,6 +84,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
 
 fn job(plan: Plan, total: u128) -> RestoredJob {
     RestoredJob {
+        times: Default::default(),
         id: JobId(1),
         spec: JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 },
         known: Known::nothing(),

@@ -96,7 +96,8 @@ impl Farm {
     }
 
     pub(super) fn job_written(&mut self, id: JobId) {
-        let (job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
+        let (mut job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
+        job.times.submitted_at_ms = Some(self.unix_ms);
         self.jobs.insert(id, job);
         self.requeue(id);
         requests.into_iter().for_each(|request| self.answer(request, id));
@@ -173,6 +174,7 @@ impl Farm {
         };
         (job.durable_state, job.held) = (state, None);
         if state == JobState::Cancelled {
+            job.times.ended_at_ms = Some(self.unix_ms);
             job.rest();
         }
         self.answer(request, id);
@@ -185,6 +187,10 @@ impl Farm {
     /// holds it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        if job.state == JobState::Done && job.audits.are_over() {
+            job.rest();
+            return self.requeue(id);
+        }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
         if !live || job.finishing || job.holding || !job.is_covered() || !is_checked {
@@ -202,7 +208,7 @@ impl Farm {
     pub(super) fn done_written(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.finishing = false;
-        if !job.disputes.is_empty() || !job.audits.are_over() || !job.is_covered() {
+        if !job.disputes.is_empty() || !job.is_covered() {
             return; // reopened while the record was on its way
         }
         job.ended = true;
@@ -217,6 +223,7 @@ impl Farm {
         }
         job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
+        job.times.ended_at_ms = Some(self.unix_ms);
         job.seed_told = true;
         job.rest();
         self.requeue(id);

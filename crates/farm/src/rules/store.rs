@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, TrustChange,
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, Times,
+    TrustChange,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -60,6 +61,8 @@ pub trait Store {
     ) -> Result<(), Self::Fault>;
     /// An accepted range waits for a second count from now on. One that it has becomes evidence that was taken back.
     fn want_second(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
+    /// No accepted range of a job waits for a second count any more.
+    fn want_no_second(&mut self, job: JobId) -> Result<(), Self::Fault>;
     /// Adds the second count of an accepted range, which agrees.
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), Self::Fault>;
     /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.
@@ -108,6 +111,8 @@ pub struct StoredJob {
     pub state: JobState,
     /// Why it is held, if it is.
     pub reason: Option<String>,
+    /// When it was submitted and when it ended, as far as the store knows.
+    pub times: Times,
     /// Its total, once it is done.
     pub total: Option<u128>,
     /// Its newest audit policy, if it has any.

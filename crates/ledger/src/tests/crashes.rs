@@ -15,7 +15,7 @@ use farm::{
     Across, AuditPolicy, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
     KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis,
     Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
-    TaskCounts,
+    TaskCounts, WorkerMessage,
 };
 use rusqlite::Connection;
 
@@ -263,7 +263,7 @@ fn play(
             kernel,
             busy_us: 1,
         };
-        Event::Reported { session: SessionId(session), report }
+        Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
     };
     let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);
     let starts = || (0..cut.len()).step_by(5);
@@ -322,7 +322,8 @@ impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
             (self.before)(&batch);
             let answers = self.ledger.apply(&batch).expect("the disk is sound");
             let answered = askers.into_iter().zip(batch).zip(answers);
-            let event = |((asker, command), answer)| Event::Ledger { asker, command, answer };
+            let event =
+                |((asker, command), answer)| Event::Ledger { asker, command, answer, at_ms: 0 };
             events = answered.map(event).collect();
             self.batches += 1;
             (self.after)(self.batches);

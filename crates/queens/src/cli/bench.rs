@@ -13,7 +13,7 @@ use executor::{Device, DeviceSample, Effort, fit};
 use farm::Plan;
 use serde_json::json;
 
-use super::args::{BackendChoice, backend_choice};
+use super::args::{BackendChoice, backend_choice, in_units};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
@@ -28,9 +28,8 @@ pub(super) struct BenchArgs {
     /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
     backend: Vec<BackendChoice>,
-    /// How long each of them counts, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 300,
-          value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    /// How long each of them counts, at least; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
     /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this process may
     /// use

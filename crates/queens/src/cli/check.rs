@@ -25,7 +25,7 @@ pub(super) struct CheckArgs {
     /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
     #[arg(required_unless_present = "board")]
     queens: Vec<String>,
-    /// Read the queens from this file, a drawn board or any of these notations, of which each line may have one; - is
+    /// Read the queens from this file, drawn boards, any of these notations or JSON, of which there may be several; - is
     /// standard input
     #[arg(long, value_name = "FILE", conflicts_with = "queens", env = "QUEENS_BOARD")]
     board: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         Some(path) => queens_input::text_of(path)?,
         None => (args.queens.join(" "), "the queens".into()),
     };
-    let boards = solve::boards(&text);
+    let boards = queens_input::boards(&text);
     let mut refusals = Vec::new();
     for (board, number) in boards.iter().zip(1..) {
         let (source, which) = if boards.len() == 1 {

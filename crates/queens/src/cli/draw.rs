@@ -36,7 +36,7 @@ pub(super) struct DrawArgs {
     /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
     #[arg(required_unless_present_any = ["board", "fundamental"])]
     queens: Vec<String>,
-    /// Read the queens from this file, a drawn board or any of these notations; - is standard input
+    /// Read the queens from this file, a drawn board, any of these notations or JSON; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
     /// Draw all essentially different placements of N queens on one sheet, N up to 10

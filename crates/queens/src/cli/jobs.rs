@@ -36,8 +36,7 @@ pub(super) struct SubmitArgs {
     /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
-    /// Have this share of the ranges counted a second time, by another machine and another kernel: 0.02
-    /// is two percent
+    /// Have this share of the ranges counted a second time, by another machine and another kernel, as in 2%
     #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
     audit: Option<u32>,
     /// Have every range counted a second time
@@ -171,14 +170,13 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.coordinator).await?;
     let mut jobs = Vec::new();
-    for request in requests {
-        let job = client.ask_for_job(Asked::Submit(request)).await?;
+    for job in submit_all(&mut client, requests).await? {
         if args.wait {
             output::tell(format_args!("job {}\n", job.id));
         } else if args.json {
-            output::print(show::json(&job))?;
+            output::mention(show::json(&job))?;
         } else {
-            output::print(job.id)?;
+            output::mention(job.id)?;
         }
         jobs.push((job.id, Some(job.spec.plan)));
     }
@@ -191,6 +189,48 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         bar: args.progress.is_wanted() && !args.json,
     };
     following.all(&mut client, jobs).await
+}
+
+/// Submits all of these jobs or, if one of them cannot be, none.
+async fn submit_all(
+    client: &mut Client,
+    requests: Vec<v1::Submit>,
+) -> Result<Vec<JobView>, Failure> {
+    let (mut newest, mut jobs) = (None, Vec::<JobView>::new());
+    let are_many = requests.len() > 1;
+    if are_many {
+        client
+            .newest(0, |job| {
+                newest = Some(job.id);
+                ControlFlow::Break(())
+            })
+            .await?;
+    }
+    for request in requests {
+        let failure = match client.ask_for_job(Asked::Submit(request)).await {
+            Ok(job) => {
+                jobs.push(job);
+                continue;
+            }
+            Err(failure) => failure,
+        };
+        // A job of that name may have been there before.
+        for job in jobs.iter().map(|job| job.id).filter(|job| Some(*job) > newest) {
+            let change = v1::Change { job: job.0, change: Some(Change::Cancel(v1::Cancel {})) };
+            // It may be done already.
+            let _ = client.ask(Asked::Change(change)).await;
+            if client.ask(Asked::Remove(job.0)).await.is_err() {
+                output::tell(format_args!("job {job} was submitted and could not be removed\n"));
+            }
+        }
+        return Err(match failure {
+            Failure::Plan(reason) if are_many => {
+                Failure::Plan(format!("{reason}; no other size was submitted"))
+            }
+            failure => failure,
+        });
+    }
+    Ok(jobs)
 }
 
 impl SubmitArgs {
@@ -317,7 +357,7 @@ async fn for_each(
     for job in jobs {
         let failure = match act(job).await {
             Ok(()) => continue,
-            Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+            Err(failure @ (Failure::Interrupted(_) | Failure::Unread)) => return Err(failure),
             Err(failure) => failure,
         };
         if let Some(before) = last.replace(failure) {
@@ -388,7 +428,7 @@ async fn each(
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(numbers(&args.jobs), async |job| {
         let job = client.ask_for_job(ask(job.0)).await?;
-        if args.json { output::print(show::json(&job)) } else { output::print(tell(&job)) }
+        if args.json { output::mention(show::json(&job)) } else { output::mention(tell(&job)) }
     })
     .await
 }
@@ -462,9 +502,16 @@ impl Following {
     ) -> Result<(), Failure> {
         let Following { json, each_change, bar } = self;
         let mut progress = Progress::new(bar, true);
-        let mut disputed = None;
+        let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
+            let what = show::waits(job, &[]);
+            // How many ranges wait changes all the time.
+            let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
+            if let Some(what) = what.filter(|_| why != waits) {
+                tracing::warn!("job {} waits for {what}", job.id);
+            }
+            waits = why;
             if job.disputed != disputed {
                 disputed.clone_from(&job.disputed);
                 if let Some(what) = show::disputed(job) {
@@ -475,6 +522,7 @@ impl Following {
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
+            () = output::unread() => return Err(Failure::Unread),
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} goes on; `queens watch {job}` shows it again"
@@ -482,6 +530,9 @@ impl Following {
             }
         };
         progress.finish();
+        if let Some(what) = show::audited(&end) {
+            tracing::warn!("job {job} is {what}");
+        }
         if end.state != JobState::Done {
             if json && !each_change {
                 output::print(show::json(&end))?;

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use board::{Cut, MethodChoice};
+use board::{Cut, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::{Fact, Plan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{CountingArgs, CutArgs};
+use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
-use super::{show, unique_plan};
+use super::{show, task_list, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
@@ -40,9 +40,13 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS",
-          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
+          value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: u64,
+    /// Print each task of the method rows instead, a line each: left, down and right as numbers, and for
+    /// how many boards it stands; with --no-mirror for any M
+    #[arg(long)]
+    tasks: bool,
     /// Decides which tasks are drawn [default: a random seed]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -58,6 +62,16 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or_else(rand::random);
     if args.cut.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
         return unique_plan::run(args.n, args.seconds, seed, args.json);
+    }
+    if args.tasks {
+        if !(matches!(problem, Problem::Total { .. }) || args.problem.no_mirror()) {
+            return Err(Failure::Usage(
+                "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
+                    .into(),
+            ));
+        }
+        let choice = args.cut.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
+        return task_list::run(args.n, choice, args.problem.no_mirror(), args.json);
     }
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
@@ -254,7 +268,7 @@ fn percent(Estimate { value, error }: Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, Problem};
+    use board::Method;
 
     use super::*;
 

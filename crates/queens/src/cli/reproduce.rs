@@ -48,12 +48,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let machine = Machine::look();
     let mut outputs = Outputs::default();
     let mut lines = Vec::new();
+    let has_files = args.csv.is_some() || args.markdown.is_some();
+    let print = if has_files { output::mention::<String> } else { output::print };
     if !args.json {
-        output::print(report::HEAD)?;
+        print(report::HEAD.into())?;
     }
     for figure in chosen {
         let line = Line::new(figure, outputs.value(figure)?);
-        output::print(if args.json {
+        print(if args.json {
             report::json(&line).map_err(anyhow::Error::from)?
         } else {
             report::row(&line)

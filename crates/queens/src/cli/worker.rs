@@ -8,7 +8,7 @@ use clap::Args;
 use count::Variant;
 use tokio::sync::watch;
 
-use super::args::CountingArgs;
+use super::args::{CountingArgs, in_units};
 use super::client::CoordinatorArgs;
 use super::leaving::LeaveArgs;
 use super::signal::asked_to_stop;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use executor::{MemoryKills, provenance};
 use farm::{AgentConfig, Hello};
 use service::ServiceError;
-use service::worker::{GrpcConnector, host_name, start_executor, work};
+use service::worker::{GrpcConnector, host_name, machine, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -28,21 +28,22 @@ pub(super) struct WorkerArgs {
     /// Name in the evidence [default: the host's name and a random part]
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
-    /// Name of this machine: counts of one machine do not confirm each other [default: the host's name]
+    /// Name of this machine: counts of one machine do not confirm each other [default: by the number that Linux draws at
+    /// each start, which the containers of a host share; without one, no machine but a named one confirms its counts]
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
     /// The most tasks to hold at a time
     #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     credit: u64,
-    /// How long finished parts of a range are gathered before they are reported, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1_000, env = "QUEENS_REPORT_MS",
-          value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    /// How long finished parts of a range are gathered before they are reported; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "1s", env = "QUEENS_REPORT_MS",
+          value_parser = in_units(1, 0..=3_600_000))]
     report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, milliseconds; each further time twice as
-    /// long, up to four minutes
-    #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
-          value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    /// How long to wait for an acknowledgement before a report is sent again, each further time twice as long, up to
+    /// four minutes; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "30s", env = "QUEENS_RESEND_MS",
+          value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
     #[command(flatten)]
     leaving: LeaveArgs,
@@ -94,13 +95,14 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let (executor, parts) = start_executor(threads, backend, devices, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
-    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
+    let machine = args.machine.unwrap_or_else(machine);
+    tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
     let mut connector = GrpcConnector { endpoint };
     let config = AgentConfig {
         hello: Hello {
             worker: name,
-            machine: args.machine.unwrap_or_else(host_name),
+            machine,
             build,
             backend: kind.into(),
             instance,

@@ -144,7 +144,7 @@ impl From<LocalError> for Failure {
                         path.display()
                     )),
                     None => Failure::Interrupted(format!(
-                        "interrupted {place}, and nothing is kept; --ledger FILE keeps the work"
+                        "stopped {place}, and nothing is kept; --ledger FILE keeps the work"
                     )),
                 }
             }

@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line};
 
+use super::args::duration;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::memory::MemoryBound;
@@ -45,7 +46,7 @@ pub(in crate::cli) struct CompareArgs {
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     algorithms: Vec<Named>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
     seconds: f64,
     /// Count boards of any size by every algorithm. A count that has begun is not stopped, whatever
     /// --seconds says
@@ -89,8 +90,9 @@ fn plot_file(name: &str) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+/// Reads a duration, or a bare number of seconds.
 fn seconds(text: &str) -> anyhow::Result<f64> {
-    let seconds: f64 = text.parse()?;
+    let Ok(seconds) = text.parse() else { return Ok(duration(text)?.as_secs_f64()) };
     Duration::try_from_secs_f64(seconds)?;
     Ok(seconds)
 }
@@ -111,16 +113,18 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
     let mut lines: Vec<Line> = Vec::new();
     let format = args.list.format();
+    let has_files = args.csv.is_some() || args.plot.is_some();
+    let print = if has_files { output::mention::<String> } else { output::print };
     match format {
-        ListFormat::Table => output::print(report::HEAD)?,
-        ListFormat::Csv => output::print(report::CSV_HEAD)?,
+        ListFormat::Table => print(report::HEAD.into())?,
+        ListFormat::Csv => print(report::CSV_HEAD.into())?,
         ListFormat::Json => {}
     }
     for n in args.boards.each() {
         let (board, total) = contest.board(n)?;
         total.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
-            output::print(match format {
+            print(match format {
                 ListFormat::Table => report::row(line),
                 ListFormat::Csv => report::csv_row(line),
                 ListFormat::Json => report::json(line).map_err(anyhow::Error::from)?,

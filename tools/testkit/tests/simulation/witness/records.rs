@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LedgerCommand,
-    LoanKind, Party, Report, Request, Vote,
+    LoanKind, Party, Report, Request, Vote, WorkerMessage,
 };
 
 use super::Witness;
@@ -15,7 +15,7 @@ impl Witness {
     pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
         match command {
             LedgerCommand::Compare { report, author } => {
-                let Event::Reported { session, report: told } = event else {
+                let Event::Said { session, message: WorkerMessage::Report(told) } = event else {
                     panic!("{command:?}: why?")
                 };
                 let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
@@ -61,14 +61,16 @@ impl Witness {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                // What was promised of strangers is not taken back.
+                // What was promised of strangers is not taken back, and no more is promised by who withdraws an audit.
                 let (change, who) = asked(event, *job);
                 let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
-                let across = wanted.across.max(self.books[job].across());
+                let own = self.books[job].across();
+                let across = if wanted.share_ppm == 0 { own } else { wanted.across.max(own) };
                 let wanted = AuditPolicy { across, ..wanted };
                 assert_eq!((*policy, by), (wanted, who), "another thing was asked");
                 let book = self.book(*job);
-                (book.policy, book.seed_told) = (Some(*policy), false);
+                book.policy = Some(*policy);
+                book.seed_told &= book.ended || book.state == JobState::Done;
                 book.asked += 1;
             }
             LedgerCommand::Confirm { report, author } => {
@@ -188,7 +190,9 @@ impl Witness {
     /// Who told the count that this is about.
     pub(super) fn reporter(&self, event: &Event) -> Author {
         match event {
-            Event::Reported { session, .. } => self.seats[session].author.clone(),
+            Event::Said { session, message: WorkerMessage::Report(_) } => {
+                self.seats[session].author.clone()
+            }
             Event::Ledger {
                 command: LedgerCommand::Compare { author, .. } | LedgerCommand::Doubt { author, .. },
                 ..
