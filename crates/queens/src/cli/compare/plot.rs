@@ -70,7 +70,8 @@ impl Scales {
         BOTTOM - (f64::from(BOTTOM - TOP) * part).round() as i32
     }
 
-    /// The seconds that are named at the side: powers of ten, and where these are few, twice and five times them too.
+    /// The seconds that are named at the side: powers of ten, and where these are few, twice and five
+    /// times them too.
     fn ticks(&self) -> Vec<f64> {
         let (least, most) = self.logarithms;
         let powers = least.floor() as i32..=most.floor() as i32;
