@@ -1,5 +1,5 @@
-//! Fuzzing targets: each takes any bytes as something that arrives from outside, reads it, and checks what was read. No reader may
-//! panic.
+//! Fuzzing targets: each takes any bytes as something that arrives from outside, reads it, and
+//! checks what was read. No reader may panic.
 //!
 //! ```text
 //!   target     what arrives
@@ -17,8 +17,8 @@
 //!   cargo test -p fuzz -- --ignored corpus                      writes the named files of the corpus anew
 //! ```
 //!
-//! Random bytes are hardly ever a message: those that mean something, and such with some damage, come from the corpus, from
-//! libFuzzer, and from the tests of `wire`.
+//! Random bytes are hardly ever a message: those that mean something, and such with some damage, come
+//! from the corpus, from libFuzzer, and from the tests of `wire`.
 #![forbid(unsafe_code)]
 
 mod read;

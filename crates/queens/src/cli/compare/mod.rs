@@ -136,7 +136,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
         write(path, report::csv(&lines).as_bytes())?;
     }
     if let Some(path) = &args.plot {
-        write(path, plot::svg(&lines)?.as_bytes())?;
+        write(path, plot::svg(&lines).as_bytes())?;
     }
     Ok(())
 }

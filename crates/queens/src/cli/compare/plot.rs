@@ -1,18 +1,18 @@
 //! The comparison as a plot: seconds against N, with a line for each algorithm, its name at its end and a colour for
 //! each group of them.
 
-use std::error::Error;
+use std::fmt::Write;
 
-use anyhow::anyhow;
 use literature::compare::{Algorithm, Line, Outcome};
-use plotters::prelude::*;
-
-use crate::failure::Failure;
 
 const CAPTION: &str = "N queens: seconds to count all placements, one thread";
-const SIZE: (u32, u32) = (1040, 720);
-/// Room for names to the right of the last board.
-const NAMES: u32 = 150;
+const WIDTH: i32 = 1040;
+const HEIGHT: i32 = 720;
+/// The sides of the area with the curves, pixels. Names stand to its right.
+const LEFT: i32 = 82;
+const RIGHT: i32 = WIDTH - 150;
+const TOP: i32 = 44;
+const BOTTOM: i32 = HEIGHT - 52;
 /// Height of a name, pixels.
 const LINE: i32 = 14;
 
@@ -20,14 +20,6 @@ const LINE: i32 = 14;
 struct Curve {
     algorithm: Algorithm,
     points: Vec<(f64, f64)>,
-}
-
-/// Plots the lines as an SVG document. The viewer chooses the font of its text.
-pub(super) fn svg(lines: &[Line]) -> Result<String, Failure> {
-    let mut text = String::new();
-    let plotted = plot(&curves(lines), SVGBackend::with_string(&mut text, SIZE));
-    plotted.map_err(|error| anyhow!("the plot: {error}"))?;
-    Ok(text)
 }
 
 /// The curves in the order of the table, without algorithms that counted nothing.
@@ -44,62 +36,121 @@ fn curves(lines: &[Line]) -> Vec<Curve> {
     curves
 }
 
-fn plot(curves: &[Curve], canvas: SVGBackend<'_>) -> Result<(), Box<dyn Error>> {
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let ends = |of: fn(&(f64, f64)) -> f64, otherwise: (f64, f64)| {
-        points()
-            .map(of)
-            .map(|x| (x, x))
-            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-            .unwrap_or(otherwise)
-    };
-    let (first, last) = ends(|point| point.0, (0.0, 0.0));
-    let (least, most) = ends(|point| point.1, (1.0, 1.0));
-    let root = canvas.into_drawing_area();
-    root.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption(CAPTION, ("sans-serif", 20))
-        .margin(12)
-        .margin_right(NAMES)
-        .x_label_area_size(40)
-        .y_label_area_size(70)
-        .build_cartesian_2d(first - 0.5..last + 0.5, (least / 2.0..most * 2.0).log_scale())?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(WHITE)
-        .x_labels((last - first) as usize + 2)
-        .x_label_formatter(&|n| format!("{n:.0}"))
-        .y_label_formatter(&|seconds| format!("{seconds:.0e}"))
-        .x_desc("N")
-        .y_desc("seconds")
-        .draw()?;
+/// Where boards and seconds are in the picture. Seconds have a logarithmic scale.
+struct Scales {
+    boards: (f64, f64),
+    logarithms: (f64, f64),
+}
+
+impl Scales {
+    /// Scales with room for all of the curves, and half a board and a factor of two around them.
+    fn around(curves: &[Curve]) -> Scales {
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        let ends = |of: fn(&(f64, f64)) -> f64| {
+            let both = points().map(of).map(|x| (x, x));
+            both.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((1.0, 1.0))
+        };
+        let (boards, seconds) = (ends(|point| point.0), ends(|point| point.1));
+        // No clock tells less than a nanosecond.
+        let logarithm = |seconds: f64| seconds.max(1e-9).log10();
+        Scales {
+            boards: (boards.0 - 0.5, boards.1 + 0.5),
+            logarithms: (logarithm(seconds.0 / 2.0), logarithm(seconds.1 * 2.0)),
+        }
+    }
+
+    fn across(&self, n: f64) -> i32 {
+        let (first, last) = self.boards;
+        LEFT + (f64::from(RIGHT - LEFT) * (n - first) / (last - first)).round() as i32
+    }
+
+    fn down(&self, seconds: f64) -> i32 {
+        let (least, most) = self.logarithms;
+        let part = (seconds.max(1e-9).log10() - least) / (most - least);
+        BOTTOM - (f64::from(BOTTOM - TOP) * part).round() as i32
+    }
+
+    /// The seconds that are named at the side: powers of ten, and where these are few, twice and five
+    /// times them too.
+    fn ticks(&self) -> Vec<f64> {
+        let (least, most) = self.logarithms;
+        let powers = least.floor() as i32..=most.floor() as i32;
+        let steps = if most - least > 3.0 { &[1.0][..] } else { &[1.0, 2.0, 5.0] };
+        let ticks =
+            powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+        ticks.filter(|tick| (least..=most).contains(&tick.log10())).collect()
+    }
+}
+
+/// Plots the lines as an SVG document. The viewer chooses the font of its text.
+pub(super) fn svg(lines: &[Line]) -> String {
+    let curves = curves(lines);
+    let scales = Scales::around(&curves);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n"
+    );
+    let middle = (LEFT + RIGHT) / 2;
+    text(&mut out, CAPTION, (middle, 28), "text-anchor=\"middle\" font-size=\"20\"");
+    for seconds in scales.ticks() {
+        let y = scales.down(seconds);
+        line(&mut out, [(LEFT, y), (RIGHT, y)], "#dddddd");
+        text(&mut out, &format!("{seconds:.0e}"), (LEFT - 8, y + 4), "text-anchor=\"end\"");
+    }
+    let (first, last) = scales.boards;
+    for n in first.ceil() as i32..=last.floor() as i32 {
+        let x = scales.across(n.into());
+        line(&mut out, [(x, BOTTOM), (x, BOTTOM + 5)], "#000000");
+        text(&mut out, &n.to_string(), (x, BOTTOM + 20), "text-anchor=\"middle\"");
+    }
+    line(&mut out, [(LEFT, BOTTOM), (RIGHT, BOTTOM)], "#000000");
+    line(&mut out, [(LEFT, BOTTOM), (LEFT, TOP)], "#000000");
+    text(&mut out, "N", (middle, HEIGHT - 12), "text-anchor=\"middle\"");
+    let upright = format!("text-anchor=\"middle\" transform=\"rotate(-90 20 {})\"", HEIGHT / 2);
+    text(&mut out, "seconds", (20, HEIGHT / 2), &upright);
+
     let mut names = Vec::new();
-    for curve in curves {
-        let colour = colour(curve.algorithm);
-        chart.draw_series(
-            LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)).point_size(3),
-        )?;
-        let end = curve.points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0));
-        names.extend(end.map(|end| (chart.backend_coord(&end), curve.algorithm.name(), colour)));
+    for Curve { algorithm, points } in &curves {
+        let colour = colour(*algorithm);
+        let place = |&(n, seconds): &(f64, f64)| (scales.across(n), scales.down(seconds));
+        let places: Vec<String> =
+            points.iter().map(place).map(|(x, y)| format!("{x},{y}")).collect();
+        let places = places.join(" ");
+        let _ = writeln!(
+            out,
+            "<polyline points=\"{places}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>"
+        );
+        for (x, y) in points.iter().map(place) {
+            let _ = writeln!(out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3\" fill=\"{colour}\"/>");
+        }
+        let end = points.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map(place);
+        names.extend(end.map(|end| (end, algorithm.name(), colour)));
     }
     let ends: Vec<(i32, i32)> = names.iter().map(|(end, ..)| *end).collect();
     for ((end, name, colour), place) in names.iter().zip(spread(&ends)) {
-        let style = ("sans-serif", 13).into_font().color(colour);
-        root.draw(&PathElement::new(
-            [(end.0 + 4, end.1), (place.0 - 2, place.1)],
-            colour.mix(0.5),
-        ))?;
-        root.draw(&Text::new(*name, (place.0, place.1 - LINE / 2), style))?;
+        line(&mut out, [(end.0 + 4, end.1), (place.0 - 2, place.1)], colour);
+        text(&mut out, name, (place.0, place.1 + 4), &format!("fill=\"{colour}\""));
     }
-    root.present()?;
-    // Dropping `root` completes an SVG document.
-    Ok(())
+    out + "</svg>\n"
+}
+
+fn line(out: &mut String, [from, to]: [(i32, i32); 2], colour: &str) {
+    let ((x1, y1), (x2, y2)) = (from, to);
+    let _ = writeln!(
+        out,
+        "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{colour}\"/>"
+    );
+}
+
+/// Writes words whose base line begins at `place`, or ends or has its middle there if the attributes say so.
+fn text(out: &mut String, words: &str, (x, y): (i32, i32), attributes: &str) {
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" {attributes}>\n{words}\n</text>");
 }
 
 /// A hue for each group: what the ladder's first steps, textbooks, masks and cleverer searches have in common is
 /// their colour. Within a group, lines differ by their lightness, and by the names at their ends.
-fn colour(algorithm: Algorithm) -> HSLColor {
+fn colour(algorithm: Algorithm) -> String {
     use Algorithm::*;
     let (hue, saturation, place, of) = match algorithm {
         Combinations => (0.0, 0.0, 0, 3),
@@ -124,7 +175,15 @@ fn colour(algorithm: Algorithm) -> HSLColor {
         Halves => (0.98, 0.85, 2, 3),
     };
     // Dark enough for a white background.
-    HSLColor(hue, saturation, 0.28 + 0.24 * f64::from(place) / f64::from(of))
+    let lightness: f64 = 0.28 + 0.24 * f64::from(place) / f64::from(of);
+    // From hue, saturation and lightness to red, green and blue: the formula of CSS Color 4.
+    let chroma = saturation * lightness.min(1.0 - lightness);
+    let [red, green, blue] = [0.0, 8.0, 4.0].map(|of: f64| {
+        let turn: f64 = (of + 12.0 * hue) % 12.0;
+        let part = lightness - chroma * (turn - 3.0).min(9.0 - turn).clamp(-1.0, 1.0);
+        (255.0 * part).round() as u8
+    });
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 /// Where names stand whose lines end at `ends`: beside them, moved down where they would cover each other.

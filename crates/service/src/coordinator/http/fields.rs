@@ -6,18 +6,24 @@ use std::str::FromStr;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, RawQuery, Request};
+use percent_encoding::percent_decode_str;
 
 /// Fields by their names. Of several with one name, the last one counts.
 pub(super) struct Fields(HashMap<String, String>);
 
 impl Fields {
-    fn read(text: &[u8]) -> Fields {
-        Fields(form_urlencoded::parse(text).into_owned().collect())
+    /// Reads `application/x-www-form-urlencoded`.
+    fn read(text: &str) -> Fields {
+        let plain = |text: &str| {
+            percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+        };
+        let fields = text.split('&').map(|field| field.split_once('=').unwrap_or((field, "")));
+        Fields(fields.map(|(name, value)| (plain(name), plain(value))).collect())
     }
 
     /// Those of an address.
     pub(super) fn of_query(RawQuery(query): &RawQuery) -> Fields {
-        Fields::read(query.as_deref().unwrap_or_default().as_bytes())
+        Fields::read(query.as_deref().unwrap_or_default())
     }
 
     /// The text of a field, if there is one with this name.
@@ -37,6 +43,21 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
     async fn from_request(request: Request, state: &S) -> Result<Fields, Infallible> {
         let form = Bytes::from_request(request, state).await.unwrap_or_default();
-        Ok(Fields::read(&form))
+        Ok(Fields::read(&String::from_utf8_lossy(&form)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_as_browsers_write_them() {
+        let fields = Fields::read("key=a+b%26c%3D%2B&n=18&name=Zo%C3%AB&audit=&n=19&alone");
+        assert_eq!(fields.text("key"), Some("a b&c=+"));
+        assert_eq!(fields.text("name"), Some("Zo\u{eb}"));
+        assert_eq!((fields.text("audit"), fields.text("alone")), (Some(""), Some("")));
+        assert_eq!((fields.number("n"), fields.number::<u32>("key")), (Some(19), None));
+        assert_eq!(fields.text("priority"), None);
     }
 }
