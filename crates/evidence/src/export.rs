@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use blake3::Hash;
-use farm::{CountedRange, EvidenceRecord, RestoredJob, Row};
+use farm::{CountedRange, EvidenceRecord, JobState, RestoredJob, Row};
 
 use super::canonical::{Decimal, Hex, encode};
 use super::format::{
@@ -95,6 +95,11 @@ pub fn text<E>(
     })
 }
 
+/// Where a job stands, as its bundle says it: one that is done and of which ranges wait for second counts runs.
+fn state(job: &RestoredJob) -> JobState {
+    if job.state == JobState::Done && job.audits_wanted > 0 { JobState::Running } else { job.state }
+}
+
 fn header(job: &RestoredJob, exported_at: i64) -> Header {
     let plan = &job.spec.plan;
     Header {
@@ -109,7 +114,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         fingerprint: Hex(plan.fingerprint().0),
         shard: job.spec.slice.index(),
         shards: job.spec.slice.of(),
-        state: job.state.name().into(),
+        state: state(job).name().into(),
         covered: 0,
         counted: Decimal(job.total),
         policies: 0,
@@ -132,7 +137,7 @@ impl Writer<'_> {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
-                Line::Policy(PolicyLine::new(policy, self.job.state, at_ms))
+                Line::Policy(PolicyLine::new(policy, state(self.job), at_ms))
             }
             EvidenceRecord::Trust(change) => Line::Trust(change.into()),
             EvidenceRecord::Range { counted, task_counts, at_ms } => {

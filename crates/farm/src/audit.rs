@@ -132,10 +132,29 @@ impl Audits {
     }
 
     /// Whether another party than this maker's has counted any of what waits. Makers are in the order of their
-    /// owners: if the first and the last are of one party, all are.
+    /// owners: if the first and the last are of one owner, all are.
     fn has_others(&self, maker: &Maker, across: Across) -> bool {
-        let ends = [self.makers.first_key_value(), self.makers.last_key_value()];
-        ends.into_iter().flatten().any(|(other, _)| other.is_apart_from(maker, across))
+        let mut makers = self.makers.keys();
+        let is_apart = |other: &Maker| other.is_apart_from(maker, across);
+        match across {
+            Across::Machines => makers.any(is_apart),
+            Across::Owners => {
+                makers.next().is_some_and(is_apart) || makers.next_back().is_some_and(is_apart)
+            }
+        }
+    }
+
+    /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
+    /// ledger has said which wait.
+    pub(crate) fn stranded(&self, workers: &BTreeSet<Maker>, across: Across) -> Option<u64> {
+        if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
+            return None;
+        }
+        let has_worker = |waiting: &&Waiting| {
+            let mut may = workers.iter().filter(|maker| !waiting.tried.contains(maker));
+            may.any(|maker| waiting.maker.is_apart_from(maker, across))
+        };
+        Some(self.waiting.values().filter(|waiting| !has_worker(waiting)).count() as u64)
     }
 
     /// One `among` these that a session may count, and the kernel that counted it: that of another party. One that

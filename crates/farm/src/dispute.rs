@@ -86,7 +86,8 @@ impl Dispute {
     /// settled.
     pub(crate) fn ground(&self, claim: Claim, across: Across, is_trusted: bool) -> Option<Ground> {
         let agreeing = || self.votes.iter().filter(|vote| vote.claim == claim);
-        let machines: BTreeSet<&Maker> = agreeing().map(|vote| &vote.maker).collect();
+        let are_two = agreeing()
+            .any(|one| agreeing().any(|two| one.maker.is_apart_from(&two.maker, Across::Machines)));
         let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.maker.owner).collect();
         if owners.len() >= 2 {
             return Some(Ground::TwoOwners);
@@ -94,7 +95,7 @@ impl Dispute {
         if is_trusted {
             return Some(Ground::TrustedWorker);
         }
-        let is_own = across == Across::Machines && self.owners().len() == 1 && machines.len() >= 2;
+        let is_own = across == Across::Machines && self.owners().len() == 1 && are_two;
         is_own.then_some(Ground::OwnMachines)
     }
 

@@ -192,6 +192,11 @@ impl Job {
         self.finishing || self.ended || self.state.is_over()
     }
 
+    /// Whether something of it may be lent: it runs, or it is done and ranges of it are counted again.
+    pub(crate) fn is_served(&self) -> bool {
+        self.state == JobState::Running || self.state == JobState::Done && !self.audits.are_over()
+    }
+
     /// Whether a submission asks for nothing that this job does not give: the same count, checked as well.
     pub(crate) fn answers(&self, wanted: &Job) -> bool {
         let is_checked = match (self.policy, wanted.policy) {
@@ -515,7 +520,7 @@ impl Job {
         self.costs.busy_us_left(self.free_tasks() + self.lent_tasks, workers)
     }
 
-    /// Forgets what only counting needs. Of a job that is over, the farm keeps what lists say of it
+    /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps what lists say of it
     /// and where its accepted ordinals begin and end, but no row: about 2 KiB if it is done, and 40
     /// more for each stretch of ordinals that has a count of one that was cancelled, of which there
     /// are some hundreds at most.
@@ -524,8 +529,10 @@ impl Job {
         self.scheduler = StratumScheduler::new(&self.spec.plan);
         (self.speeds, self.rate) = (BTreeMap::new(), 0);
         (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
-        drop(self.audits.drop(|_| true));
-        self.offered.clear();
+        if !self.is_served() {
+            drop(self.audits.drop(|_| true));
+            self.offered.clear();
+        }
     }
 
     pub(crate) fn forget_session(&mut self, session: SessionId) {

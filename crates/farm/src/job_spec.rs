@@ -46,8 +46,8 @@ pub enum JobState {
     /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
     /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
     Held,
-    /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, and nothing that is
-    /// known contradicts the total.
+    /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts the total. Nothing waited for an
+    /// audit when it became so; since then ranges may be counted again.
     Done,
 }
 

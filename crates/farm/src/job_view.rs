@@ -82,6 +82,9 @@ pub struct JobView {
     /// Accepted ranges of which a second count, by another machine or owner and another kernel,
     /// agreed.
     pub audits_agreed: u64,
+    /// Of the ranges that wait, so many that no connected worker may give a second count of, as far as the farm keeps them:
+    /// some hundreds. `None` before it is known.
+    pub audits_stranded: Option<u64>,
     /// Tasks that are not lent any more, because worker process after worker process was lost with them.
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.

@@ -76,7 +76,7 @@ pub use job_view::{AuditView, Held, JobView};
 pub use known::{Fact, Known, Question};
 pub use lost::LostWorkers;
 pub use machine::{Farm, Restored, RestoredJob};
-pub use maker::{Across, Author, Distrusted, Maker, Party, TrustChange, program_of};
+pub use maker::{Across, Author, Distrusted, Maker, Party, ToldBy, TrustChange, program_of};
 pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
 pub use pace::Pace;
 pub use policy::{AuditPolicy, Commitment};

@@ -6,7 +6,15 @@
 //!           └── worker "node12-4f1a" ──one process, for people
 //! ```
 //!
-//! A machine that miscounts is told from others by its name, which its owner is trusted to give. Whoever
+//! A machine that miscounts is told from others by its name, which its owner is trusted to give:
+//!
+//! ```text
+//!   node12              declared by whoever started the worker
+//!   boot-7c1f09a2b3d4   of the number that Linux draws at each start, which all containers of a host share
+//!   unknown             neither: such a machine may be any that is not declared
+//! ```
+//!
+//! Whoever
 //! holds a credential can invent machines, so that they all are their owner's word: what it says decides about its own
 //! machines, and about those of others only together with another owner.
 
@@ -22,6 +30,17 @@ pub struct Maker {
     pub owner: String,
     /// The machine, as its worker names it.
     pub machine: String,
+}
+
+/// How a machine is told from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ToldBy {
+    /// By the name that whoever started its workers gave it.
+    Name,
+    /// By the number of its latest start.
+    Boot,
+    /// Not at all.
+    Nothing,
 }
 
 /// Who made a count, with all that is kept of it.
@@ -79,11 +98,32 @@ impl Maker {
         Party { owner: self.owner.clone(), machine }
     }
 
-    /// Whether the two may check each other.
+    /// The name of a machine of which nothing is known.
+    pub const UNKNOWN: &str = "unknown";
+    /// What the names of machines begin with that are told apart by their starts.
+    pub const BOOT: &str = "boot-";
+
+    /// How its machine is told from others.
+    #[must_use]
+    pub fn told_by(&self) -> ToldBy {
+        match self.machine.as_str() {
+            Maker::UNKNOWN => ToldBy::Nothing,
+            name if name.starts_with(Maker::BOOT) => ToldBy::Boot,
+            _ => ToldBy::Name,
+        }
+    }
+
+    /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
     #[must_use]
     pub fn is_apart_from(&self, other: &Maker, across: Across) -> bool {
+        let may_be_one = || {
+            let (one, two) = (self.told_by(), other.told_by());
+            self.machine == other.machine
+                || one == ToldBy::Nothing && two != ToldBy::Name
+                || two == ToldBy::Nothing && one != ToldBy::Name
+        };
         match across {
-            Across::Machines => self != other,
+            Across::Machines => self.owner != other.owner || !may_be_one(),
             Across::Owners => self.owner != other.owner,
         }
     }
@@ -221,6 +261,24 @@ mod tests {
             assert!(!a.is_apart_from(&a.clone(), across));
             assert!(a.is_apart_from(&other, across));
         }
+    }
+
+    #[test]
+    fn a_machine_of_which_nothing_is_known_is_apart_from_declared_ones_alone() {
+        let machines = [
+            maker("o", "node1"),
+            maker("o", "boot-1"),
+            maker("o", "boot-2"),
+            maker("o", "unknown"),
+        ];
+        let apart =
+            |one: usize, two: usize| machines[one].is_apart_from(&machines[two], Across::Machines);
+        for (one, two, expected) in
+            [(0, 1, true), (1, 2, true), (1, 1, false), (0, 3, true), (1, 3, false), (3, 3, false)]
+        {
+            assert_eq!((apart(one, two), apart(two, one)), (expected, expected), "{one} and {two}");
+        }
+        assert!(machines[3].is_apart_from(&maker("p", "unknown"), Across::Machines));
     }
 
     #[test]

@@ -26,6 +26,12 @@ impl AuditPolicy {
     /// A share of all ranges.
     pub const ALL: u32 = 1_000_000;
 
+    /// Whether it chooses nothing, so that it withdraws the audits before it.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.share_ppm == 0
+    }
+
     /// What is published when the audit is ordered: the BLAKE3 hash of the text
     ///
     /// ```text

@@ -69,6 +69,17 @@ impl Look {
         Ok(Look { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
     }
 
+    /// The files in the folder of keys beside it with which it was served.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
+        let mut statement = self.db.prepare("SELECT name FROM keys ORDER BY name")?;
+        let names = statement.query_map([], |row| row.get(0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
     /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off.
     ///
     /// # Errors

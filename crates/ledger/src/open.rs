@@ -13,6 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerFault;
+use super::clock::unix_ms;
 use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
@@ -188,6 +189,21 @@ impl Ledger {
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
+    }
+
+    /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be written.
+    pub fn note_keys(&self, names: &[&str]) -> Result<(), LedgerFault> {
+        self.in_one_go(|| {
+            for name in names {
+                let note = "INSERT OR IGNORE INTO keys VALUES (?, ?)";
+                self.db.execute(note, (name, unix_ms()))?;
+            }
+            Ok(())
+        })
     }
 
     /// Who may use the coordinator.

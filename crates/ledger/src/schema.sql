@@ -151,6 +151,12 @@ CREATE TABLE trust (
     noted_at INTEGER NOT NULL
 ) STRICT;
 
+-- The files in the folder of keys beside this ledger with which it was served. A coordinator that lacks one says so.
+CREATE TABLE keys (
+    name     TEXT PRIMARY KEY,
+    noted_at INTEGER NOT NULL
+) STRICT;
+
 -- Who may use the coordinator.
 CREATE TABLE credentials (
     id         INTEGER PRIMARY KEY,

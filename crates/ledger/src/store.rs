@@ -341,6 +341,11 @@ impl Store for SqlStore<'_> {
         self.set_check(job, range, Check::Wanted)
     }
 
+    fn want_no_second(&mut self, job: JobId) -> Result<(), LedgerFault> {
+        self.change("UPDATE ranges SET audit = 0 WHERE job = ? AND audit = 1", [signed(job.0)])?;
+        Ok(())
+    }
+
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), LedgerFault> {
         self.set_check(job, second.range, Check::Agreed)?;
         self.add("audits", ("counted_at", unix_ms()), job, second, Vec::new())

@@ -11,6 +11,7 @@
 //! number of states.
 
 use board::full_mask;
+use serde::Serialize;
 use thiserror::Error;
 
 use solve::BoardTooLarge;
@@ -28,7 +29,7 @@ pub struct StatesCount {
 }
 
 /// The states after one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RowStats {
     /// Number of distinct states after this row.
     pub states: u64,
@@ -91,7 +92,7 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
 ///
 /// # Errors
 ///
-/// Those of [`count`].
+/// Those of [`count()`].
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }

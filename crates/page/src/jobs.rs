@@ -151,12 +151,18 @@ pub(crate) fn state(job: &JobView) -> Markup {
 
 fn waits(job: &JobView) -> Option<String> {
     let idle = job.state == JobState::Running && job.workers == 0;
-    let doubtful = job.audits_wanted + job.disputes as u64;
     match (job.able_workers, job.thread_memory) {
+        _ if job.audits_stranded > Some(0) => Some(
+            "waits for a worker of another machine or owner to count again, and none is connected"
+                .into(),
+        ),
+        _ if job.state == JobState::Done && job.audits_wanted > 0 => {
+            Some(format!("{} ranges are being counted again", grouped(job.audits_wanted)))
+        }
         _ if !idle => None,
         (0, 0) => Some("waits for a worker".into()),
         (0, needed) => Some(format!("waits for a worker with {} of memory", size(needed))),
-        _ if job.tasks_done == job.tasks() && doubtful > 0 => {
+        _ if job.tasks_done == job.tasks() && job.disputes > 0 => {
             Some("waits for another machine or owner to count again".into())
         }
         _ => None,

@@ -3,7 +3,6 @@
 mod bar;
 
 use std::fmt::{self, Display, Formatter};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -181,17 +180,13 @@ pub(crate) fn while_time_passes<T: Send>(
     let mut bar = Bar::new();
     let begun = Instant::now();
     let done = std::thread::scope(|scope| {
-        let (sender, done) = channel::<()>();
-        let acting = scope.spawn(move || {
-            let acted = act();
-            drop(sender);
-            acted
-        });
-        while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(PAUSE) {
+        let acting = scope.spawn(act);
+        while !acting.is_finished() {
             let elapsed = begun.elapsed();
             let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
             let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
             bar.draw(what, share.min(1.0), &parts);
+            std::thread::sleep(PAUSE);
         }
         acting.join()
     });

@@ -22,7 +22,7 @@ use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
 use crate::coordinator::{Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of};
-use crate::worker::{Connect, LeaveRules, Link, LinkEnd, host_name, start_executor, work};
+use crate::worker::{Connect, LeaveRules, Link, LinkEnd, host_name, machine, start_executor, work};
 
 /// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
@@ -227,7 +227,7 @@ impl LocalCount {
         let config = AgentConfig {
             hello: Hello {
                 worker: host_name(),
-                machine: host_name(),
+                machine: machine(),
                 build: self.build,
                 backend: self.backend.to_string(),
                 instance: 0,

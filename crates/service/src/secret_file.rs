@@ -13,6 +13,9 @@ use crate::{ServiceError, Token};
 pub struct KeyFolder(PathBuf);
 
 impl KeyFolder {
+    /// The file of the coordinator's own token, where no other one is named.
+    pub const OWN_TOKEN: &str = "token";
+
     /// The folder for the ledger at `ledger`. It is made when the first secret is.
     #[must_use]
     pub fn beside(ledger: &Path) -> KeyFolder {

@@ -55,8 +55,8 @@ impl Authority {
         Authority::from_pem(&pem).map_err(|error| ServiceError::SecretFile {
             path: keys.path(Self::FILE),
             reason: format!(
-                "it holds no authority ({error:#}); restore it, or remove it: then there is a new authority, \
-                 and workers and clients need new join strings"
+                "it holds no authority ({error:#}); restore it, or remove it and start with --new-keys: then there is a \
+                 new authority, and workers and clients need new join strings"
             ),
         })
     }
@@ -149,18 +149,17 @@ impl Pin {
 }
 
 impl FromStr for Pin {
-    type Err = hex::FromHexError;
+    type Err = blake3::HexError;
 
-    fn from_str(text: &str) -> Result<Pin, hex::FromHexError> {
-        let mut hash = [0; SHA256_OUTPUT_LEN];
-        hex::decode_to_slice(text, &mut hash)?;
-        Ok(Pin(hash))
+    fn from_str(text: &str) -> Result<Pin, blake3::HexError> {
+        // Both hashes have as many digits.
+        blake3::Hash::from_hex(text).map(|hash| Pin(hash.into()))
     }
 }
 
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        f.write_str(&blake3::Hash::from(self.0).to_hex())
     }
 }
 

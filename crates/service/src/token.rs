@@ -53,7 +53,7 @@ impl Token {
     /// A new token.
     #[must_use]
     pub fn random() -> Token {
-        Token(hex::encode(rand::random::<[u8; 32]>()))
+        Token(blake3::Hash::from_bytes(rand::random()).to_hex().to_string())
     }
 
     /// BLAKE3 of the token, by which a coordinator knows it.

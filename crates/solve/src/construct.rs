@@ -72,7 +72,7 @@ impl Construction {
     }
 
     /// A placement of `n` queens on a torus, where diagonals go on at the opposite edge: the column is twice the
-    /// row, modulo `n`. It exists for `n` prime to 6, and for the board without squares, up to [`LARGEST`](Construction::LARGEST).
+    /// row, modulo `n`. It exists for `n` prime to 6 and for `n` = 0, up to [`LARGEST`](Construction::LARGEST).
     ///
     /// # Errors
     ///

@@ -473,6 +473,7 @@ impl TryFrom<v1::Job> for JobView {
             held: job.held.map(TryInto::try_into).transpose()?,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
+            audits_stranded: job.audits_stranded,
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
             lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,

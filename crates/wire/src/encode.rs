@@ -292,6 +292,7 @@ impl From<JobView> for v1::Job {
             held: job.held.map(Into::into),
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
+            audits_stranded: job.audits_stranded,
             shard: job.spec.slice.index(),
             shards: job.spec.slice.of(),
             poisoned: job.poisoned,

@@ -59,6 +59,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     rows_are_compared_where_they_tile(&mut new());
     audits_are_found_in_order_and_confirmed(&mut new());
     what_one_owner_confirmed_waits_again_when_owners_are_asked_for(&mut new());
+    an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(&mut new());
     a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
@@ -168,14 +169,37 @@ fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut im
     let owners = AuditPolicy { across: Across::Owners, share_ppm: 0, ..ALL };
     let answers = store.apply(&[ask(owners)]).expect("the job is there");
 
-    // Then only the second confirmation still counts, and the job is not done before there is another.
+    // Then only the second confirmation still counts, and the job that is done waits for another.
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 1, agreed: 1 }]);
-    assert_eq!(restored(store, JOB).state, JobState::Running);
+    assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
     store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
     let second = report(JOB, "search", (0, 50), 1);
     write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
+    let job = restored(store, JOB);
+    assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
+}
+
+fn an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(store: &mut impl Subject) {
+    write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
-    assert_eq!(restored(store, JOB).audits_agreed, 2);
+    let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
+    let told = |store: &mut _| {
+        let job = restored(store, JOB);
+        (job.state, job.total, job.audits_wanted, job.audits_agreed, job.seed_told)
+    };
+
+    write(store, &[ask(ALL)]);
+    assert_eq!(told(store), (JobState::Done, 3, 2, 0, true));
+    write(store, &[confirm(JOB, "b", "search", (0, 50), 1)]);
+    assert_eq!(told(store), (JobState::Done, 3, 1, 1, true));
+
+    write(store, &[ask(AuditPolicy { share_ppm: 0, ..ALL })]);
+    assert_eq!(told(store), (JobState::Done, 3, 0, 1, true));
+    store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("nobody asks for it");
+
+    // A count that contradicts is no audit any more: the total is in doubt.
+    write(store, &[ask(ALL), dispute(JOB, "c", 50, 100, 9)]);
+    assert_eq!(restored(store, JOB).state, JobState::Running);
 }
 
 fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {

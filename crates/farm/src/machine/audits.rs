@@ -8,7 +8,8 @@ use crate::{
 };
 
 impl Farm {
-    /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there.
+    /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there. What waits under earlier ones
+    /// is lent no more, if it chooses nothing.
     pub(super) fn audit(
         &mut self,
         request: RequestId,
@@ -20,10 +21,15 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return Err(Refusal::Over(id, JobState::Cancelled));
         }
-        // What was promised of strangers is not taken back.
-        policy.across = policy.across.max(job.across());
-        (job.policy, job.seed_told) = (Some(policy), false);
+        // What was promised of strangers is not taken back; and who withdraws an audit promises nothing more.
+        let across = if policy.is_none() { job.across() } else { policy.across };
+        policy.across = across.max(job.across());
+        job.policy = Some(policy);
+        job.seed_told &= job.is_over();
         job.audits.asked += 1;
+        if policy.is_none() {
+            self.lend_no_recounts(id);
+        }
         let command = LedgerCommand::RequestAudit { job: id, policy, by };
         self.command(Asker::Client(request), command);
         Ok(())
@@ -35,13 +41,27 @@ impl Farm {
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         job.audits_agreed = agreed;
-        self.reopen(id);
+        job.seed_told |= job.ended || job.state == JobState::Done;
+        if job.state == JobState::Held {
+            self.reopen(id);
+        }
+        if wanted == 0 {
+            self.lend_no_recounts(id);
+        }
+        self.requeue(id);
         self.answer(request, id);
         self.find_audits(id);
         self.finish_if_covered(id);
     }
 
-    /// A job that was done, or is held, is no longer: its total waits for something.
+    /// Nothing of a job waits for a second count any more.
+    fn lend_no_recounts(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        let leases = job.audits.drop(|_| true);
+        leases.into_iter().for_each(|(_, lease)| self.revoke(lease));
+    }
+
+    /// A job that was done, or is held, is no longer: its total is in doubt.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         job.ended = false;
@@ -65,6 +85,11 @@ impl Farm {
 
     pub(super) fn audits_found(&mut self, id: JobId, rows: Vec<Unaudited>) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        if job.audits.asked > 0 {
+            // Others may wait once the ledger knows of that, and then it is asked again.
+            job.audits.finding = false;
+            return;
+        }
         job.audits.found(rows);
         // A dispute may have begun since they were looked for.
         let disputes = &job.disputes;

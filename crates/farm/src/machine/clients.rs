@@ -187,6 +187,10 @@ impl Farm {
     /// holds it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
+        if job.state == JobState::Done && job.audits.are_over() {
+            job.rest();
+            return self.requeue(id);
+        }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
         if !live || job.finishing || job.holding || !job.is_covered() || !is_checked {
@@ -204,7 +208,7 @@ impl Farm {
     pub(super) fn done_written(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.finishing = false;
-        if !job.disputes.is_empty() || !job.audits.are_over() || !job.is_covered() {
+        if !job.disputes.is_empty() || !job.is_covered() {
             return; // reopened while the record was on its way
         }
         job.ended = true;

@@ -57,7 +57,7 @@ pub struct Farm {
     jobs: BTreeMap<JobId, Job>,
     /// The jobs that have a key, those on their way into the ledger included.
     keys: BTreeMap<Origin, JobId>,
-    /// Running jobs in the order in which they are served.
+    /// Running jobs, and those that are done and audited, in the order in which they are served.
     queue: BTreeSet<(Reverse<i32>, JobId)>,
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
@@ -227,7 +227,7 @@ impl Farm {
                 .flatten(),
             thread_memory,
             workers: workers.len(),
-            able_workers: if job.state == JobState::Running {
+            able_workers: if job.is_served() {
                 staff.able(&self.sessions, id, thread_memory)
             } else {
                 0
@@ -240,6 +240,12 @@ impl Farm {
             held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
+            audits_stranded: if job.is_served() && job.audits.wanted > 0 {
+                let makers = staff.makers(&self.sessions, (thread_memory, job.across()));
+                job.audits.stranded(makers, job.across())
+            } else {
+                Some(0)
+            },
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
             lost: if job.durable_state.is_over() {
@@ -329,7 +335,7 @@ impl Farm {
         self.staffing_changed = true;
         let job = &self.jobs[&id];
         let key = turn(job.spec.priority, id);
-        if job.state == JobState::Running {
+        if job.is_served() {
             self.queue.insert(key);
             self.hungry.append(&mut self.refused);
         } else {

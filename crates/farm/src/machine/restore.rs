@@ -148,8 +148,12 @@ fn restore_job(restored: RestoredJob) -> Job {
     for (range, dispute) in restored.disputes {
         job.open_dispute(range, dispute);
     }
-    let has_rested = matches!(job.state, JobState::Done | JobState::Held);
-    if has_rested && !(job.disputes.is_empty() && job.audits.are_over()) {
+    let is_at_rest = match job.state {
+        JobState::Done => job.disputes.is_empty(),
+        JobState::Held => job.disputes.is_empty() && job.audits.are_over(),
+        _ => true,
+    };
+    if !is_at_rest {
         job.state = JobState::Running;
     }
     job.held = restored.held.filter(|_| job.state == JobState::Held);

@@ -245,6 +245,7 @@ impl Farm {
         let recount = same.first().map(|&(_, lease)| lease);
         let dispute = Dispute { recount, ..Dispute::new(kernel, vec![stored]) };
         job.open_dispute(report.range, dispute);
+        self.reopen(report.job);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
         self.add_vote(session, author, report);
     }

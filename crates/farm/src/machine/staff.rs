@@ -1,9 +1,9 @@
 //! How many workers may count a job, for lists of many jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::Session;
-use crate::{JobId, SessionId};
+use crate::{Across, JobId, Maker, SessionId};
 
 /// What is known of the connected workers while one list is made. Jobs that need equally much memory ask for
 /// the same number, so that the sessions are looked through only once for each amount.
@@ -13,9 +13,23 @@ pub(super) struct Staff {
     fit: BTreeMap<u64, usize>,
     /// The sessions that gave ranges of any job back.
     decliners: Option<Vec<SessionId>>,
+    /// Who could give second counts of jobs that need so many bytes: one of each machine, or of each owner.
+    makers: BTreeMap<(u64, Across), BTreeSet<Maker>>,
 }
 
 impl Staff {
+    /// Those who may give second counts of a job that needs so many bytes for a thread.
+    pub(super) fn makers(
+        &mut self,
+        sessions: &BTreeMap<SessionId, Session>,
+        (thread_memory, across): (u64, Across),
+    ) -> &BTreeSet<Maker> {
+        let stays = |session: &&Session| session.threads_for(thread_memory) > 0 && !session.leaving;
+        let found =
+            || sessions.values().filter(stays).map(|session| session.maker().clone()).collect();
+        self.makers.entry((thread_memory, across)).or_insert_with(found)
+    }
+
     /// The number of sessions that may count `job`.
     pub(super) fn able(
         &mut self,

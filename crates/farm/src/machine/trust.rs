@@ -2,7 +2,8 @@
 
 use super::Farm;
 use crate::{
-    Answer, Asker, Dismissal, Effect, LedgerCommand, Party, RequestId, SessionId, Vote, Withdrawn,
+    Answer, Asker, Dismissal, Effect, JobState, LedgerCommand, Party, RequestId, SessionId, Vote,
+    Withdrawn,
 };
 
 impl Farm {
@@ -76,9 +77,11 @@ impl Farm {
         for lease in leases {
             self.revoke(lease);
         }
-        if !ranges.is_empty() || *audits_wanted > 0 {
+        let is_held = self.jobs[id].state == JobState::Held;
+        if !ranges.is_empty() || is_held && *audits_wanted > 0 {
             self.reopen(*id);
         }
+        self.requeue(*id);
         self.find_audits(*id);
     }
 }

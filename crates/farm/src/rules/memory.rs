@@ -188,6 +188,13 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn want_no_second(&mut self, job: JobId) -> Result<(), Contradiction> {
+        let waiting =
+            self.get(job)?.rows.values_mut().filter(|counted| counted.check == Check::Wanted);
+        waiting.for_each(|counted| counted.check = Check::NotChosen);
+        Ok(())
+    }
+
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         job.row(second.range).check = Check::Agreed;

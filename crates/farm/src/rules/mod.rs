@@ -12,7 +12,8 @@
 //! - A settlement replaces the row of a range. What it said stays as evidence.
 //! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
-//! - A job that was done or held and is disputed, audited anew, or loses rows or confirmations no longer is.
+//! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for second counts, it stays so. One
+//!   that was held no longer is, either, when it is audited or loses confirmations.
 //! - A job ends only if its rows themselves say so.
 //! - A job that proved somebody wrong is not removed.
 //!
@@ -201,18 +202,22 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fau
 }
 
 /// Notes a policy, and marks what it chooses of the accepted ranges; of a job that is held, what looks worst
-/// too. What was confirmed by somebody who gives no second opinion under this policy waits again.
+/// too. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
+/// withdraws what waited before. A job that is done stays so.
 fn request_audit<S: Store>(
     store: &mut S,
     job: JobId,
     policy: AuditPolicy,
     by: &str,
 ) -> Result<(), S::Fault> {
-    let StoredJob { spec, state, .. } = stored_job(store, job)?;
+    let StoredJob { spec, state, total, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
     let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
     let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
     store.add_policy(job, policy, by)?;
+    if policy.is_none() {
+        store.want_no_second(job)?;
+    }
     let mut waiting = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
         let (range, first) = (row.range, &row.author.maker);
@@ -226,6 +231,11 @@ fn request_audit<S: Store>(
     })?;
     for range in waiting {
         store.want_second(job, range)?;
+    }
+    if state == JobState::Done {
+        // Everybody may know the seed at once: what it chooses is chosen.
+        let done = JobChange::State(JobState::Done);
+        return change_job(store, job, done, NOBODY, |job| job.total = total);
     }
     reopen(store, job)
 }

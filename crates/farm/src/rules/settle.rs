@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Select, Store, accept, across, first_rows, reopen};
+use super::{Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     Across, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party,
@@ -35,6 +35,7 @@ pub(super) fn settle<S: Store>(
         store.change_trust(party, false, proof, ground.reason())?;
     }
     replace(store, report, author)?;
+    reopen(store, report.job)?;
     take_back(store, wrong, Some(report.job))
 }
 
@@ -202,7 +203,8 @@ fn withdraw<S: Store>(
         }
     }
     let audits_wanted = store.count(job, Check::Wanted)?;
-    if !ranges.is_empty() || audits_wanted > 0 {
+    let is_done = stored_job(store, job)?.state == JobState::Done;
+    if !ranges.is_empty() || audits_wanted > 0 && !is_done {
         reopen(store, job)?;
     }
     let audits_agreed = store.count(job, Check::Agreed)?;

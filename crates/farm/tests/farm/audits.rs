@@ -267,7 +267,7 @@ fn a_policy_chooses_some_of_the_ranges() {
 }
 
 #[test]
-fn an_audit_reopens_a_job_that_was_done_and_ends_it_again() {
+fn a_job_that_is_done_stays_so_while_it_is_audited_and_after_a_restart() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 0);
@@ -275,13 +275,82 @@ fn an_audit_reopens_a_job_that_was_done_and_ends_it_again() {
     assert_eq!(stage.state(job).0, JobState::Done);
 
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Ok(job));
-    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
+    for _ in 0..2 {
+        assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (1, 0)));
+        stage.act(change(RequestId(71), job, Change::Cancel));
+        let said = stage.sent.iter().rev().find_map(answered);
+        assert_eq!(said, Some(Err(Refusal::Over(job, JobState::Done))));
+        stage.restart();
+    }
     let two = stage.join("w2", 10);
     work(&mut stage, two);
 
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
     let ends = stage.sent.iter().filter(|e| **e == Effect::Finished { job }).count();
-    assert_eq!(ends, 2);
+    assert_eq!(ends, 1);
+    let three = stage.join("w3", 10);
+    assert!(stage.loans(three).is_empty(), "nothing more is counted again");
+}
+
+#[test]
+fn an_audit_is_withdrawn_whether_its_job_is_done_or_waits_for_it() {
+    for is_done in [true, false] {
+        let mut stage = Stage::new();
+        let job = if is_done { stage.submit(8, 0) } else { stage.submit_audited(8) };
+        let one = stage.join("w1", 0);
+        stage.report(one, report(job, plan(8), range(0, 4)));
+        stage.report(one, report(job, plan(8), range(4, 8)));
+        if is_done {
+            ask(&mut stage, job, AUDIT_ALL).expect("it is done");
+        }
+        let waiting = audits(&stage, job).0;
+        assert!(waiting > 0, "they wait");
+        let two = stage.join("w2", 4);
+        let lent = stage.last_loan(two);
+
+        ask(&mut stage, job, AuditPolicy { share_ppm: 0, ..AUDIT_ALL }).expect("it is there");
+
+        assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
+        assert!(stage.revoked(lent.lease), "nobody wants it any more");
+        recount(&mut stage, two, lent, "search");
+        assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
+        stage.restart();
+        assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
+    }
+}
+
+#[test]
+fn a_withdrawal_wins_over_what_is_on_its_way_to_be_counted_again() {
+    // Given: a recount has come back, and the ledger is asked what it has of the range.
+    let (mut stage, job) = counted();
+    let two = stage.join("w2", 10);
+    let lent = stage.last_loan(two);
+    stage.slow_disk = true;
+    let nothing = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
+    stage.act(change(RequestId(71), job, Change::Audit(nothing)));
+    recount(&mut stage, two, lent, "search");
+    stage.flush();
+    stage.flush();
+
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 0)));
+}
+
+#[test]
+fn a_count_that_contradicts_takes_the_total_of_a_job_that_is_done_back() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    let one = stage.join("w1", 0);
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    ask(&mut stage, job, AUDIT_ALL).expect("it is done");
+    let two = stage.join("w2", 10);
+    let lent = stage.last_loan(two);
+
+    let other = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
+    let other = Report { tally: tally(plan(4), range(0, 4), 5), ..other };
+    stage.report_as_is(two, Report { lease: lent.lease, proof: lent.proof, ..other });
+
+    let view = stage.farm.job(job).expect("it is there");
+    assert_eq!((view.state, view.total, view.disputes), (JobState::Running, None, 1));
 }
 
 #[test]
@@ -463,10 +532,10 @@ fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for
     work(&mut stage, two);
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
 
-    let owners = AuditPolicy { across: Across::Owners, share_ppm: 0, ..AUDIT_ALL };
+    let owners = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
     ask(&mut stage, job, owners).expect("it is done");
 
-    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
+    assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (1, 0)));
     let other = SessionId(3);
     stage.join_as(other, "rack8", hello("w3", 10));
     work(&mut stage, other);

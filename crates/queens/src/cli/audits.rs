@@ -1,15 +1,21 @@
 //! `queens audit`: has counts looked at again.
 
+use std::time::Duration;
+
 use clap::Args;
 use farm::AuditPolicy;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
 use super::args::share;
-use super::client::{Client, CoordinatorArgs};
+use super::client::{Client, CoordinatorArgs, view};
 use super::show;
 use crate::failure::Failure;
 use crate::output;
+
+/// How often it is looked whether anybody may count what waits, and with which pauses.
+const MOST_LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
@@ -31,6 +37,10 @@ pub(super) struct AuditArgs {
     /// hundred times as long [default: by another counting loop]
     #[arg(long, value_enum)]
     method: Option<AuditMethod>,
+    /// Count no range again any more: what waits for its second count waits for it no longer, and a job that waited for
+    /// nothing else is done
+    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method", "seed"])]
+    withdraw: bool,
     /// Decides which ranges are chosen; a seed that was published beforehand shows that they were not picked
     /// by hand, but lets whoever knows it tell which ranges nobody will look at [default: drawn by the
     /// coordinator, and secret until the job is over]
@@ -72,27 +82,45 @@ enum AuditMethod {
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let policy = v1::AuditPolicy {
-        share_ppm: if args.all { AuditPolicy::ALL } else { args.fraction },
+        share_ppm: match (args.all, args.withdraw) {
+            (true, _) => AuditPolicy::ALL,
+            (_, true) => 0,
+            _ => args.fraction,
+        },
         seed: args.seed,
         by_search: args.method.is_some(),
         across: AcrossArg::wire(args.across),
     };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;
+    let mut later = job.clone();
+    // Which ranges wait, and so whether anybody may count them, is known a moment later.
+    for _ in 0..MOST_LOOKS {
+        if later.audits_stranded.is_some() {
+            break;
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+        let answer = client.service.get(v1::JobRequest { job: args.job }).await;
+        later = view(client.given(answer)?)?;
+    }
     if args.json {
-        return output::print(show::json(&job));
+        return output::print(show::json_among(&later, &[]));
     }
     let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
+    let id = job.id;
     output::print(match job.audits_wanted {
+        0 if policy.share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
         0 => format!(
-            "job {}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
-             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more ({seed})",
-            job.id
+            "job {id}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
+             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more ({seed})"
         ),
         wanted => format!(
-            "job {}: {wanted} accepted ranges are counted again by other machines or owners ({seed}); \
-             `queens watch {}` waits for them",
-            job.id, job.id
+            "job {id}: {wanted} accepted ranges are counted again by other machines or owners ({seed}); \
+             `queens jobs {id}` says how far that is"
         ),
-    })
+    })?;
+    match show::waits(&later, &[]).filter(|_| later.audits_wanted > 0) {
+        None => Ok(()),
+        Some(what) => output::print(format!("job {id} waits for {what}")),
+    }
 }

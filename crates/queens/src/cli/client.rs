@@ -18,8 +18,8 @@ use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Coordinator")]
 pub(super) struct CoordinatorArgs {
-    /// The address of a coordinator that serves plain text, as in HOST, HOST:PORT or http://HOST:PORT; its port is 7410 if
-    /// none is named
+    /// The address of a coordinator that serves plain text, as in HOST, HOST:PORT or http://HOST:PORT;
+    /// HOST alone has the port 7410
     #[arg(
         long,
         value_name = "URL",

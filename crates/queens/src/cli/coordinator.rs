@@ -15,7 +15,9 @@ use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, serve};
+use service::coordinator::{
+    Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, require_keys, serve,
+};
 use service::tls::Authority;
 use service::{KeyFolder, with_port};
 
@@ -24,8 +26,9 @@ const DRAIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct CoordinatorArgs {
-    /// Where to listen: a host, a port of this machine, or both; port 0 is any that is free; may be given several times, or with commas. If others
-    /// can reach one of the addresses, it serves TLS and wants a token, unless --insecure is given
+    /// Where to listen: a host, a port of this machine, or both; port 0 is any that is free. It may be
+    /// given several times, or with commas. If others can reach one of the addresses, it serves TLS and
+    /// wants a token, unless --insecure is given
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -94,6 +97,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let addresses = args.addresses().await?;
     args.check()?;
     let keys = KeyFolder::beside(&args.ledger);
+    if !args.door.new_keys {
+        require_keys(&args.ledger, &keys)?;
+    }
     let door = args.door.clone().open(&addresses, keys.clone())?;
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
@@ -124,7 +130,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
-    let (hub, handle) = Hub::new(config, loan_key(&keys)?, ledger);
+    let loan_key = loan_key(&keys)?;
+    note_keys(&ledger, &keys)?;
+    let (hub, handle) = Hub::new(config, loan_key, ledger);
     let mut hub = tokio::spawn(hub.run());
     phase.send_replace(Phase::Serving(Credentials::new(own, known), handle.clone()));
     tokio::select! {

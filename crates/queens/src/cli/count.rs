@@ -1,6 +1,5 @@
 //! `queens count`.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +13,7 @@ use clap::{ArgMatches, Args};
 use count::Variant;
 use executor::provenance;
 use farm::{JobView, Slice};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
@@ -79,25 +77,6 @@ pub(super) struct CountArgs {
     /// and `forced` the cost of the count
     #[arg(long)]
     stats: bool,
-}
-
-#[derive(Serialize)]
-struct CountJson {
-    problem: &'static str,
-    n: u32,
-    method: &'static str,
-    #[serde(flatten)]
-    parameter: BTreeMap<&'static str, u32>,
-    /// The given squares, for completions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    given: Option<String>,
-    total: String,
-    #[serde(flatten)]
-    census: Map<String, Value>,
-    tasks: u64,
-    seconds: f64,
-    threads: usize,
-    backend: &'static str,
 }
 
 /// Reports that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
@@ -334,19 +313,22 @@ async fn count(
     if args.stats {
         output::tell(answer::table(&answer));
     }
-    let json = CountJson {
-        problem: job.spec.plan.problem.name(),
-        n: job.spec.plan.problem.n(),
-        method: job.spec.plan.method.name(),
-        parameter: job.spec.plan.method.parameter().into_iter().collect(),
-        given: show::given(&problem),
-        total: answer.count().to_string(),
-        census: answer::fields(&answer),
-        tasks: job.spec.plan.tasks,
-        seconds,
-        threads: threads.get(),
-        backend,
-    };
-    output.print(answer.count(), serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+    let plan = job.spec.plan;
+    let mut json = json!({"problem": plan.problem.name(), "n": n, "method": plan.method.name()});
+    if let Some((parameter, value)) = plan.method.parameter() {
+        json[parameter] = value.into();
+    }
+    if let Some(given) = show::given(&problem) {
+        json["given"] = given.into();
+    }
+    json["total"] = answer.count().to_string().into();
+    for (name, number) in answer::fields(&answer) {
+        json[name] = number;
+    }
+    json["tasks"] = plan.tasks.into();
+    json["seconds"] = seconds.into();
+    json["threads"] = threads.get().into();
+    json["backend"] = backend.into();
+    output.print(answer.count(), json)?;
     Ok(took)
 }

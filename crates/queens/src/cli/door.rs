@@ -13,9 +13,6 @@ use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor
 
 use crate::failure::Failure;
 
-/// The file of the coordinator's token in the folder of keys, where no other one is named.
-const OWN_TOKEN: &str = "token";
-
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Access")]
 pub(super) struct DoorArgs {
@@ -38,6 +35,10 @@ pub(super) struct DoorArgs {
     /// certificate of its own authority into its file `authority.pem` [default: none is made]
     #[arg(long, value_name = "FOLDER", env = "QUEENS_MONITOR_FOLDER")]
     monitor_folder: Option<PathBuf>,
+    /// Make new files in the place of those that are lost of the folder of keys beside the ledger. Workers and clients need
+    /// new join strings then
+    #[arg(long, env = "QUEENS_NEW_KEYS")]
+    pub(super) new_keys: bool,
     /// The address in the join strings [default: the first of --listen that others can reach, with the host's name
     /// where it stands for all addresses; without a port, the one that is bound]
     #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
@@ -83,7 +84,9 @@ impl DoorArgs {
         self.check(has_tls, listen[main])?;
         let own = match &self.token_file {
             Some(file) => Some((Token::read_or_make(file)?, file.clone())),
-            None if has_tls => Some((keys.token(OWN_TOKEN)?, keys.path(OWN_TOKEN))),
+            None if has_tls => {
+                Some((keys.token(KeyFolder::OWN_TOKEN)?, keys.path(KeyFolder::OWN_TOKEN)))
+            }
             None => None,
         };
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;

@@ -502,9 +502,16 @@ impl Following {
     ) -> Result<(), Failure> {
         let Following { json, each_change, bar } = self;
         let mut progress = Progress::new(bar, true);
-        let mut disputed = None;
+        let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
+            let what = show::waits(job, &[]);
+            // How many ranges wait changes all the time.
+            let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
+            if let Some(what) = what.filter(|_| why != waits) {
+                tracing::warn!("job {} waits for {what}", job.id);
+            }
+            waits = why;
             if job.disputed != disputed {
                 disputed.clone_from(&job.disputed);
                 if let Some(what) = show::disputed(job) {
@@ -523,6 +530,9 @@ impl Following {
             }
         };
         progress.finish();
+        if let Some(what) = show::audited(&end) {
+            tracing::warn!("job {job} is {what}");
+        }
         if end.state != JobState::Done {
             if json && !each_change {
                 output::print(show::json(&end))?;

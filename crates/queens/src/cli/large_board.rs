@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use board::squares::Square;
-use serde::Serialize;
+use serde_json::json;
 use solve::arrays;
 
 use crate::failure::Failure;
@@ -14,16 +14,6 @@ use crate::progress::Took;
 
 /// The largest board. A search holds a few bytes for each of its rows.
 pub(super) const LARGEST: u32 = 10_000;
-
-#[derive(Serialize)]
-struct LargeJson {
-    problem: &'static str,
-    n: u32,
-    method: &'static str,
-    total: String,
-    seconds: f64,
-    threads: u32,
-}
 
 /// Counts the completions of these queens by plain backtracking with control arrays, on one thread, and
 /// prints their number.
@@ -48,15 +38,15 @@ pub(super) fn count(
     visited.map_err(|error| Failure::Usage(error.to_string()))?.continue_value();
     let total = found.load(Ordering::Relaxed);
     let seconds = begun.elapsed().as_secs_f64();
-    let json = LargeJson {
-        problem: "completions",
-        n,
-        method: "arrays",
-        total: total.to_string(),
-        seconds,
-        threads: 1,
-    };
-    output.print(total, serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+    let json = json!({
+        "problem": "completions",
+        "n": n,
+        "method": "arrays",
+        "total": total.to_string(),
+        "seconds": seconds,
+        "threads": 1,
+    });
+    output.print(total, json)?;
     Ok(Took::by_one_thread(seconds, total.into(), "arrays"))
 }
 

@@ -43,8 +43,8 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: u64,
-    /// Print each task of the method rows instead, a line each: left, down and right as numbers, and for how many boards it
-    /// stands; with --no-mirror for any M
+    /// Print each task of the method rows instead, a line each: left, down and right as numbers, and for
+    /// how many boards it stands; with --no-mirror for any M
     #[arg(long)]
     tasks: bool,
     /// Decides which tasks are drawn [default: a random seed]

@@ -4,7 +4,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times};
+use farm::{
+    Across, AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times,
+};
 use serde_json::{Value, json};
 
 use crate::answer;
@@ -63,6 +65,7 @@ fn object(job: &JobView) -> Value {
         "disputed": job.disputed,
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
+        "audits_stranded": job.audits_stranded,
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
@@ -104,6 +107,14 @@ fn object(job: &JobView) -> Value {
     object
 }
 
+/// Where a job stands, and whether it is audited since it is done.
+pub(super) fn state(job: &JobView) -> String {
+    match (job.state, job.audits_wanted) {
+        (JobState::Done, 1..) => "done, audited".into(),
+        (state, _) => state.to_string(),
+    }
+}
+
 /// The seed of an audit, as far as it may be told.
 pub(super) fn seed(audit: &AuditView) -> String {
     match audit.revealed {
@@ -126,7 +137,7 @@ fn audits(job: &JobView) -> Option<String> {
     let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
     let waiting = match job.audits_wanted {
         0 => String::new(),
-        wanted => format!(", {wanted} wait for another machine or owner to count them"),
+        wanted => format!(", {wanted} are being counted again by another machine or owner"),
     };
     Some(format!(
         "audit     {share}% of the ranges, {}: {} counted twice alike{waiting}",
@@ -141,28 +152,50 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
 }
 
 /// What a job waits for that nobody counts, if that can be told; `others` are jobs of the same coordinator. A job
-/// of which workers hold ranges does not wait, whatever is said of able workers.
-fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
+/// of which workers hold ranges waits for nothing but second counts that none of the workers may give.
+pub(super) fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
     if job.state == JobState::Paused {
         return Some(format!("`queens resume {}`: it is paused", job.id));
     }
-    if job.state != JobState::Running || job.workers > 0 {
+    let is_running = job.state == JobState::Running;
+    if !is_running && job.audits_wanted == 0 {
         return None;
     }
-    let doubtful = job.audits_wanted + job.disputes as u64;
     let is_before = |other: &&JobView| {
         other.state == JobState::Running && other.workers > 0 && other.turn() < job.turn()
     };
     match (job.able_workers, job.thread_memory) {
-        (0, 0) => Some("a worker: none is connected".into()),
-        (0, needed) => Some(format!("a worker with {} of memory: none is connected", size(needed))),
-        _ if job.tasks_done == job.tasks() && doubtful > 0 => {
-            Some(format!("another machine or owner to count {doubtful} ranges again"))
+        (0, 0) if job.workers == 0 => Some("a worker: none is connected".into()),
+        (0, needed) if job.workers == 0 => {
+            Some(format!("a worker with {} of memory: none is connected", size(needed)))
+        }
+        _ if job.audits_stranded > Some(0) => Some(second_counts(job)),
+        _ if !is_running || job.workers > 0 => None,
+        _ if job.tasks_done == job.tasks() && job.disputes > 0 => {
+            Some(format!("another machine or owner to count {} ranges again", job.disputes))
         }
         _ => {
             let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
             Some(format!("job {}, which is served first", first.id))
         }
+    }
+}
+
+/// Who is missing for the second counts of a job, and what else can be done.
+fn second_counts(job: &JobView) -> String {
+    let JobView { id, audit, audits_stranded, .. } = job;
+    let ranges = audits_stranded.unwrap_or(0);
+    let s = plural(ranges, "s");
+    let withdraw = format!("`queens audit {id} --withdraw` does without");
+    match audit.map(|audit| audit.across).unwrap_or_default() {
+        Across::Machines => format!(
+            "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
+             itself; {withdraw}"
+        ),
+        Across::Owners => format!(
+            "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks itself; \
+             `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
+        ),
     }
 }
 
@@ -257,7 +290,7 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         let total = job.total.map_or_else(|| "-".into(), |total| total.to_string());
         table.push(vec![
             job.id.to_string(),
-            job.state.to_string(),
+            state(job),
             owner(job).into(),
             job.spec.origin.key.clone().unwrap_or_else(|| "-".into()),
             job.spec.priority.to_string(),
@@ -291,6 +324,8 @@ fn took(job: &JobView) -> Option<f64> {
 /// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
 /// the jobs of the coordinator.
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
+    let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
+    let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
     let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, all)?)));
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
@@ -301,7 +336,15 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
     let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));
     let disputes = disputes.map(|(id, what)| format!("job {id} is disputed: {what}"));
-    waiting.chain(poisons).chain(losses).chain(holds).chain(disputes).collect()
+    audited.chain(waiting).chain(poisons).chain(losses).chain(holds).chain(disputes).collect()
+}
+
+/// How many ranges of a job that is done are counted again, if any are.
+pub(super) fn audited(job: &JobView) -> Option<String> {
+    let is_audited = job.state == JobState::Done && job.audits_wanted > 0;
+    let (ranges, are) =
+        (job.audits_wanted, if job.audits_wanted == 1 { "range is" } else { "ranges are" });
+    is_audited.then(|| format!("done, {ranges} {are} being counted again"))
 }
 
 /// The first range that is disputed, and who is asked to settle it.
@@ -318,7 +361,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
         format!("job       {}", job.id),
         format!("plan      {}", job.spec.plan),
-        format!("state     {}", job.state),
+        format!("state     {}", state(job)),
         format!("owner     {}", owner(job)),
         format!("priority  {}", job.spec.priority),
         format!("done      {:.2}% ({} of {} tasks)", job.percent(), job.tasks_done, job.tasks()),
@@ -386,6 +429,7 @@ mod tests {
             held: None,
             audits_wanted: 0,
             audits_agreed: 0,
+            audits_stranded: Some(0),
             poisoned: 0,
             poisoned_first: Vec::new(),
             lost: Vec::new(),
@@ -429,10 +473,25 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_is_counted_but_for_its_audit_waits_for_somebody_else() {
-        let job =
-            JobView { workers: 0, able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
-        assert!(details(&job, &[]).contains("waits     for another machine or owner to count 7"));
+    fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
+        let audit = |across| {
+            let policy = AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across };
+            Some(AuditView::of(policy, JobState::Running))
+        };
+        let waiting = JobView { able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
+        assert_eq!(waits(&waiting, &[]), None, "somebody may count them");
+        for state in [JobState::Running, JobState::Done] {
+            let job = JobView { state, audits_stranded: Some(3), ..waiting.clone() };
+            for (across, who) in [
+                (Across::Machines, "a worker on another machine to count 3 ranges again"),
+                (Across::Owners, "a worker of another owner to count 3 ranges again"),
+            ] {
+                let said = details(&JobView { audit: audit(across), ..job.clone() }, &[]);
+                assert!(said.contains(who) && said.contains("queens audit 1 --withdraw"), "{said}");
+            }
+        }
+        let done = JobView { state: JobState::Done, ..waiting };
+        assert!(remarked(&done).contains("job 1 is done, 7 ranges are being counted again"));
     }
 
     #[test]

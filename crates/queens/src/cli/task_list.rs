@@ -12,8 +12,9 @@ use crate::output::Lines;
 /// How many tasks are made at a time.
 const BLOCK: u64 = 1 << 12;
 
-/// Prints left, down and right of each task of a board of size `n`, and for how many boards it stands, which is 2 where its
-/// mirror image is left out. If tasks are `plain`, mirror images are tasks too, and there may be any number of rows.
+/// Prints left, down and right of each task of a board of size `n`, and for how many boards it stands,
+/// which is 2 where its mirror image is left out. If tasks are `plain`, mirror images are tasks too, and
+/// there may be any number of rows.
 pub(super) fn run(n: u32, choice: MethodChoice, plain: bool, json: bool) -> Result<(), Failure> {
     let problem = Problem::Total { n };
     let method = choice.for_problem(problem);

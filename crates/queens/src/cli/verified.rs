@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use board::Method;
 use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedRow, Verdict};
-use farm::JobState;
+use farm::{JobState, ToldBy};
 use serde_json::json;
 
 use super::ordered;
@@ -53,6 +53,7 @@ impl Verified<'_> {
                 self.kernels().join(", ")
             ),
         ];
+        lines.push(format!("machines  told apart by {}", self.told_apart()));
         let told = self.checked.content.tasks_told;
         if told > 0 {
             lines.push(format!(
@@ -282,6 +283,9 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
+        json["machines_told_by_name"] = self.told_by(ToldBy::Name).into();
+        json["machines_told_by_boot"] = self.told_by(ToldBy::Boot).into();
+        json["machines_unknown"] = self.told_by(ToldBy::Nothing).into();
         json["tasks_told"] = self.checked.content.tasks_told.into();
         json["recounted_told_tasks"] = told.into();
         json["policies"] = ordered::policies(self.checked);
@@ -302,6 +306,23 @@ impl Verified<'_> {
     fn machines(&self) -> usize {
         let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
         makers.collect::<BTreeSet<_>>().len()
+    }
+
+    /// How many machines are told apart by what.
+    fn told_by(&self, by: ToldBy) -> usize {
+        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
+        makers.filter(|maker| maker.told_by() == by).collect::<BTreeSet<_>>().len()
+    }
+
+    fn told_apart(&self) -> String {
+        let ways = [
+            (ToldBy::Name, "the names that they were given"),
+            (ToldBy::Boot, "the starts of their systems"),
+            (ToldBy::Nothing, "nothing"),
+        ];
+        let told = ways.map(|(by, what)| (self.told_by(by), what)).into_iter();
+        let told = told.filter(|(machines, _)| *machines > 0);
+        told.map(|(machines, what)| format!("{what} ({machines})")).collect::<Vec<_>>().join(", ")
     }
 
     fn owners(&self) -> BTreeSet<&str> {

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use executor::{MemoryKills, provenance};
 use farm::{AgentConfig, Hello};
 use service::ServiceError;
-use service::worker::{GrpcConnector, host_name, start_executor, work};
+use service::worker::{GrpcConnector, host_name, machine, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -28,7 +28,8 @@ pub(super) struct WorkerArgs {
     /// Name in the evidence [default: the host's name and a random part]
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
-    /// Name of this machine: counts of one machine do not confirm each other [default: the host's name]
+    /// Name of this machine: counts of one machine do not confirm each other [default: by the number that Linux draws at
+    /// each start, which the containers of a host share; without one, no machine but a named one confirms its counts]
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
     /// The most tasks to hold at a time
@@ -94,13 +95,14 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let (executor, parts) = start_executor(threads, backend, devices, memory);
     let instance: u64 = rand::random();
     let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
-    tracing::info!(name, threads, memory = %ByteSize(memory).display().iec(),
+    let machine = args.machine.unwrap_or_else(machine);
+    tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");
     let mut connector = GrpcConnector { endpoint };
     let config = AgentConfig {
         hello: Hello {
             worker: name,
-            machine: args.machine.unwrap_or_else(host_name),
+            machine,
             build,
             backend: kind.into(),
             instance,

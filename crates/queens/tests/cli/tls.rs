@@ -38,6 +38,46 @@ fn the_join_string_is_all_that_a_worker_or_client_needs() {
 }
 
 #[test]
+fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them() {
+    let (farm, scratch) = (Farm::new("--tls", ""), Scratch::new());
+    let join = scratch.path("join");
+    let option = ["--join-file", text(&join)];
+    farm.start_coordinator().stop();
+    let start = |more: &[&str]| {
+        let mut command = farm.coordinator();
+        command.args(option).args(more);
+        Process::start(&mut command, farm.new_log())
+    };
+    let mut served = start(&[]);
+    served.wait_for_line("coordinator serves");
+    served.stop();
+    let told = read(&join);
+    let folder = farm.key("authority.pem").parent().expect("it is in a folder").to_owned();
+
+    for lost in [&["authority.pem", "loans", "token"][..], &["loans"], &["authority.pem"]] {
+        for name in lost {
+            fs::remove_file(farm.key(name)).expect("it was there");
+        }
+        if lost.len() > 1 {
+            fs::remove_dir_all(&folder).expect("it was there");
+        }
+        let refused = run(farm.coordinator().args(option));
+        refused.refusal(6, &[&format!("lacks {}", lost.join(", ")), "--new-keys", "from a copy"]);
+        assert_eq!(read(&join), told, "nobody is told anything else");
+        assert!(!farm.key(lost[0]).exists(), "nothing is made");
+
+        let mut renewed = start(&["--new-keys"]);
+        renewed.wait_for_line("coordinator serves");
+        renewed.stop();
+        let mut again = start(&[]);
+        again.wait_for_line("coordinator serves");
+        again.stop();
+        fs::write(&join, &told).expect("it can be written");
+        fs::set_permissions(&join, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    }
+}
+
+#[test]
 fn who_listens_to_others_serves_tls_and_wants_a_token() {
     let scratch = Scratch::new();
     let file = scratch.path("join");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::support::process::{Outcome, queens, run, wait_until};
+use crate::support::process::{Outcome, Process, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -21,7 +21,8 @@ fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
         job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
     });
     let words = farm.client(&["jobs", "1"]).success();
-    assert!(words.contains("wait for another machine or owner to count them"), "{words}");
+    assert!(words.contains("waits     for a worker on another machine to count"), "{words}");
+    assert!(words.contains("`queens audit 1 --withdraw`"), "{words}");
 
     let _second = farm.start_worker();
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(11)));
@@ -44,8 +45,13 @@ fn a_job_that_is_done_can_be_audited_by_searching_and_by_a_seed_that_is_written_
     let words = ["audit", "1", "--all", "--method", "rows", "--seed", "42"];
     let said = farm.client(&words).success();
 
-    assert!(said.contains("seed secret") && said.contains("queens watch 1"), "{said}");
-    assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(12)));
+    // What is chosen of a job that is done is chosen: everybody may know how.
+    assert!(said.contains("seed 42") && said.contains("queens jobs 1"), "{said}");
+    wait_until("all of it is counted again", || {
+        let job = status(&farm);
+        assert_eq!(job["total"], vectors::total(12).to_string(), "{job}");
+        job["audits_wanted"] == 0
+    });
     assert_eq!(status(&farm)["audit_seed"], "42");
     let searched = "SELECT count(*) FROM audits WHERE kernel <> 'search'";
     assert_eq!(number(&farm, searched), 0);
@@ -54,6 +60,63 @@ fn a_job_that_is_done_can_be_audited_by_searching_and_by_a_seed_that_is_written_
     let none = farm.client(&["audit", "1", "--fraction", "0", "--json"]).success();
     assert_eq!(json(&none)["audits_wanted"], 0, "nothing more is to be counted");
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(12)));
+}
+
+#[test]
+fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_withdrawn() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let _only = farm.start_worker();
+    let total = format!("{}\n", vectors::total(11));
+    assert_eq!(farm.client(&["submit", "11", "--wait"]).success(), total);
+
+    // It says at once that nobody can, and what would help.
+    let said = farm.client(&["audit", "1", "--all"]).success();
+    let helps = ["a worker on another machine", "no machine checks itself", "--withdraw"];
+    assert!(helps.iter().all(|help| said.contains(help)), "{said}");
+    // It is done all the same, wherever one looks.
+    let job = status(&farm);
+    assert_eq!(
+        (&job["state"], &job["total"]),
+        (&"done".into(), &vectors::total(11).to_string().into())
+    );
+    assert_eq!(job["audits_stranded"], job["audits_wanted"]);
+    let list = farm.client(&["jobs"]).success();
+    assert!(list.contains("being counted again") && list.contains(total.trim()), "{list}");
+    let watched = farm.client(&["watch", "1"]);
+    assert!(watched.stderr.contains("job 1 is done, "), "{}", watched.stderr);
+    assert_eq!(watched.success(), total);
+    farm.client(&["cancel", "1"]).refusal(4, &["job 1 is done"]);
+
+    for withdraw in [&["--withdraw"][..], &["--fraction", "0"]] {
+        farm.client(&["audit", "1", "--all"]).success();
+        let said = farm.client(&[&["audit", "1"][..], withdraw].concat()).success();
+        assert!(said.contains("nothing is counted again any more"), "{said}");
+        let job = status(&farm);
+        assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
+    }
+    farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used together");
+
+    // One that was ordered from the beginning is withdrawn, too, and then the job is done.
+    farm.client(&["submit", "10", "--certified"]).success();
+    wait_until("all of it is counted once", || {
+        let job = json(&farm.client(&["jobs", "2", "--json"]).success());
+        job["percent"] == 100.0 && job["audits_stranded"].as_u64() > Some(0)
+    });
+    farm.client(&["audit", "2", "--withdraw"]).success();
+    let total = format!("{}\n", vectors::total(10));
+    assert_eq!(farm.client(&["watch", "2"]).success(), total);
+}
+
+#[test]
+fn who_waits_for_a_job_is_told_that_nobody_counts_it_and_why() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let mut waits = queens(&["submit", "9", "--wait"]);
+    let mut waiting = Process::start(waits.env("QUEENS_COORDINATOR", farm.url()), farm.new_log());
+    waiting.wait_for_line("job 1 waits for a worker: none is connected");
+    let _worker = farm.start_worker();
+    assert!(waiting.wait().success());
 }
 
 #[test]

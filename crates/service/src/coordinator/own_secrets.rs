@@ -1,11 +1,12 @@
 //! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ledger::{CredentialChange, Ledger, LedgerFault, Role};
+use ledger::{CredentialChange, Ledger, LedgerFault, Look, Role};
 
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
+use crate::tls::Authority;
 use crate::{JoinFile, KeyFolder, Token};
 
 /// The files with the token of whoever runs the farm, which allows everything.
@@ -34,6 +35,39 @@ impl OwnFiles {
 /// The file of the key that seals loans.
 const LOANS: &str = "loans";
 
+/// Refuses to serve a ledger without the files of its folder of keys with which it was served before. New ones would be
+/// made: workers and clients would not recognise the coordinator, and it not what it has lent them.
+///
+/// # Errors
+///
+/// [`ServiceError::SecretFile`], if some are missing.
+pub fn require_keys(ledger: &Path, keys: &KeyFolder) -> Result<(), ServiceError> {
+    // A ledger that is not there yet, or cannot be read, was served with none: whoever opens it says what is wrong.
+    let noted = Look::open(ledger).and_then(|look| look.keys()).unwrap_or_default();
+    let lost: Vec<String> = noted.into_iter().filter(|name| !keys.path(name).exists()).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let reason = format!(
+        "it lacks {}, with which this ledger was served: restore the folder from a copy, or start once with --new-keys; then \
+         workers and clients need new join strings and tokens, and what workers hold is counted again",
+        lost.join(", ")
+    );
+    Err(ServiceError::SecretFile { path: keys.path(""), reason })
+}
+
+/// Notes with which files of its folder of keys a ledger is served.
+///
+/// # Errors
+///
+/// [`ServiceError::Ledger`], if it cannot be written.
+pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
+    let roles = [Role::Worker, Role::Viewer].map(Role::name);
+    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LOANS].into_iter().chain(roles);
+    let made: Vec<&str> = all.filter(|name| keys.path(name).exists()).collect();
+    Ok(ledger.note_keys(&made).map_err(|fault| fault.at(ledger.path()))?)
+}
+
 /// The key with which the coordinator of a ledger seals its loans, from the folder of its secrets.
 ///
 /// # Errors
@@ -43,7 +77,7 @@ pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
     let bytes = keys.read_or_make(LOANS, || rand::random::<[u8; 32]>().to_vec())?;
     let bytes = bytes.try_into().map_err(|_| ServiceError::SecretFile {
         path: keys.path(LOANS),
-        reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
+        reason: "it must hold 32 bytes; restore it, or remove it and start with --new-keys: then what workers hold is counted again".into(),
     })?;
     Ok(farm::LoanKey::new(bytes))
 }
@@ -69,7 +103,7 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
         }
         Some(credential) if status(credential).is_some() => {
             let reason = format!(
-                "it is token {}, which was revoked; remove the file, and a new secret is made",
+                "it is token {}, which was revoked; remove the file and start with --new-keys, which makes a new one",
                 credential.id
             );
             return Err(ServiceError::SecretFile { path, reason });

@@ -191,7 +191,8 @@ pub struct Hello {
     #[prost(uint64, tag = "9")]
     pub memory: u64,
     /// The name of the machine, at most 128 bytes. Counts of one machine do not confirm each other. Workers on one
-    /// machine should give the same name.
+    /// machine should give the same name, in containers too: `boot-` and the first 12 digits of Linux's boot id unless it is
+    /// declared, and `unknown` if there is none. An unknown machine may be any but a declared one.
     #[prost(string, tag = "10")]
     pub machine: ::prost::alloc::string::String,
     /// Processes of the worker's control group, or of one above it, that the system has killed for lack of memory; 0 if
@@ -901,8 +902,9 @@ pub mod change {
         /// FAILED_PRECONDITION refuses it for a job that is over.
         #[prost(sint32, tag = "5")]
         Priority(i32),
-        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that was done runs
-        /// until they agree. Of a job that is held, the ranges that look worst are counted again too.
+        /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that is done stays so
+        /// meanwhile, unless a count contradicts. Of a job that is held, the ranges that look worst are counted again too. A
+        /// policy of no range withdraws the audits before it: nothing waits for a second count any more.
         #[prost(message, tag = "6")]
         Audit(super::AuditPolicy),
     }
@@ -1046,6 +1048,10 @@ pub struct Job {
     /// up to symmetry. Absent until the job is done, and for a part of a plan.
     #[prost(string, optional, tag = "29")]
     pub total: ::core::option::Option<::prost::alloc::string::String>,
+    /// Of the ranges that wait for their second count, so many that no connected worker may give one of; some hundreds at
+    /// most. Absent for a moment after an audit was ordered.
+    #[prost(uint64, optional, tag = "30")]
+    pub audits_stranded: ::core::option::Option<u64>,
 }
 /// Why a job is held.
 #[derive(Clone, PartialEq, ::prost::Message)]

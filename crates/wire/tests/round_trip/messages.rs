@@ -167,6 +167,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 held: (state == JobState::Held).then_some(held),
                 audits_wanted: audits.2,
                 audits_agreed: audits.3,
+                audits_stranded: (audits.3 > 9).then_some(audits.2 / 2),
                 state,
                 tasks_done,
                 counted,

@@ -150,10 +150,14 @@ impl Book {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether it has its total.
+    /// Whether it has its total, and nothing waits for an audit.
     pub fn is_complete(&self) -> bool {
-        let is_covered = self.rows.tasks == self.ordinals.len();
-        is_covered && self.disputes.is_empty() && self.rows.wanted == 0
+        self.is_covered() && self.rows.wanted == 0
+    }
+
+    /// Whether all of it is counted, and nothing is disputed.
+    pub fn is_covered(&self) -> bool {
+        self.rows.tasks == self.ordinals.len() && self.disputes.is_empty()
     }
 
     pub fn is_frozen(&self, range: Range) -> bool {

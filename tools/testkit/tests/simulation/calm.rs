@@ -115,12 +115,16 @@ impl World {
             JobState::Held => self.scenario.audited,
             JobState::Paused | JobState::Cancelled | JobState::Done => false,
         };
+        let waits = |counted: &CountedRange| counted.check == Check::Wanted;
         self.calm_since.is_some()
             && self.farm.is_some()
             && self.wishes_to_come == 0
             && self.ledger.queue.is_empty()
             && self.ledger.answers.is_empty()
-            && !self.ledger.store.jobs.values().any(|job| goes_on(job.job.state))
+            && !self.ledger.store.jobs.values().any(|job| {
+                let is_audited = job.job.state == JobState::Done && job.rows.values().any(waits);
+                goes_on(job.job.state) || is_audited
+            })
             && self.workers.iter().all(|worker| worker.hung || worker.is_settled())
     }
 

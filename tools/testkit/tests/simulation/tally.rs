@@ -85,6 +85,7 @@ tally! {
     rows_told: "rows of which each task is told, looked at after settlements",
     audits_wanted: "ranges accepted that are to be counted again",
     audits_asked: "requests for audits granted",
+    audits_withdrawn: "audits withdrawn",
     audited_anew: "of these on a job that was done",
     audits_lent: "recounts lent for an audit",
     signs_of_life: "signs of life during a recount",

@@ -225,9 +225,10 @@ impl Witness {
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
                     Event::Asked {
-                        ask: Request::Change(job, Change::Pause | Change::Cancel),
+                        ask: Request::Change(job, Change::Pause | Change::Cancel | Change::Audit(_)),
                         ..
                     } => *job != held.job,
+                    Event::Ledger { answer: LedgerAnswer::AuditNoted { .. }, .. } => !held.whole,
                     Event::Said { message: WorkerMessage::Report(_), .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
                     Event::Said { message: WorkerMessage::Decline(declined), .. } => {

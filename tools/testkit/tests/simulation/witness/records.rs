@@ -61,14 +61,16 @@ impl Witness {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                // What was promised of strangers is not taken back.
+                // What was promised of strangers is not taken back, and no more is promised by who withdraws an audit.
                 let (change, who) = asked(event, *job);
                 let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
-                let across = wanted.across.max(self.books[job].across());
+                let own = self.books[job].across();
+                let across = if wanted.share_ppm == 0 { own } else { wanted.across.max(own) };
                 let wanted = AuditPolicy { across, ..wanted };
                 assert_eq!((*policy, by), (wanted, who), "another thing was asked");
                 let book = self.book(*job);
-                (book.policy, book.seed_told) = (Some(*policy), false);
+                book.policy = Some(*policy);
+                book.seed_told &= book.ended || book.state == JobState::Done;
                 book.asked += 1;
             }
             LedgerCommand::Confirm { report, author } => {

@@ -33,13 +33,16 @@ impl Witness {
                 let audits = (book.rows.wanted, book.rows.agreed);
                 assert_eq!(audits, (*wanted, *agreed), "audits of job {job}");
                 let Some(policy) = policy else { return };
-                book.ended = false;
+                book.seed_told |= book.ended || book.state == JobState::Done;
                 let plan = book.fingerprint;
                 let is_forgotten = |counted: &&CountedRange| {
                     counted.check == Check::NotChosen && policy.chooses(plan, counted.row.range)
                 };
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
-                if matches!(book.state, JobState::Done | JobState::Held) {
+                let withdraws = policy.share_ppm == 0 && book.state != JobState::Held;
+                assert!(!withdraws || *wanted == 0, "{policy:?} leaves what waited");
+                tally.audits_withdrawn += u64::from(withdraws);
+                if book.state == JobState::Held {
                     book.state = JobState::Running;
                 }
             }
@@ -69,8 +72,7 @@ impl Witness {
             LedgerCommand::Finish { job, .. } => {
                 tally.put_off += u64::from(self.settling);
                 let book = self.book(*job);
-                // An audit that was asked for meanwhile keeps it open.
-                book.ended = book.is_complete() && book.asked == 0;
+                book.ended = book.is_complete();
                 self.conclude();
             }
             LedgerCommand::Accept { report, author, audit } => {
@@ -131,9 +133,13 @@ impl Witness {
             book.rows = Rows::of(rows);
             let audits = (book.rows.wanted, book.rows.agreed);
             assert_eq!(audits, (*audits_wanted, *audits_agreed), "audits of job {job}");
-            book.ended &= book.is_complete();
-            let rests = matches!(book.state, JobState::Done | JobState::Held);
-            if rests && !book.is_complete() {
+            book.ended &= book.is_covered();
+            let is_at_rest = match book.state {
+                JobState::Done => book.is_covered(),
+                JobState::Held => book.is_complete(),
+                _ => true,
+            };
+            if !is_at_rest {
                 book.state = JobState::Running;
             }
         }
