@@ -253,17 +253,18 @@ impl Store for SqlStore<'_> {
                  WHERE job = ?1 AND first <= ?2), 0)"
                     .into()
             }
-            // A literal, so that SQLite sees that the index of those that wait will do.
-            Select::With(check) => format!("AND audit = {}", check_number(check)),
+            Select::Waiting => format!("AND audit = {}", check_number(Check::Wanted)),
             Select::By(Party { owner, machine }) => {
                 params.extend([Box::new(owner) as _, Box::new(machine) as _]);
                 format!("AND ({BY} OR audit = 2 AND EXISTS (SELECT 1 {SECOND} AND {BY}))")
             }
         };
+        // By itself, SQLite would read all rows of the job.
+        let index = if which == Select::Waiting { "INDEXED BY ranges_to_audit" } else { "" };
         let query = format!(
             "SELECT {COLUMNS}, audit, CASE audit WHEN 2 THEN (SELECT owner {SECOND}) END, \
              CASE audit WHEN 2 THEN (SELECT machine {SECOND}) END \
-             FROM ranges r WHERE job = ?1 {condition} ORDER BY first"
+             FROM ranges r {index} WHERE job = ?1 {condition} ORDER BY first"
         );
         let mut statement = self.0.prepare_cached(&query)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;

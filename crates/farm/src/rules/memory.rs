@@ -123,13 +123,13 @@ impl Store for MemoryStore {
         let job = self.get(job)?;
         let starts = match which {
             Select::Overlapping(range) => job.start_of(range.start())..range.end(),
-            Select::All | Select::With(_) | Select::By(_) => 0..u64::MAX,
+            Select::All | Select::Waiting | Select::By(_) => 0..u64::MAX,
         };
         for (start, counted) in job.rows.range(starts) {
             let second = job.seconds.get(start).map(|row| &row.author.maker);
             let is_wanted = match which {
                 Select::All | Select::Overlapping(_) => true,
-                Select::With(check) => check == counted.check,
+                Select::Waiting => counted.check == Check::Wanted,
                 Select::By(party) => {
                     let mut makers = second.into_iter().chain([&counted.row.author.maker]);
                     makers.any(|maker| party.includes(maker))

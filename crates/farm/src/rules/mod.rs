@@ -248,7 +248,7 @@ fn find_audits<S: Store>(
 ) -> Result<Vec<Unaudited>, S::Fault> {
     let disputes = store.open_disputes(job)?;
     let mut found = Vec::new();
-    store.visit(job, Select::With(Check::Wanted), &mut |counted, _| {
+    store.visit(job, Select::Waiting, &mut |counted, _| {
         if found.len() == most {
             return ControlFlow::Break(());
         }

@@ -94,8 +94,8 @@ pub enum Select<'a> {
     All,
     /// Those that have ordinals of a range.
     Overlapping(Range),
-    /// Those with this check.
-    With(Check),
+    /// Those that wait for a second count.
+    Waiting,
     /// Those that a party has counted, first or second.
     By(&'a Party),
 }
