@@ -3,7 +3,6 @@
 
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,15 +18,11 @@ def judge(case):
     return [f"{file}: exit code {done.returncode}\n{done.stdout}{done.stderr}"] if done.returncode != right else []
 
 
-with tempfile.NamedTemporaryFile() as compressed, ThreadPoolExecutor() as pool:
+with ThreadPoolExecutor() as pool:
     files = [(file, folder) for folder in EXPECTED for file in sorted((HERE / "corpus" / folder).iterdir())]
     cases = [(file, EXPECTED[folder], "60") for file, folder in files]
     # Without time to count, the verifier cannot tell.
     cases.append((HERE / "corpus" / "exported" / "rows-8.bundle", 2, "0"))
-    # It does not read what is compressed, and says so, although that is no text and has no lines.
-    compressed.write(b"\x28\xb5\x2f\xfd" + bytes(100_000))
-    compressed.flush()
-    cases.append((compressed.name, 2, "60"))
     wrong = [text for texts in pool.map(judge, cases) for text in texts]
 for text in wrong:
     print(text, file=sys.stderr)

@@ -9,10 +9,12 @@ cannot tell.
 """
 
 import argparse
+import gzip
 import json
 import re
 import sys
 import time
+import zlib
 from itertools import islice
 
 from blake3 import hashed as blake3, little
@@ -101,8 +103,6 @@ class Bundle:
     """Reads a bundle from beginning to end, and demands all that needs no counting."""
 
     def __init__(self, file, draws, seed, beacon):
-        if file.peek(4).startswith(b"\x28\xb5\x2f\xfd"):
-            raise Unknown("it is compressed: `zstd -d` decompresses it")
         self.name = blake3(file.read()).hex()
         file.seek(0)
         self.header(content(file.readline()))
@@ -275,7 +275,7 @@ def at_most(alike):
 
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("bundle", help="a file that `queens export` has written, decompressed (zstd -d)")
+    words.add_argument("bundle", help="a file that `queens export` has written")
     words.add_argument("--draws", type=int, default=100, help="random draws that are counted again [default: 100]")
     words.add_argument("--seed", type=int, default=time.time_ns(), help="decides what is drawn [default: the time]")
     words.add_argument("--beacon", help="decides what is drawn, together with the bundle's name: docs/BUNDLE.md")
@@ -283,12 +283,15 @@ def main():
     args = words.parse_args()
     try:
         with open(args.bundle, "rb") as file:
-            bundle = Bundle(file, args.draws, args.seed, args.beacon)
+            text = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
+            bundle = Bundle(text, args.draws, args.seed, args.beacon)
         outcomes, head = recount(bundle, args.seconds), bundle.head
         if head["covered"] and not any(map(any, outcomes)):
             raise Unknown("nothing was counted again in this time: give more --seconds or --draws")
     except Wrong as wrong:
         return f"the bundle does not hold: {wrong}", 16
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return f"the bundle cannot be decompressed: {error}", 16
     except (Unknown, OSError) as error:
         return f"cannot tell: {error}", 2
     print(f"bundle    {bundle.name}")

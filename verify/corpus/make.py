@@ -3,6 +3,7 @@
 thing wrong."""
 
 import copy
+import gzip
 import json
 import shutil
 import sys
@@ -98,6 +99,9 @@ def bad():
     return {
         "file-without-its-last-byte": text[:-1],
         "file-with-a-line-more": text + more_line,
+        "file-compressed-and-cut-off": gzip.compress(text, mtime=0)[:-20],
+        "file-compressed-and-changed": gzip.compress(text, mtime=0)[:-8] + bytes(8),
+        "file-compressed-and-more": gzip.compress(text, mtime=0) + b"more",
         "spelling-blank": text.replace(b'":', b'": ', 1),
         "spelling-sign": text.replace(b'"count":"56"', b'"count":"+56"', 1),
         "spelling-extra-field": changed(plain, lambda head, lines: lines[1]["range"].update(more=1)),
@@ -131,6 +135,7 @@ FOLDERS = {
         # An owner's name needs every kind of escape.
         "audited-across-owners": bundle(*audited("owners", 'é"\\\n\x1b')),
         "part-2-of-3": bundle(*part()),
+        "compressed": gzip.compress(bundle(*part()), mtime=0),
     },
     "bad": bad(),
     "unfinished": {"running": bundle(*unfinished("running"))},

@@ -18,7 +18,7 @@
 //!   units       the inner loops of all steps, for each instruction set
 //!
 //!   memory      what a thread takes
-//!   measure     where the time goes
+//!   draws       blocks of a join that stand for all of them
 //!   reference   the definition
 //! ```
 //!
@@ -43,9 +43,9 @@
 mod buckets;
 mod by_size;
 mod code;
+mod draws;
 mod join;
 mod lists;
-mod measure;
 mod memory;
 mod quarters;
 mod reference;
@@ -57,11 +57,9 @@ mod units;
 use board::TaskSlice;
 use board::halves::Split;
 
-pub use self::by_size::{CodeBits, most_quarters};
+pub use self::by_size::CodeBits;
 pub use self::code::key_views::{KeyViews, SampledKeys, key_views};
-use self::measure::Gauges;
-pub(crate) use self::measure::draws::Draws;
-pub use self::measure::phases::Phase;
+pub(crate) use self::draws::Draws;
 use self::memory::Room;
 pub(crate) use self::memory::needs;
 use self::reference::Reference;
@@ -91,8 +89,8 @@ trait CountTasks: Send + Sync {
     /// Adds the shares of the boards of one task to `sum`.
     fn count(&mut self, split: Split, sum: &mut Sum);
 
-    /// What is measured; the reference measures nothing.
-    fn gauges(&mut self) -> Option<&mut Gauges>;
+    /// Which blocks are joined; the reference has none.
+    fn draws(&mut self) -> Option<&mut Draws>;
 }
 
 impl Halves {
@@ -128,8 +126,8 @@ impl Halves {
         sum.get().ok_or(CountError::Overflow)
     }
 
-    /// What is measured, but for the reference.
-    pub(crate) fn gauges(&mut self) -> Option<&mut Gauges> {
-        self.tasks.gauges()
+    /// Which blocks are joined; the reference has none.
+    pub(crate) fn draws(&mut self) -> Option<&mut Draws> {
+        self.tasks.draws()
     }
 }

@@ -3,7 +3,6 @@
 mod sampled;
 
 use std::ops::Range;
-use std::time::Duration;
 
 use board::halves::Split;
 use board::{Cut, Method, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
@@ -13,7 +12,7 @@ pub use self::sampled::Sampled;
 use crate::engine::Engine;
 use crate::first_rows::FirstRows;
 use crate::ground::{Ground, Row};
-use crate::halves::{self, Halves, Phase};
+use crate::halves::{self, Halves};
 use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant, split_search};
@@ -174,24 +173,6 @@ impl Kernel {
             Variant::Search => (Work::SplitSearch, false),
         };
         Ok(Kernel { problem, method, kind, is_mirrored, work, block: Tasks::new() })
-    }
-
-    /// Starts to measure where the time goes, which makes counting some hundredths slower.
-    pub fn start_phases(&mut self) {
-        if let Work::Halves(halves) = &mut self.work
-            && let Some(gauges) = halves.gauges()
-        {
-            gauges.phases.start();
-        }
-    }
-
-    /// The time of each phase since [`start_phases`](Kernel::start_phases), what the caller did meanwhile
-    /// included. Only the method `halves` has phases, and not by the reference.
-    pub fn phases(&mut self) -> Option<[(Phase, Duration); Phase::ALL.len()]> {
-        match &mut self.work {
-            Work::Halves(halves) => halves.gauges()?.phases.times(),
-            Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
-        }
     }
 
     /// The sum of weight times completions over the tasks of `cut` whose ordinals are in `range`.

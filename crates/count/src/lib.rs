@@ -83,7 +83,7 @@ pub use board;
 pub use counting::{
     Counting, CountingError, Progress, completions, fundamental, superqueens, toroidal, total,
 };
-pub use halves::{CodeBits, KeyViews, Phase, SampledKeys, key_views, most_quarters};
+pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
 pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
 pub use self_test::{SelfTestError, self_test};
 pub use variant::{UnknownVariant, Variant};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use board::Method;
 use thiserror::Error;
 
-use crate::{Backend, MemoryNeed, memory_needed};
+use crate::Backend;
 
 /// A way to count the tasks of a plan. All variants come to the same counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,15 +43,6 @@ impl Variant {
             | (Variant::Search, Method::Halves) => true,
             (Variant::Mirrored(_), Method::Halves)
             | (Variant::Search, Method::Rows { .. } | Method::Ring { .. }) => false,
-        }
-    }
-
-    /// The memory that a [`Kernel`](crate::Kernel) of this variant takes.
-    #[must_use]
-    pub fn memory_needed(self, problem: board::Problem, method: Method) -> MemoryNeed {
-        match self {
-            Variant::Straight(_) | Variant::Mirrored(_) => memory_needed(problem, method),
-            Variant::Search => MemoryNeed::default(),
         }
     }
 
@@ -210,13 +201,5 @@ mod tests {
         assert_eq!(Variant::to_check("avx2", halves, true), Some(Variant::Search));
         assert_eq!(Variant::to_check("search", halves, true), Some(fastest.into()));
         assert_eq!(Variant::to_check("avx2", rows, true), None);
-    }
-
-    #[test]
-    fn a_search_takes_no_memory() {
-        let problem = board::Problem::Total { n: 24 };
-        let need = |variant: Variant| variant.memory_needed(problem, Method::Halves);
-        assert_eq!(need(Variant::Search), MemoryNeed::default());
-        assert_eq!(need(Backend::Portable.into()), memory_needed(problem, Method::Halves));
     }
 }

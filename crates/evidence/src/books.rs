@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan, Range, Slice, TrustChange,
+    Across, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
+    Range, Slice, TrustChange,
 };
 
 use crate::draw::Drawing;
-use crate::format::{Audit, AuditDraw, DisputeState, Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::format::{AuditDraw, Line, StatedAuthor, StatedPolicy, StatedRow};
 use crate::told;
 use crate::worth::{Amount, Worth, are_apart};
 
@@ -32,21 +33,36 @@ pub struct Busy {
     pub second_counts: Duration,
 }
 
+/// What a bundle says in the lines behind its header.
+#[derive(Debug, Default)]
+pub struct Content {
+    /// All audits that were ordered, the oldest first.
+    pub policies: Vec<StatedPolicy>,
+    /// Whom the farm believed no more, or again, the oldest first.
+    pub trust: Vec<TrustChange>,
+    /// What second counts are worth.
+    pub worth: Worth,
+    /// The tasks of which it is told what each of them counts.
+    pub tasks_told: u64,
+    /// The thread time that it took.
+    pub busy: Busy,
+    /// Who counted.
+    pub authors: Vec<StatedAuthor>,
+    /// What each author has counted, by its number.
+    pub counted_by: BTreeMap<u32, Amount>,
+}
+
 /// Sums and sets over the lines so far.
 pub(super) struct Books {
+    pub(super) content: Content,
     plan: Plan,
     fingerprint: Fingerprint,
     slice: IntervalSet,
     known: Known,
     pub(super) drawing: Drawing,
-    pub(super) policies: Vec<StatedPolicy>,
-    pub(super) trust: Vec<TrustChange>,
     distrusted: Distrusted,
-    pub(super) authors: Vec<StatedAuthor>,
     /// Hashes of the lines of authors, of which none may come twice.
     known_authors: HashSet<blake3::Hash>,
-    /// What each author has counted, as the bundle says.
-    pub(super) counted_by: BTreeMap<u32, Amount>,
     kept: usize,
     pub(super) ranges: u64,
     /// How many ranges the header says that there are: of so many, all may be kept to be counted again.
@@ -54,15 +70,11 @@ pub(super) struct Books {
     pub(super) audits: u64,
     pub(super) disputes: u64,
     /// The range that the next line may be a second count of.
-    last: Option<(StatedRow, Audit)>,
+    last: Option<(StatedRow, Check)>,
     /// The end of the last range.
     end: u64,
     pub(super) covered: u64,
     pub(super) total: u128,
-    pub(super) worth: Worth,
-    /// Tasks of which it is told what each of them counts.
-    pub(super) tasks_told: u64,
-    pub(super) busy: Busy,
     wanted: u64,
     open_disputes: u64,
 }
@@ -70,17 +82,14 @@ pub(super) struct Books {
 impl Books {
     pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Books {
         Books {
+            content: Content::default(),
             plan,
             fingerprint: plan.fingerprint(),
             slice: slice.ordinals(plan.tasks),
             known: known::of(&plan, slice),
             drawing,
-            policies: Vec::new(),
-            trust: Vec::new(),
             distrusted: Distrusted::default(),
-            authors: Vec::new(),
             known_authors: HashSet::new(),
-            counted_by: BTreeMap::new(),
             kept: 0,
             ranges: 0,
             most_ranges,
@@ -90,9 +99,6 @@ impl Books {
             end: 0,
             covered: 0,
             total: 0,
-            worth: Worth::default(),
-            tasks_told: 0,
-            busy: Busy::default(),
             wanted: 0,
             open_disputes: 0,
         }
@@ -111,45 +117,48 @@ impl Books {
         let is_late = self.ranges + self.disputes > 0;
         match line {
             Line::Policy(line) => {
-                ensure!(!is_late && self.trust.is_empty() && self.authors.is_empty(), OUT_OF_ORDER);
                 ensure!(
-                    self.policies.len() < MOST_POLICIES,
+                    !is_late && self.content.trust.is_empty() && self.content.authors.is_empty(),
+                    OUT_OF_ORDER
+                );
+                ensure!(
+                    self.content.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
-                if let Some(older) = self.policies.last_mut() {
+                if let Some(older) = self.content.policies.last_mut() {
                     older.drawn = None;
                 }
-                self.policies.push(line.read()?);
+                self.content.policies.push(line.read()?);
             }
             Line::Trust(line) => {
-                ensure!(!is_late && self.authors.is_empty(), OUT_OF_ORDER);
-                self.trust.push(line.into());
+                ensure!(!is_late && self.content.authors.is_empty(), OUT_OF_ORDER);
+                self.content.trust.push(line.into());
             }
             Line::Author(line) => {
-                if self.authors.is_empty() {
-                    self.distrusted = Distrusted::after(&self.trust);
+                if self.content.authors.is_empty() {
+                    self.distrusted = Distrusted::after(&self.content.trust);
                 }
                 ensure!(
-                    self.authors.len() < MOST_AUTHORS,
+                    self.content.authors.len() < MOST_AUTHORS,
                     "it has more than {MOST_AUTHORS} authors"
                 );
                 ensure!(self.known_authors.insert(line.hash()), "the author is there already");
-                self.authors.push(line.try_into()?);
+                self.content.authors.push(line.try_into()?);
             }
             Line::Range(line) => {
                 ensure!(self.disputes == 0, OUT_OF_ORDER);
                 self.settle(None)?;
-                add(&mut self.busy.counts, line.row.busy());
+                add(&mut self.content.busy.counts, line.row.busy());
                 let counts = line.counts()?;
-                let row = line.row.read(self.authors.len())?;
+                let row = line.row.read(self.content.authors.len())?;
                 self.range(&row, line.audit)?;
                 self.draw(&row, counts.as_deref())?;
                 self.last = Some((row, line.audit));
             }
             Line::Audit(line) => {
                 self.audits += 1;
-                add(&mut self.busy.second_counts, line.row.busy());
-                let row = line.row.read(self.authors.len())?;
+                add(&mut self.content.busy.second_counts, line.row.busy());
+                let row = line.row.read(self.content.authors.len())?;
                 ensure!(
                     self.last.is_some(),
                     "this is a second count of {}, but no first count stands before it",
@@ -160,14 +169,14 @@ impl Books {
             Line::Dispute(line) => {
                 self.settle(None)?;
                 self.disputes += 1;
-                line.row.read(self.authors.len())?;
+                line.row.read(self.content.authors.len())?;
                 self.open_disputes += u64::from(line.state == DisputeState::Open);
             }
         }
         Ok(())
     }
 
-    fn range(&mut self, row: &StatedRow, audit: Audit) -> Result<()> {
+    fn range(&mut self, row: &StatedRow, audit: Check) -> Result<()> {
         let (range, count) = (row.range, row.claim.count);
         let last = std::mem::replace(&mut self.end, range.end());
         ensure!(
@@ -180,10 +189,10 @@ impl Books {
             self.slice.len(),
             self.plan
         );
-        let policy = self.policies.last().and_then(|policy| policy.revealed);
+        let policy = self.content.policies.last().and_then(|policy| policy.revealed);
         let chosen = policy.is_some_and(|policy| policy.chooses(self.fingerprint, range));
         ensure!(
-            !chosen || audit != Audit::NotChosen,
+            !chosen || audit != Check::NotChosen,
             "{range} is chosen by the audit's seed, but the bundle says that it is not"
         );
         ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
@@ -196,11 +205,11 @@ impl Books {
         self.covered += range.len();
         let total = self.total.checked_add(count);
         self.total = total.context("the sum exceeds 2^128 - 1")?;
-        self.wanted += u64::from(audit == Audit::Wanted);
-        let amount = self.counted_by.entry(row.by).or_default();
+        self.wanted += u64::from(audit == Check::Wanted);
+        let amount = self.content.counted_by.entry(row.by).or_default();
         amount.ranges += 1;
         amount.count += count;
-        for (drawn, _) in draws(&mut self.policies, self.fingerprint, range) {
+        for (drawn, _) in draws(&mut self.content.policies, self.fingerprint, range) {
             drawn.ranges += 1;
             drawn.tasks += range.len();
         }
@@ -216,7 +225,7 @@ impl Books {
         ensure!(self.plan.tells_tasks(), "what tasks by {} count is not told", self.plan.method);
         let tasks = told::claims(self.fingerprint, &self.known, row, counts)?;
         self.drawing.told(row, &tasks, told::seal(counts));
-        self.tasks_told += row.range.len();
+        self.content.tasks_told += row.range.len();
         Ok(())
     }
 
@@ -224,17 +233,18 @@ impl Books {
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
         if let Some(second) = second {
-            for (drawn, across) in draws(&mut self.policies, self.fingerprint, first.range) {
-                let is_second = are_apart(&first, second, &self.authors, across);
+            for (drawn, across) in draws(&mut self.content.policies, self.fingerprint, first.range)
+            {
+                let is_second = are_apart(&first, second, &self.content.authors, across);
                 drawn.counted_twice += u64::from(is_second);
             }
         }
-        let across = self.policies.last().map(|policy| policy.across);
-        self.worth.note(
+        let across = self.content.policies.last().map(|policy| policy.across);
+        self.content.worth.note(
             &first,
-            audit == Audit::Agreed,
+            audit == Check::Agreed,
             second,
-            &self.authors,
+            &self.content.authors,
             across.unwrap_or(Across::Machines),
             &self.distrusted,
         )
@@ -243,7 +253,8 @@ impl Books {
     /// Checks what has to hold at the end of a job of this state.
     pub(super) fn close(&mut self, state: JobState) -> Result<()> {
         self.settle(None)?;
-        let hidden = self.policies.iter().filter(|policy| policy.revealed.is_none()).count();
+        let hidden =
+            self.content.policies.iter().filter(|policy| policy.revealed.is_none()).count();
         ensure!(
             hidden == 0 || !state.is_over(),
             "its state is {state}, but the seeds of {hidden} audits are missing"

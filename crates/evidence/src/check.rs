@@ -3,21 +3,20 @@
 //! This module counts nothing. It trusts nothing that a bundle says: lines have a bounded length and one spelling, only
 //! known fields are accepted, and every number is compared with the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use blake3::Hash;
 use board::Cut;
-use farm::{Fact, JobState, KernelName, Plan, Slice, TrustChange};
+use farm::{Fact, JobState, KernelName, Plan, Slice};
 
-use super::books::{Books, Busy};
+use super::books::{Books, Content};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
-use super::format::{StatedAuthor, StatedPolicy, VERSION};
+use super::format::VERSION;
 use super::header::Header;
 use super::lines::Lines;
-use super::worth::{Amount, Worth};
 use crate::BundleError;
 use crate::error::UnknownFormat;
 
@@ -38,20 +37,8 @@ pub struct Checked {
     pub total: u128,
     /// What is known of the total, and what it therefore satisfies; nothing if it is no total.
     pub facts: Vec<Fact>,
-    /// All audits that were ordered, the oldest first.
-    pub policies: Vec<StatedPolicy>,
-    /// Whom the farm believed no more, or again, the oldest first.
-    pub trust: Vec<TrustChange>,
-    /// What second counts are worth.
-    pub worth: Worth,
-    /// The tasks of which it is told what each of them counts.
-    pub tasks_told: u64,
-    /// The thread time that it took.
-    pub busy: Busy,
-    /// Who counted.
-    pub authors: Vec<StatedAuthor>,
-    /// What each author has counted, by its number.
-    pub counted_by: BTreeMap<u32, Amount>,
+    /// What its other lines say.
+    pub content: Content,
     /// The cut of the plan, to count its tasks again.
     pub cut: Cut,
     /// The ranges to recount.
@@ -68,7 +55,7 @@ impl Checked {
     /// The kernels that counted, as the bundle says.
     #[must_use]
     pub fn kernels(&self) -> BTreeSet<KernelName> {
-        self.authors.iter().map(|author| author.kernel).collect()
+        self.content.authors.iter().map(|author| author.kernel).collect()
     }
 }
 
@@ -112,7 +99,8 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         seen.with_context(|| format!("line {}", lines.number))?;
     }
     let said = [header.policies, header.trust, header.authors];
-    let seen = [books.policies.len(), books.trust.len(), books.authors.len()];
+    let Content { policies, trust, authors, .. } = &books.content;
+    let seen = [policies.len(), trust.len(), authors.len()];
     let agrees = said == seen.map(|lines| lines as u64)
         && [header.ranges, header.audits, header.disputes]
             == [books.ranges, books.audits, books.disputes];
@@ -133,9 +121,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
-    let Books { policies, trust, authors, counted_by, worth, tasks_told, busy, drawing, .. } =
-        books;
-    let drawn = drawing.end();
+    let drawn = books.drawing.end();
     Ok(Checked {
         header,
         name,
@@ -144,13 +130,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         state,
         total,
         facts,
-        policies,
-        trust,
-        worth,
-        tasks_told,
-        busy,
-        authors,
-        counted_by,
+        content: books.content,
         cut,
         drawn,
     })

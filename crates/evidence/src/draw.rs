@@ -13,8 +13,8 @@
 //! the prover has cut tasks into ranges. Auditors of accounts draw in the same way, each unit of money being as likely
 //! as any other (T. W. McRae, "Statistical Sampling for Audit and Control", 1974, "monetary unit sampling").
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use blake3::Hash;
 use farm::{Claim, Range};
@@ -110,8 +110,8 @@ pub(super) struct Drawing {
     /// Whether the row that passes by is kept already.
     is_kept: bool,
     seals: HashMap<usize, Hash>,
-    /// The largest rows; the smallest of them is removed first.
-    largest: BinaryHeap<Reverse<BySize>>,
+    /// The largest rows, one more than draws, and some others until there are too many.
+    largest: Vec<StatedRow>,
     sums: (u128, u64),
     least_share: f64,
     least_unit_share: f64,
@@ -149,7 +149,7 @@ impl Drawing {
             rows: Vec::new(),
             is_kept: false,
             seals: HashMap::new(),
-            largest: BinaryHeap::new(),
+            largest: Vec::new(),
             sums: (counted, tasks),
             least_share: 1.0,
             least_unit_share: 1.0,
@@ -213,47 +213,33 @@ impl Drawing {
     }
 
     fn weigh(&mut self, row: &StatedRow) {
-        let least = self.largest.peek().map_or(0, |Reverse(BySize(least))| least.claim.count);
-        if self.largest.len() <= self.draws.len() || row.claim.count > least {
-            self.largest.push(Reverse(BySize(*row)));
-            if self.largest.len() > self.draws.len() + 1 {
-                self.largest.pop();
-            }
+        self.largest.push(*row);
+        if self.largest.len() > 2 * self.draws.len() + 1_000 {
+            self.keep_largest();
         }
     }
 
+    /// Keeps the largest rows only, the largest first, and the earlier one first among equals.
+    fn keep_largest(&mut self) {
+        self.largest.sort_unstable_by_key(|row| (Reverse(row.claim.count), row.range));
+        self.largest.truncate(self.draws.len() + 1);
+    }
+
     /// What was drawn. The rows must have had the sums that they were said to have.
-    pub(super) fn end(self) -> Drawn {
+    pub(super) fn end(mut self) -> Drawn {
+        self.keep_largest();
         let draws = self.draws.into_iter();
         let draws = draws.map(|draw| draw.expect("every point lies within the sums")).collect();
-        let largest = self.largest.into_sorted_vec();
         Drawn {
             seed: self.seed,
             rows: self.rows,
             draws,
             are_all: self.keeps_all,
             seals: self.seals,
-            largest: largest.into_iter().map(|Reverse(BySize(row))| row).collect(),
+            largest: self.largest,
             least_share: self.least_share,
             least_unit_share: self.least_unit_share,
         }
-    }
-}
-
-/// A row, ordered by what it counts, and the earlier one first among equals.
-#[derive(PartialEq, Eq)]
-struct BySize(StatedRow);
-
-impl Ord for BySize {
-    fn cmp(&self, other: &BySize) -> Ordering {
-        let key = |BySize(row): &BySize| (row.claim.count, Reverse(row.range));
-        key(self).cmp(&key(other))
-    }
-}
-
-impl PartialOrd for BySize {
-    fn partial_cmp(&self, other: &BySize) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 

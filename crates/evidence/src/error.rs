@@ -1,7 +1,6 @@
 //! The errors of reading, checking and recounting a bundle.
 
-use board::CutError;
-use count::CountError;
+use count::{CountError, CountingError};
 use executor::TooLittleMemory;
 
 use crate::format::VERSION;
@@ -30,9 +29,9 @@ pub(crate) struct UnknownFormat(pub(crate) u32);
 /// Why ranges of a bundle were not counted again with the same result.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
-    /// The boards cannot be cut so.
+    /// The boards cannot be counted by another method.
     #[error(transparent)]
-    Cut(#[from] CutError),
+    Counting(#[from] CountingError),
     /// The memory is too small for even one thread.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),

@@ -24,7 +24,7 @@ pub struct Exported {
 }
 
 /// Writes the evidence of `job` to the new file `bundle`, completely or not at all, compressed by
-/// zstd if the file's name ends in `.zst`. `records` passes every row of evidence to the function
+/// gzip if the file's name ends in `.gz`. `records` passes every row of evidence to the function
 /// that it gets, in the order of a bundle; it is called twice and must pass the same rows both
 /// times. `exported_at` is in milliseconds since 1970.
 ///
@@ -150,7 +150,7 @@ impl Writer<'_> {
             }
             EvidenceRecord::Dispute { row, at_ms, state } => {
                 let text = self.row(&row, at_ms, &mut lines);
-                Line::Dispute(DisputeLine { state: state.into(), row: text })
+                Line::Dispute(DisputeLine { state, row: text })
             }
         };
         lines.push(line);

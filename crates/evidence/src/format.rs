@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, JobState, KernelName, Maker,
-    Range, Row, TaskCounts, TrustChange,
+    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, DisputeState, JobState,
+    KernelName, Maker, Range, Row, TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -201,7 +201,8 @@ impl TryFrom<AuthorLine> for StatedAuthor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RangeLine {
-    pub(super) audit: Audit,
+    #[serde(with = "CheckName")]
+    pub(super) audit: Check,
     pub(super) row: RowText,
     /// What each of its tasks counts; `null` if that is not told.
     counts: Option<Vec<Decimal>>,
@@ -211,7 +212,7 @@ impl RangeLine {
     pub(super) fn new(check: Check, row: RowText, counts: &TaskCounts) -> RangeLine {
         let decimals = || counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
         let counts = (!counts.are_untold()).then(decimals);
-        RangeLine { audit: check.into(), row, counts }
+        RangeLine { audit: check, row, counts }
     }
 
     /// What each of its tasks counts, if that is told.
@@ -234,45 +235,27 @@ pub(super) struct AuditLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DisputeLine {
+    #[serde(with = "DisputeName")]
     pub(super) state: DisputeState,
     pub(super) row: RowText,
 }
 
-/// Whether a range was chosen to be counted twice, and whether that has happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Audit {
+/// How a bundle spells a [`Check`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Check", rename_all = "snake_case")]
+enum CheckName {
     NotChosen,
     Wanted,
     Agreed,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum DisputeState {
+/// How a bundle spells a [`DisputeState`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "DisputeState", rename_all = "snake_case")]
+enum DisputeName {
     Open,
     Settled,
     TakenBack,
-}
-
-impl From<Check> for Audit {
-    fn from(check: Check) -> Audit {
-        match check {
-            Check::NotChosen => Audit::NotChosen,
-            Check::Wanted => Audit::Wanted,
-            Check::Agreed => Audit::Agreed,
-        }
-    }
-}
-
-impl From<farm::DisputeState> for DisputeState {
-    fn from(state: farm::DisputeState) -> DisputeState {
-        match state {
-            farm::DisputeState::Open => DisputeState::Open,
-            farm::DisputeState::Settled => DisputeState::Settled,
-            farm::DisputeState::TakenBack => DisputeState::TakenBack,
-        }
-    }
 }
 
 /// A count of a range.

@@ -6,15 +6,13 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use blake3::{Hash, Hasher};
+use flate2::bufread::MultiGzDecoder;
 
 /// Bytes of the longest line that is read. A sound bundle has no longer ones.
 const MAX_LINE: u64 = 128 << 10;
 
-/// The first bytes of a file that is compressed by zstd.
-pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
-/// Binary logarithm of the most memory that decompression may take for what it looks back to.
-const WINDOW_LOG: u32 = 27;
+/// The first bytes of a file that is compressed by gzip.
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads lines, each of a bounded length.
 pub(super) struct Lines {
@@ -27,10 +25,8 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn open(bundle: &Path) -> io::Result<Lines> {
         let mut file = BufReader::with_capacity(1 << 16, File::open(bundle)?);
-        let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&ZSTD) {
-            let mut text = zstd::Decoder::with_buffer(file)?;
-            text.window_log_max(WINDOW_LOG)?;
-            Box::new(BufReader::with_capacity(1 << 16, text))
+        let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&GZIP) {
+            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
         } else {
             Box::new(file)
         };

@@ -1,9 +1,12 @@
 //! A file that is written completely or not at all, compressed if its name says so.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
 use crate::draw::{Sample, Seed};
@@ -21,11 +24,11 @@ pub struct NewFile {
 
 enum Output {
     Plain(BufWriter<File>),
-    Compressed(BufWriter<zstd::Encoder<'static, File>>),
+    Compressed(BufWriter<GzEncoder<File>>),
 }
 
 impl NewFile {
-    /// Begins a file, which is compressed by zstd if the name ends in `.zst`.
+    /// Begins a file, which is compressed by gzip if the name ends in `.gz`.
     ///
     /// # Errors
     ///
@@ -40,8 +43,8 @@ impl NewFile {
         };
         let file = NamedTempFile::new_in(folder)?;
         let bytes = file.as_file().try_clone()?;
-        let out = if path.extension().is_some_and(|end| end == "zst") {
-            Output::Compressed(BufWriter::new(zstd::Encoder::new(bytes, 3)?))
+        let out = if path.extension().is_some_and(|end| end == "gz") {
+            Output::Compressed(BufWriter::new(GzEncoder::new(bytes, Compression::default())))
         } else {
             Output::Plain(BufWriter::new(bytes))
         };
@@ -55,7 +58,7 @@ impl NewFile {
         }
     }
 
-    /// Writes a block of `length` bytes of text that has arrived compressed by zstd.
+    /// Writes a block of `length` bytes of text that has arrived [compressed].
     ///
     /// # Errors
     ///
@@ -65,9 +68,10 @@ impl NewFile {
         if length > MAX_BLOCK {
             return Err(wrong("the coordinator sent a block that is too long"));
         }
-        let text = zstd::bulk::decompress(block, length as usize)?;
+        let mut text = Vec::with_capacity(length as usize);
+        GzDecoder::new(block).take(length + 1).read_to_end(&mut text)?;
         if text.len() as u64 != length {
-            return Err(wrong("the coordinator sent a block that is too short"));
+            return Err(wrong("the coordinator sent a block of another length"));
         }
         self.write_all(&text)
     }
@@ -109,6 +113,13 @@ impl NewFile {
     }
 }
 
+/// A block of a bundle's text, compressed by gzip as [`NewFile::write_block`] reads it.
+#[must_use]
+pub fn compressed(text: &[u8]) -> Vec<u8> {
+    let mut block = GzEncoder::new(Vec::new(), Compression::default());
+    block.write_all(text).and_then(|()| block.finish()).expect("memory takes it")
+}
+
 /// Why what has arrived is no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum NewFileError {
@@ -128,9 +139,9 @@ mod tests {
     fn blocks_of_another_length_and_what_is_no_bundle_leave_nothing() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let bundle = folder.path().join("bundle");
-        let block = zstd::bulk::compress(b"{}\nmore", 1).expect("it can be compressed");
+        let block = compressed(b"{}\nmore");
         let mut file = NewFile::begin(&bundle).expect("it is new");
-        for (length, block) in [(6, &block[..]), (8, &block), (1_300_000, &block), (7, b"no frame")]
+        for (length, block) in [(6, &block[..]), (8, &block), (1_300_000, &block), (7, b"no gzip")]
         {
             file.write_block(length, block).expect_err("it is no such block");
         }

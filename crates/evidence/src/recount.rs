@@ -60,9 +60,9 @@ pub struct RecountEffort {
     pub time: Option<Duration>,
 }
 
-/// What was counted again, with the same result.
-#[derive(Clone, Debug)]
-pub struct Recounted {
+/// Sums over what was counted again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecountSums {
     /// Number of whole ranges.
     pub ranges: usize,
     /// Number of single tasks of larger ranges, whose tasks' counts are told.
@@ -73,6 +73,13 @@ pub struct Recounted {
     pub tasks: u64,
     /// The sum of the threads' counting times.
     pub busy: Duration,
+}
+
+/// What was counted again, with the same result.
+#[derive(Clone, Debug)]
+pub struct Recounted {
+    /// How much it was.
+    pub sums: RecountSums,
     /// What counted.
     pub kernel: KernelName,
     /// Whether the time was over before all that was drawn was counted.
@@ -106,11 +113,15 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         }
     };
     let pieces = Pieces::cut(drawn, sizes.map_or(Sizes { whole: 1, piece: 1 }, |(sizes, _)| sizes));
-    let mut done = Done::new(pieces.pieces.len());
+    let mut outcomes = vec![Outcome::NotBegun; pieces.pieces.len()];
+    let mut sums = RecountSums::default();
     if let Some((_, task)) = sizes {
-        work.count(&pieces.pieces, fit.threads, task, |number, counted| {
-            done.note(&pieces.pieces[number], drawn, number, counted, &work)
+        let begun = work.count(&pieces.pieces, fit.threads, task, |number, counted| {
+            outcomes[number] = Outcome::Counted(counted.tally.count.into());
+            sums.note(&pieces.pieces[number], drawn, counted, &work)
         })?;
+        let unfinished = outcomes[..begun].iter_mut().filter(|it| **it == Outcome::NotBegun);
+        unfinished.for_each(|outcome| *outcome = Outcome::Unfinished);
     }
     // With time to keep to, ranges that nobody drew are counted only if it lasts.
     let wanted = match effort.time {
@@ -118,17 +129,11 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         Some(_) => pieces.of_draw.iter().max().map_or(0, |last| last + 1),
     };
     let is_counted = |outcome: &Outcome| matches!(outcome, Outcome::Counted(_));
-    let is_cut_short = !done.outcomes[..wanted].iter().all(is_counted);
-    let sums = (checked.total, header.covered);
     Ok(Recounted {
-        ranges: done.ranges,
-        told: done.told,
-        pieces: done.pieces,
-        tasks: done.tasks,
-        busy: done.busy,
+        sums,
         kernel: work.name(),
-        is_cut_short,
-        verdict: Verdict::of(sums, drawn, &pieces, &done.outcomes)?,
+        is_cut_short: !outcomes[..wanted].iter().all(is_counted),
+        verdict: Verdict::of((checked.total, header.covered), drawn, &pieces, &outcomes)?,
     })
 }
 
@@ -166,15 +171,11 @@ struct Counted {
     busy: Duration,
 }
 
-/// A piece that was begun, or counted.
-enum News {
-    Begun(usize),
-    Counted(usize, Result<Counted, count::CountError>),
-}
-
 /// The next piece, and what tasks have taken so far.
 struct Turn {
     next: usize,
+    /// No further piece is begun.
+    is_over: bool,
     seconds: f64,
     tasks: f64,
 }
@@ -226,16 +227,17 @@ impl Work {
         Ok(receiver.recv_timeout(time).ok().transpose()?)
     }
 
-    /// Counts the pieces on threads, and tells `note` what was counted, until the time is over.
+    /// Counts the pieces on threads, and tells `note` what was counted, until the time is over. Returns how many were begun.
     fn count(
         &self,
         pieces: &[Piece],
         threads: NonZero<usize>,
         task: f64,
-        mut note: impl FnMut(usize, Option<Counted>) -> Result<(), RecountError>,
-    ) -> Result<(), RecountError> {
+        mut note: impl FnMut(usize, Counted) -> Result<(), RecountError>,
+    ) -> Result<usize, RecountError> {
         let (sender, receiver) = mpsc::channel();
-        let turn = Arc::new(Mutex::new(Turn { next: 0, seconds: task, tasks: 1.0 }));
+        let turn = Turn { next: 0, is_over: false, seconds: task, tasks: 1.0 };
+        let turn = Arc::new(Mutex::new(turn));
         let ranges: Arc<[Range]> = pieces.iter().map(|piece| piece.range).collect();
         for _ in 0..threads.get().min(ranges.len()) {
             let (work, turn, ranges, sender) =
@@ -243,63 +245,59 @@ impl Work {
             std::thread::spawn(move || work.take_turns(&turn, &ranges, &sender));
         }
         drop(sender);
-        while let Some(news) = self.news(&receiver) {
-            match news {
-                News::Begun(number) => note(number, None)?,
-                News::Counted(number, counted) => {
-                    let counted = counted
-                        .inspect_err(|_| turn.lock().expect(NO_PANIC).next = ranges.len())?;
-                    note(number, Some(counted)).inspect_err(|_| {
-                        turn.lock().expect(NO_PANIC).next = ranges.len();
-                    })?;
-                }
-            }
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some((number, counted)) = self.next(&receiver)
+        {
+            result = counted.map_err(RecountError::from).and_then(|counted| note(number, counted));
         }
-        turn.lock().expect(NO_PANIC).next = ranges.len();
-        Ok(())
+        let mut turn = turn.lock().expect(NO_PANIC);
+        turn.is_over = true;
+        result.map(|()| turn.next)
     }
 
-    /// The next news; `None` if there are none, or if the time is over.
-    fn news(&self, receiver: &Receiver<News>) -> Option<News> {
+    /// The next piece that was counted; `None` if there are no more, or if the time is over.
+    fn next<T>(&self, receiver: &Receiver<T>) -> Option<T> {
         let Some(end) = self.end else { return receiver.recv().ok() };
         receiver.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
     }
 
     /// Counts one piece after the other. None is begun that would not be done in time.
-    fn take_turns(&self, turn: &Mutex<Turn>, ranges: &[Range], sender: &Sender<News>) {
+    fn take_turns(
+        &self,
+        turn: &Mutex<Turn>,
+        ranges: &[Range],
+        sender: &Sender<(usize, Result<Counted, count::CountError>)>,
+    ) {
         let mut kernel = self.kernel();
         loop {
-            let number = {
+            let (number, range) = {
                 let mut turn = turn.lock().expect(NO_PANIC);
-                let Some(range) = ranges.get(turn.next) else { return };
+                let Some(&range) = ranges.get(turn.next).filter(|_| !turn.is_over) else { return };
                 let expected = turn.seconds / turn.tasks * range.len() as f64;
                 let expected = Duration::try_from_secs_f64(expected).unwrap_or(Duration::MAX);
-                let is_late = self.end.is_some_and(|end| {
+                turn.is_over = self.end.is_some_and(|end| {
                     Instant::now().checked_add(expected).is_none_or(|then| then > end)
                 });
-                if is_late {
-                    turn.next = ranges.len();
+                if turn.is_over {
                     return;
                 }
                 turn.next += 1;
-                // Told in order, because the lock is held.
-                if sender.send(News::Begun(turn.next - 1)).is_err() {
-                    return;
-                }
-                turn.next - 1
+                (turn.next - 1, range)
             };
             let started = Instant::now();
-            let counted = kernel.count_range(self.plan.fingerprint(), &self.cut, ranges[number]);
+            let counted = kernel.count_range(self.plan.fingerprint(), &self.cut, range);
             let busy = started.elapsed();
             {
                 let mut turn = turn.lock().expect(NO_PANIC);
                 turn.seconds += busy.as_secs_f64();
-                turn.tasks += ranges[number].len() as f64;
+                turn.tasks += range.len() as f64;
             }
             let seal =
                 |tasks: &TaskCounts| (!tasks.are_untold()).then(|| told::seal(tasks.as_slice()));
             let counted = counted.map(|(tally, tasks)| Counted { tally, seal: seal(&tasks), busy });
-            if sender.send(News::Counted(number, counted)).is_err() {
+            // Nobody listens any more if the time is over.
+            if sender.send((number, counted)).is_err() {
                 return;
             }
         }
@@ -308,35 +306,15 @@ impl Work {
 
 const NO_PANIC: &str = "no thread panics while holding it";
 
-/// What has become of the pieces.
-struct Done {
-    outcomes: Vec<Outcome>,
-    ranges: usize,
-    told: usize,
-    pieces: usize,
-    tasks: u64,
-    busy: Duration,
-}
-
-impl Done {
-    fn new(pieces: usize) -> Done {
-        let outcomes = vec![Outcome::NotBegun; pieces];
-        Done { outcomes, ranges: 0, told: 0, pieces: 0, tasks: 0, busy: Duration::ZERO }
-    }
-
-    /// Notes that a piece was begun, or what it counts.
+impl RecountSums {
+    /// Notes what a piece counts, if that is what the bundle says.
     fn note(
         &mut self,
         piece: &Piece,
         drawn: &Drawn,
-        number: usize,
-        counted: Option<Counted>,
+        Counted { tally, seal, busy }: Counted,
         work: &Work,
     ) -> Result<(), RecountError> {
-        let Some(Counted { tally, seal, busy }) = counted else {
-            self.outcomes[number] = Outcome::Unfinished;
-            return Ok(());
-        };
         if let Some(claim) = piece.claim.filter(|&claim| claim != tally.claim()) {
             let which = if claim.count == tally.claim().count {
                 " (the sums are equal, but the tasks' counts differ)"
@@ -364,7 +342,6 @@ impl Done {
                 work.name()
             )));
         }
-        self.outcomes[number] = Outcome::Counted(tally.count.into());
         self.tasks += piece.range.len();
         self.busy += busy;
         match piece.claim {

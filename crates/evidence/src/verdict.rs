@@ -205,3 +205,6 @@ impl Shares {
         self.by_count * claimed / self.counted + (1.0 - self.by_count) * tasks as f64 / self.tasks
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,7 +73,7 @@ fn what_a_secret_seed_chose_is_told_of_the_last_audit_alone() {
     let checked = check(&bundle, sample).expect("it holds");
 
     let drawn: Vec<Option<AuditDraw>> =
-        checked.policies.iter().map(|policy| policy.drawn).collect();
+        checked.content.policies.iter().map(|policy| policy.drawn).collect();
     let all = AuditDraw { ranges: 3, tasks: checked.header.covered, counted_twice: 3 };
     assert_eq!(drawn, [None, Some(all)]);
 }

@@ -12,7 +12,6 @@ use plan::{KernelName, LeaseId, Loan, Report, Tally, TaskCounts};
 use crate::devices::{Devices, Feeder};
 use crate::kernel::{DeviceKernel, NamedKernel};
 use crate::memory::{TooLittleMemory, fit};
-use crate::nodes::{self, Node};
 use crate::queue::{Chunk, KernelFor, Queue};
 
 /// How long a thread should take to count one chunk: long enough that taking chunks costs nothing, short
@@ -28,8 +27,6 @@ pub struct Executor {
     devices: Devices,
     /// Bytes that the threads may take together.
     memory: u64,
-    /// Where the threads stay.
-    nodes: Vec<Node>,
 }
 
 #[derive(Debug)]
@@ -149,8 +146,7 @@ impl Chunk {
 
 impl Executor {
     /// Starts `threads` threads, which may take `memory` bytes together. Each passes its finished parts
-    /// to `deliver`, in any order, and ends when `deliver` returns `false`. On a machine with several memory nodes
-    /// they stay on [`nodes`](Executor::nodes). The first ones feed the `devices`.
+    /// to `deliver`, in any order, and ends when `deliver` returns `false`. The first ones feed the `devices`.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
@@ -160,23 +156,15 @@ impl Executor {
     ) -> Executor {
         let devices = devices.within(threads.get());
         let shared = Shared::new(threads.get(), devices.clone(), memory);
-        let nodes = nodes::nodes_for(threads.get());
         let start = |index| {
             let (shared, deliver) = (shared.clone(), deliver.clone());
-            let node = nodes::node_of(&nodes, index).cloned();
             let feeder = devices.feeder(index);
-            let count = move || {
-                if let Some(node) = node {
-                    // If a processor was taken from this process meanwhile, the thread runs where it may.
-                    let _ = nodes::bind(&node.processors);
-                }
-                count_until_closed(&shared, feeder, backend, deliver);
-            };
+            let count = move || count_until_closed(&shared, feeder, backend, deliver);
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
         };
         (0..threads.get()).for_each(start);
-        Executor { shared, threads, backend, devices, memory, nodes }
+        Executor { shared, threads, backend, devices, memory }
     }
 
     /// Makes an executor without threads. It counts only when the caller steps it, which simulations
@@ -186,7 +174,7 @@ impl Executor {
         let shared = Shared::new(1, devices.clone(), memory);
         let threads = NonZero::<usize>::MIN;
         let stepper = Stepper { shared: shared.clone(), backend, desk: Desk::default() };
-        (Executor { shared, threads, backend, devices, memory, nodes: Vec::new() }, stepper)
+        (Executor { shared, threads, backend, devices, memory }, stepper)
     }
 
     /// The backend of the threads.
@@ -197,11 +185,6 @@ impl Executor {
     /// The devices that count beside the processor.
     pub fn devices(&self) -> &Devices {
         &self.devices
-    }
-
-    /// The memory nodes on which threads stay; none if the machine has one, or threads cannot be bound here.
-    pub fn nodes(&self) -> &[Node] {
-        &self.nodes
     }
 
     /// Whether tasks of `loan` can be counted here.

@@ -3,9 +3,8 @@
 //! This crate knows threads, memory and kernels: it feeds tasks to one kernel per thread ([`Executor`]), to those of
 //! [`Devices`] too,
 //! names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample ([`Effort`]), reads
-//! what this process may use ([`allowed_memory`]), divides a memory budget ([`fit`]) and keeps threads on the memory
-//! nodes of their tables ([`Node`]). It deliberately knows nothing about sessions, ledgers, the network or the command
-//! line.
+//! what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It deliberately knows nothing
+//! about sessions, ledgers, the network or the command line.
 #![forbid(unsafe_code)]
 
 mod allowed;
@@ -17,10 +16,8 @@ mod estimate;
 mod executor;
 mod kernel;
 mod memory;
-mod nodes;
 mod provenance;
 mod queue;
-mod sample;
 
 pub use allowed::{allowed_memory, allowed_processors, memory_kills};
 pub use cgroup::MemoryKills;
@@ -34,9 +31,7 @@ pub use gpu::{
 };
 pub use kernel::NamedKernel;
 pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
-pub use nodes::Node;
 pub use provenance::{Program, provenance};
-pub use sample::{Counted, Sample};
 
 /// The version of this program. The evidence of a count has more: [`provenance()`].
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

@@ -1,33 +1,19 @@
 //! What the farm wants done.
 
 use crate::{
-    Ack, Answer, Asker, Author, JobId, JobState, LeaseId, LedgerCommand, Loan, LostWorkers, Report,
-    RequestId, SessionId,
+    Answer, Asker, Author, JobId, JobState, LedgerCommand, LostWorkers, Report, RequestId,
+    SessionId, WorkerOrder,
 };
 
 /// Something to do, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Send a worker the tasks of a range.
-    Lend {
-        /// To whom.
+    /// Tell a worker something.
+    Tell {
+        /// Whom.
         session: SessionId,
         /// What.
-        loan: Loan,
-    },
-    /// Tell a worker to drop what is left of a lease.
-    Revoke {
-        /// Whom.
-        session: SessionId,
-        /// Which.
-        lease: LeaseId,
-    },
-    /// Tell a worker that a report is settled and can be forgotten.
-    Ack {
-        /// Whom.
-        session: SessionId,
-        /// Which report, and what became of it.
-        ack: Ack,
+        order: WorkerOrder,
     },
     /// End a session.
     Dismiss {

@@ -1,7 +1,7 @@
 //! What can happen to the farm.
 
 use crate::{
-    Asker, Hello, LeaseId, LedgerAnswer, LedgerCommand, Report, Request, RequestId, SessionId,
+    Asker, Hello, LedgerAnswer, LedgerCommand, Request, RequestId, SessionId, WorkerMessage,
 };
 
 /// Something that happened, in the order in which the coordinator saw it.
@@ -18,38 +18,12 @@ pub enum Event {
         /// What the worker said.
         hello: Hello,
     },
-    /// A worker changed the number of tasks that it agrees to hold.
-    CreditChanged {
-        /// Whose.
+    /// A worker said something after that.
+    Said {
+        /// Its connection.
         session: SessionId,
-        /// The new limit, absolute: a lost or repeated message does no harm.
-        credit: u64,
-    },
-    /// A worker counted a range.
-    Reported {
-        /// The session that waits for the acknowledgement.
-        session: SessionId,
-        /// What was counted.
-        report: Report,
-    },
-    /// A worker is getting on with a loan that must come back as a whole.
-    Working {
-        /// Who.
-        session: SessionId,
-        /// The loan.
-        lease: LeaseId,
-    },
-    /// A worker cannot count what it was lent, and will not be lent more of that job.
-    Declined {
-        /// Who.
-        session: SessionId,
-        /// The loan.
-        lease: LeaseId,
-    },
-    /// A worker wants no more work; its reports are still welcome.
-    Leaving {
-        /// Who.
-        session: SessionId,
+        /// What it said.
+        message: WorkerMessage,
     },
     /// A connection ended, for whatever reason. Unless its worker was leaving, what it held may have
     /// killed it.
@@ -74,6 +48,8 @@ pub enum Event {
         command: LedgerCommand,
         /// What it answers.
         answer: LedgerAnswer,
+        /// When that was: Unix milliseconds, for people.
+        at_ms: i64,
     },
     /// Time passed; see [`crate::Farm::next_wakeup`].
     Tick,

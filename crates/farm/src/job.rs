@@ -29,7 +29,7 @@ use crate::scheduler::StratumScheduler;
 use crate::session::Speed;
 use crate::{
     Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
-    Range, SessionId,
+    Range, SessionId, Times,
 };
 
 /// Ordinals that are lent, from the one that they are kept under.
@@ -65,6 +65,7 @@ pub(crate) struct Job {
     pub(crate) audits_agreed: u64,
     pub(crate) known: Known,
     pub(crate) state: JobState,
+    pub(crate) times: Times,
     /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
@@ -125,6 +126,7 @@ impl Job {
             audits_agreed: 0,
             known,
             state: JobState::Running,
+            times: Times::default(),
             durable_state: JobState::Running,
             finishing: false,
             holding: false,

@@ -89,6 +89,15 @@ impl fmt::Display for JobState {
     }
 }
 
+/// When something happened to a job: Unix milliseconds, for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// When it was submitted.
+    pub submitted_at_ms: Option<i64>,
+    /// When it was done or cancelled.
+    pub ended_at_ms: Option<i64>,
+}
+
 /// A change of a job that the ledger makes, and that its log tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobChange {

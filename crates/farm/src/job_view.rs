@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use crate::{Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Suspect};
+use crate::{
+    Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Suspect, Times,
+};
 
 /// Why a job is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +41,6 @@ impl AuditView {
             revealed: state.is_over().then_some(policy),
         }
     }
-}
-
-/// When something happened to a job, as its ledger has written it down: Unix milliseconds. The farm knows no clock, and
-/// leaves them out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// When it was submitted.
-    pub submitted_at_ms: Option<i64>,
-    /// When it was done or cancelled.
-    pub ended_at_ms: Option<i64>,
 }
 
 /// What a client may see of a job.
@@ -100,7 +92,7 @@ pub struct JobView {
     /// Machines that lost worker processes while these counted it, those that tell the most first;
     /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
     pub lost: Vec<LostWorkers>,
-    /// When it was submitted and when it ended, if somebody has looked.
+    /// When it was submitted and when it ended.
     pub times: Times,
 }
 

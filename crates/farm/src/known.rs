@@ -136,12 +136,12 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fact::Published { value, source } => {
-                write!(f, "the published value is {value} ({source}, in vectors/counts.toml)")
+                write!(f, "the published value is {value} ({source}, in vectors/counts.json)")
             }
             Fact::Orbits { fixed, source } => write!(
                 f,
                 "all placements come in orbits of eight, except the {fixed} that a half turn leaves as they \
-                 are ({source}, in vectors/counts.toml)"
+                 are ({source}, in vectors/counts.json)"
             ),
             Fact::Multiple { of } => write!(f, "symmetry makes the total a multiple of {of}"),
         }

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!            events                                 effects
-//!   Joined, Reported, Left  ──►  ┌────────┐  ──►  Lend, Revoke, Ack      (to workers)
+//!   Joined, Said, Left      ──►  ┌────────┐  ──►  Tell, Dismiss          (to workers)
 //!   Asked                   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
 //!   LedgerAnswer, Tick      ──►  └────────┘  ──►  LedgerCommand          (to the ledger)
 //!
@@ -71,8 +71,8 @@ pub use dispute::{Dispute, Ground, Vote};
 pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
 pub use interval_set::IntervalSet;
-pub use job_spec::{JobChange, JobSpec, JobState, Origin};
-pub use job_view::{AuditView, Held, JobView, Times};
+pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
+pub use job_view::{AuditView, Held, JobView};
 pub use known::{Fact, Known, Question};
 pub use lost::LostWorkers;
 pub use machine::{Farm, Restored, RestoredJob};

@@ -2,7 +2,7 @@
 //! `kernels.c` take.
 //!
 //! ```text
-//!   list    place quarters, pair them, sample keys   the host reads the lists' lengths and the samples
+//!   list    list half-boards, sample keys            the host reads the lists' lengths and the samples
 //!   join    sort by codes, sum up, join              the host reads how many pairs fit
 //! ```
 
@@ -61,11 +61,10 @@ struct BuildWords {
 const SPLIT_WORDS: usize = 2 * 11 + 2;
 
 /// What kernels count, in the order of `counters`; the lengths of lists follow.
-const QUARTERS: usize = 0;
-const KEYS: usize = 1;
-const LOOKED_UP: usize = 3;
-const TOO_LONG: usize = 5;
-const COUNTERS: usize = 6;
+const KEYS: usize = 0;
+const LOOKED_UP: usize = 2;
+const TOO_LONG: usize = 4;
+const COUNTERS: usize = 5;
 
 /// Groups of the join for each multiprocessor.
 const GROUPS_OF_UNIT: u32 = 4;
@@ -82,7 +81,6 @@ pub(crate) enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     splits: usize,
-    quarters: usize,
     keys: usize,
 }
 
@@ -91,13 +89,9 @@ impl Room {
     /// whose halves have so many choices. It is more than `memory`, if that is too little for a
     /// split whose half-boards are paired a choice at a time.
     fn within(by_size: BySize, choices: usize, memory: u64, buffer: u64) -> Room {
-        // Keys have eight bytes, and quarters three times as many.
+        // Keys have eight bytes.
         let most_keys = usize::try_from(buffer / 8).unwrap_or(usize::MAX);
-        let room = |splits, keys: usize| Room {
-            splits,
-            quarters: (by_size.room_for_quarters(splits, choices) as usize).min(most_keys / 3),
-            keys: keys.min(most_keys),
-        };
+        let room = |splits, keys: usize| Room { splits, keys: keys.min(most_keys) };
         let bytes = |room| -> u64 {
             Array::ALL.iter().map(|array| array.bytes(by_size, choices, room) as u64).sum()
         };
@@ -124,8 +118,7 @@ const LEAST_KEYS: usize = 1 << 20;
 enum Array {
     Splits,
     Choices,
-    Tables,
-    Quarters,
+    Orders,
     Segments,
     Keys,
     Ranks,
@@ -143,11 +136,10 @@ enum Array {
 }
 
 impl Array {
-    const ALL: [Array; 18] = [
+    const ALL: [Array; 17] = [
         Array::Splits,
         Array::Choices,
-        Array::Tables,
-        Array::Quarters,
+        Array::Orders,
         Array::Segments,
         Array::Keys,
         Array::Ranks,
@@ -166,7 +158,7 @@ impl Array {
 
     /// The bytes that it takes for boards of a size, whose halves have so many choices.
     fn bytes(self, by_size: BySize, choices: usize, room: Room) -> usize {
-        let Room { splits, quarters, keys } = room;
+        let Room { splits, keys } = room;
         let BySize { code, .. } = by_size;
         let groups = splits.div_ceil(by_size.sharing);
         // Boards whose lists are sliced have up to eight lists of the upper half and four of the
@@ -176,16 +168,15 @@ impl Array {
         match self {
             Array::Splits => splits * 4 * SPLIT_WORDS,
             Array::Choices => choices * 4,
-            Array::Tables => splits * 4 * choices * 8,
-            Array::Quarters => quarters * 24,
-            Array::Segments => splits * 2 * choices * 12,
+            Array::Orders => by_size.orders()[1] as usize * 4,
+            Array::Segments => splits * 2 * choices * by_size.pieces() as usize * 12,
             Array::Keys => keys * 8,
             Array::Ranks => keys * 4,
             Array::Counters => (COUNTERS + lists) * 4,
             Array::Sampled => groups * by_size.sampled * 4,
             Array::Samples => groups * by_size.sampled * 2 * by_size.keys * 8,
             Array::Lists => lists * 8,
-            Array::Views => groups * 2 * size_of::<[[u64; 256]; 8]>(),
+            Array::Views => groups * 2 * size_of::<[[u64; 16]; 16]>(),
             // One more, for all empty lists.
             Array::Starts => (lists + 1) * (by_size.buckets() + 1) * 4,
             Array::Items => keys * 4,
@@ -248,6 +239,7 @@ impl Batch {
             times: None,
         };
         batch.write(Array::Choices, choices)?;
+        batch.write(Array::Orders, orders(lower_rows))?;
         Ok(batch)
     }
 
@@ -292,38 +284,31 @@ impl Batch {
         self.write_splits(&splits)?;
         self.write(Array::Sampled, sampled.iter().copied())?;
         self.clear(Array::Counters, (COUNTERS + lists) * 4)?;
-        let halves = 2 * jobs.len() as u32 * self.choices;
+        let [upper_orders, lower_orders] = self.by_size.orders();
         let (choices, room) = (self.choices, self.room);
         self.launch(
-            Kernel::PlaceQuarters,
-            2 * halves,
-            &[Array::Splits, Array::Choices, Array::Tables, Array::Quarters, Array::Counters],
-            &[n, choices, room.quarters as u32],
-        )?;
-        self.launch(
-            Kernel::PairQuarters,
-            halves,
+            Kernel::ListHalves,
+            self.segments(jobs.len()),
             &[
                 Array::Splits,
                 Array::Choices,
-                Array::Tables,
-                Array::Quarters,
+                Array::Orders,
                 Array::Segments,
                 Array::Keys,
                 Array::Counters,
             ],
-            &[n, choices, room.keys as u32],
+            &[n, choices, upper_orders, lower_orders, room.keys as u32],
         )?;
         self.launch(
             Kernel::SampleKeys,
             2 * sampled.len() as u32,
             &[Array::Sampled, Array::Segments, Array::Keys, Array::Samples],
-            &[choices, keys as u32],
+            &[choices * self.by_size.pieces(), keys as u32],
         )?;
         let mut counters = vec![0_u32; COUNTERS + lists];
         self.read(Array::Counters, &mut counters)?;
         let lens = counters.split_off(COUNTERS);
-        if counters[QUARTERS] as usize > room.quarters || counters[KEYS] as usize > room.keys {
+        if counters[KEYS] as usize > room.keys {
             let upper = jobs[0].listed[0].lists();
             let lower = upper + jobs[0].listed[1].lists();
             let len =
@@ -415,8 +400,8 @@ impl Batch {
             self.write(Array::Lists, lists.iter().flat_map(|list| [list.starts, list.items]))?;
             let words = |build: &BuildWords| [build.list, build.probes, build.len, build.sums];
             self.write(Array::Builds, builds.iter().flat_map(words))?;
-            let words = views.iter().flatten().flat_map(|tables| tables.iter().flatten());
-            self.write(Array::Views, words.flat_map(|word| [*word as u32, (word >> 32) as u32]))?;
+            let words = views.iter().flatten().flat_map(|tables| by_nibbles(tables));
+            self.write(Array::Views, words.flat_map(|word| [word as u32, (word >> 32) as u32]))?;
             self.clear(Array::Starts, (filled + 1) * stride * 4)?;
             self.fits(jobs.len(), builds.len(), lens.len(), sums)?
         };
@@ -448,20 +433,20 @@ impl Batch {
         };
         let BySize { code, .. } = self.by_size;
         let (builds, rows) = (builds as u32, (builds << code.low) as u32);
-        let (halves, choices) = (2 * jobs as u32 * self.choices, self.choices);
+        let (segments, of_choice) = (self.segments(jobs), [self.choices, self.by_size.pieces()]);
         self.clear(Sums, sums * 8)?;
         self.launch(
             Kernel::NumberBuckets,
-            halves,
+            segments,
             &[Splits, Choices, Segments, Lists, Views, Keys, Ranks, Starts],
-            &[choices],
+            &of_choice,
         )?;
         self.launch(Kernel::FindStarts, lists as u32, &[Lists, Starts], &[code.low + code.high])?;
         self.launch(
             Kernel::FillBuckets,
-            halves,
+            segments,
             &[Splits, Choices, Segments, Lists, Keys, Ranks, Starts, Items],
-            &[choices],
+            &of_choice,
         )?;
         let bits = [code.low, code.high];
         let highs = (1_u32 << code.high).div_ceil(Kernel::CountOpen.threads());
@@ -487,6 +472,11 @@ impl Batch {
         self.read(Counters, &mut counters)?;
         let is_too_long = counters[TOO_LONG] != 0;
         Ok((!is_too_long).then(|| (found, word(&counters[LOOKED_UP..]))))
+    }
+
+    /// The number of segments of the lists of some jobs.
+    fn segments(&self, jobs: usize) -> u32 {
+        2 * jobs as u32 * self.choices * self.by_size.pieces()
     }
 
     fn write_splits(&mut self, splits: &[SplitWords]) -> Result<(), DeviceError> {
@@ -555,6 +545,29 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// The orders of the columns of `rows` rows, three bits for each row, the first row's lowest. The
+/// first r! of them are those of r rows.
+fn orders(rows: u32) -> Vec<u32> {
+    (0..rows).fold(vec![0], |shorter, column| {
+        let places = (0..=column).rev();
+        let with_column = |place: u32| {
+            let above = 3 * place;
+            shorter.iter().map(move |order| {
+                order & ((1 << above) - 1) | column << above | order >> above << (above + 3)
+            })
+        };
+        places.flat_map(with_column).collect()
+    })
+}
+
+/// The bits of a record for each value of each four bits of a key, from those for each byte.
+fn by_nibbles(tables: &[[u64; 256]; 8]) -> impl Iterator<Item = u64> {
+    tables
+        .iter()
+        .flat_map(|table| [0, 4].map(|shift| (table, shift)))
+        .flat_map(|(table, shift)| (0..16_usize).map(move |value| table[value << shift]))
 }
 
 impl SplitWords {

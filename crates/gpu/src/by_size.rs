@@ -1,6 +1,9 @@
 //! What depends on the size of a board: codes, batches, and how long lists are.
 
-use count::{CodeBits, most_quarters};
+use count::CodeBits;
+
+/// How many orders of a quarter's columns a group of the kernels tries, `TRIED`.
+const ORDERS_OF_PIECE: u32 = 768;
 
 /// How boards of one size are counted.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +46,11 @@ impl BySize {
         };
         let (splits, sharing, sampled) = match n {
             0..=17 => (1024, 1024, 8),
-            18..=19 => (512, 512, 8),
-            20..=21 => (256, 256, 8),
-            22..=23 => (128, 32, 4),
-            24..=25 => (4, 2, 1),
+            18..=21 => (512, 512, 8),
+            22 => (512, 128, 4),
+            23 => (1024, 256, 4),
+            24..=25 => (32, 8, 1),
+            26..=27 => (4, 2, 1),
             _ => (1, 1, 1),
         };
         let (keys, pairs) = if n < 26 { (1024, 5_000) } else { (4096, 30_000) };
@@ -83,9 +87,13 @@ impl BySize {
         if splits > 1 { mean / 2 * 3 } else { mean * 2 }
     }
 
-    /// The room for the quarters of `splits` splits, whose halves are divided in so many ways each.
-    pub(crate) fn room_for_quarters(self, splits: usize, choices: usize) -> u64 {
-        let of_choice = self.quarter_rows().map(|rows| most_quarters(rows, rows));
-        2 * (splits * choices) as u64 * of_choice.iter().sum::<u64>()
+    /// The numbers of orders of the columns of an upper quarter and of a lower one.
+    pub(crate) fn orders(self) -> [u32; 2] {
+        self.quarter_rows().map(|rows| (1..=rows).product())
+    }
+
+    /// The number of pieces of a choice.
+    pub(crate) fn pieces(self) -> u32 {
+        self.orders().map(|orders| orders.div_ceil(ORDERS_OF_PIECE)).iter().product()
     }
 }

@@ -30,8 +30,7 @@ pub struct DeviceError {
 /// The kernels of the text, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    PlaceQuarters,
-    PairQuarters,
+    ListHalves,
     SampleKeys,
     NumberBuckets,
     FindStarts,
@@ -43,9 +42,8 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    pub(crate) const ALL: [Kernel; 10] = [
-        Kernel::PlaceQuarters,
-        Kernel::PairQuarters,
+    pub(crate) const ALL: [Kernel; 9] = [
+        Kernel::ListHalves,
         Kernel::SampleKeys,
         Kernel::NumberBuckets,
         Kernel::FindStarts,
@@ -59,8 +57,7 @@ impl Kernel {
     /// Its name in the text.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kernel::PlaceQuarters => "place_quarters",
-            Kernel::PairQuarters => "pair_quarters",
+            Kernel::ListHalves => "list_halves",
             Kernel::SampleKeys => "sample_keys",
             Kernel::NumberBuckets => "number_buckets",
             Kernel::FindStarts => "find_starts",
@@ -75,8 +72,8 @@ impl Kernel {
     /// The threads of one of its groups.
     pub(crate) fn threads(self) -> u32 {
         match self {
-            Kernel::PlaceQuarters | Kernel::NumberBuckets | Kernel::FillBuckets => 64,
-            Kernel::PairQuarters
+            Kernel::NumberBuckets | Kernel::FillBuckets => 64,
+            Kernel::ListHalves
             | Kernel::SampleKeys
             | Kernel::FindStarts
             | Kernel::CountOpen

@@ -25,7 +25,7 @@
 #define ROTATE_RIGHT(x, bits) ((x) >> (bits) | (x) << (32u - (bits) & 31u))
 #define HAS_WARPS
 #define FROM_BEFORE(value, threads) from_before(value, threads)
-#define BALLOT(bit) ballot(bit)
+#define FROM_ACROSS(value, threads) from_across(value, threads)
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef struct {
@@ -56,10 +56,8 @@ static u32 from_before(u32 value, u32 threads) {
     return values[(fiber & 31u) >= threads ? fiber - threads : fiber];
 }
 
-static u32 ballot(u32 bit) {
-    u32 *bits = told_by_all(bit), all = 0;
-    for (u32 i = 0; i < 32; i++) all |= bits[(fiber & ~31u) + i] << i;
-    return all;
+static u32 from_across(u32 value, u32 threads) {
+    return told_by_all(value)[fiber ^ threads];
 }
 
 #include "kernels.c"
@@ -77,16 +75,15 @@ static const Argument *arguments;
 
 static void run(void) {
     switch (kernel) {
-    case 0: place_quarters(P(0), P(1), P(2), P(3), P(4), N(5), N(6), N(7)); break;
-    case 1: pair_quarters(P(0), P(1), P(2), P(3), P(4), P(5), P(6), N(7), N(8), N(9)); break;
-    case 2: sample_keys(P(0), P(1), P(2), P(3), N(4), N(5)); break;
-    case 3: number_buckets(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8)); break;
-    case 4: find_starts(P(0), P(1), N(2)); break;
-    case 5: fill_buckets(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8)); break;
-    case 6: count_open(P(0), P(1), P(2), P(3), N(4), N(5)); break;
-    case 7: sum_rows(P(0), P(1), P(2), P(3), P(4), P(5), N(6), N(7)); break;
-    case 8: sum_blocks(P(0), N(1)); break;
-    case 9: join_lists(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8), N(9), N(10)); break;
+    case 0: list_halves(P(0), P(1), P(2), P(3), P(4), P(5), N(6), N(7), N(8), N(9), N(10)); break;
+    case 1: sample_keys(P(0), P(1), P(2), P(3), N(4), N(5)); break;
+    case 2: number_buckets(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8), N(9)); break;
+    case 3: find_starts(P(0), P(1), N(2)); break;
+    case 4: fill_buckets(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8), N(9)); break;
+    case 5: count_open(P(0), P(1), P(2), P(3), N(4), N(5)); break;
+    case 6: sum_rows(P(0), P(1), P(2), P(3), P(4), P(5), N(6), N(7)); break;
+    case 7: sum_blocks(P(0), N(1)); break;
+    case 8: join_lists(P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), N(8), N(9), N(10)); break;
     default: abort();
     }
     ended++;

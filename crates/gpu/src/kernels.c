@@ -1,15 +1,15 @@
 // Counts splits of a board on a device, from their columns to the numbers of pairs that fit. One
 // text for OpenCL C 1.2 and for CUDA; tests compile it as plain C, too.
 //
-//   place_quarters   quarter-boards in the columns of a choice             a group for each quarter of each choice
-//   pair_quarters    pairs of quarters that do not attack each other:      a group for each half and choice
-//                    half-boards, as keys of their diagonals
+//   list_halves      quarter-boards in the columns of a choice, and the    a group for each half and piece
+//                    pairs of those that do not attack each other: half-
+//                    boards, as keys of their diagonals
 //   sample_keys      keys from all over the lists, by which the host       a group for each half
 //                    chooses the diagonals of codes
-//   number_buckets   keys become records, a bucket's number and an item;   a group for each half and choice
+//   number_buckets   keys become records, a bucket's number and an item;   a group for each half and piece
 //                    each gets its rank in the bucket
 //   find_starts      where each bucket starts                              a group for each list
-//   fill_buckets     items, bucket by bucket                               a group for each half and choice
+//   fill_buckets     items, bucket by bucket                               a group for each half and piece
 //   count_open       how many half-boards of each high part are open to    a thread for each high part
 //                    each low part
 //   sum_rows         the same as running sums, and how many blocks of      a group for each low part
@@ -18,9 +18,10 @@
 //   join_lists       tables of 256 half-boards of a build list, in which   groups that take one block after the
 //                    those of the probe lists are looked up                other
 //
-// A *choice* says which of a half's columns its upper quarter takes. A *list* has the half-boards
-// of one half and one slice, without ties or ties alone. Nothing here depends on the order in which
-// threads come to add to a counter, except for the order of quarters, keys and items.
+// A *choice* says which of a half's columns its upper quarter takes, and a *piece* of it has some
+// orders of each quarter's columns: all of them, up to six rows. A *list* has the half-boards of one
+// half and one slice, without ties or ties alone. Nothing here depends on the order in which threads
+// come to add to a counter, except for the order of keys and items.
 
 #ifdef __OPENCL_VERSION__
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
@@ -59,7 +60,7 @@ typedef uint4 u32x4;
 // Neighbouring threads tell each other values without shared memory.
 #define HAS_WARPS
 #define FROM_BEFORE(value, threads) __shfl_up_sync(~0u, value, threads)
-#define BALLOT(bit) __ballot_sync(~0u, bit)
+#define FROM_ACROSS(value, threads) __shfl_xor_sync(~0u, value, threads)
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef uint4 u32x4;
@@ -74,14 +75,16 @@ typedef uint4 u32x4;
 #define TAKEN 4u
 // The threads of a group that makes lists.
 #define SMALL 64u
+// The orders that a thread tries of each quarter's columns, and those of a piece.
+#define TRIES 3u
+#define TRIED (TRIES * LANES)
 
 // What `counters` has.
-#define QUARTERS 0 // the quarters of all choices
-#define KEYS 1     // the half-boards of all lists
-#define NEXT 2     // the blocks that groups have taken
-#define LOOKED_UP 3 // the half-boards that were looked up in a block, in two words
-#define TOO_LONG 5 // whether a low part has too many half-boards to be counted in 32 bits
-#define LENGTHS 6  // the length of each list
+#define KEYS 0      // the half-boards of all lists
+#define NEXT 1      // the blocks that groups have taken
+#define LOOKED_UP 2 // the half-boards that were looked up in a block, in two words
+#define TOO_LONG 4  // whether a low part has too many half-boards to be counted in 32 bits
+#define LENGTHS 5   // the length of each list
 
 // One half of a split.
 typedef struct {
@@ -153,23 +156,28 @@ FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *t
 #endif
 }
 
-// Of the first `bits` bits of the values of this thread and its 31 neighbours, the one with the
-// thread's own number among them: bit i is that of the i-th thread. `room` has a word for each
-// thread.
-FUNCTION u32 transposed(SHARED_POINTER u32 *room, u32 value, u32 bits) {
-    u32 mine = THREAD & 31u, plane = 0;
+// Of the values of this thread and its 31 neighbours the bits with the thread's own number among
+// them: bit i is that of the i-th thread. `room` has a word for each thread.
+FUNCTION u32 transposed(SHARED_POINTER u32 *room, u32 value) {
+    u32 mine = THREAD & 31u;
 #ifdef HAS_WARPS
-    for (u32 bit = 0; bit < bits; bit++) {
-        u32 all = BALLOT(value >> bit & 1u);
-        if (bit == mine) plane = all;
+    // A square of bits changes places with the one across the diagonal: squares of 16 times 16 bits
+    // first, and of single bits last.
+    u32 low = 0xffffu;
+#pragma unroll
+    for (u32 step = 16; step; step >>= 1, low ^= low << step) {
+        u32 other = FROM_ACROSS(value, step);
+        value = mine & step ? value & ~low | other >> step & low : value & low | (other & low) << step;
     }
+    return value;
 #else
+    u32 plane = 0;
     room[THREAD] = value;
     BARRIER;
     for (u32 i = 0; i < 32u; i++) plane |= (room[THREAD - mine + i] >> mine & 1u) << i;
     BARRIER;
-#endif
     return plane;
+#endif
 }
 
 // Those of the 32 lanes of a word that `len` lanes use.
@@ -194,6 +202,13 @@ FUNCTION u32 deposit(u32 chosen, u32 among) {
     return bits;
 }
 
+// The bits moved up, so that none is where `holes` has one: each hole moves what is there and above
+// by one place.
+FUNCTION u32 spread(u32 bits, u32 holes) {
+    for (; holes; holes &= holes - 1u) bits += bits & (0u - (holes & (0u - holes)));
+    return bits;
+}
+
 // The slice of half-boards whose outer queens take these of their columns: see
 // board::halves::Slice.
 FUNCTION u32 slice_of(u32 choice, u32 modulus) {
@@ -210,181 +225,126 @@ FUNCTION void add_to_sum(GLOBAL u32 *sum, u64 value) {
     if (high) ATOMIC_ADD(sum + 1, high);
 }
 
-// A quarter-board under construction. For a queen in column c of row r, of `rows` rows, `left` has
-// bit c + rows - r and `right` has bit c + r.
+// Quarters: the diagonals that the other quarter's must not meet, those of the half-board, and which
+// of their queens stand in columns that are looked at, the last row's lowest.
 typedef struct {
-    u64 left, right;
-    u32 free;   // the columns without a queen
-    u32 number; // whether the columns of the rows' queens are looked at, the last row lowest
-} Placing;
+    u64 meets[TRIED], fars[TRIED];
+    u32 numbers[TRIED];
+} Quarters;
 
-// Places a queen, or takes it away.
-FUNCTION void toggle(Placing *placing, u32 bit, u32 row, u32 rows, u32 looked_at) {
-    placing->left ^= (u64)bit << (rows - row);
-    placing->right ^= (u64)bit << row;
-    placing->free ^= bit;
-    placing->number ^= (bit & looked_at ? 1u : 0u) << (rows - 1u - row);
-}
-
-FUNCTION u32 open_columns(const Placing *placing, u32 row, u32 rows) {
-    return placing->free & ~(u32)(placing->left >> (rows - row) | placing->right >> row);
-}
-
-// Places the queens of quarters. A thread takes the columns of the first two rows, and searches for
-// those of the others.
-//
-// `tables` has the first quarter of each quarter of each choice, and their number. A quarter has
-// three words in `quarters`: the diagonals that the other quarter's must not meet, those of the
-// half-board, and its number.
-KERNEL(64) place_quarters(
-    GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL u32 *tables, GLOBAL u64 *quarters,
-    GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
-    SHARED u32 scan[2 * SMALL];
-    SHARED u32 start;
-    u32 me = THREAD, full = (1u << n) - 1u;
-    u32 choice = GROUP % most_choices, at = GROUP / most_choices;
-    u32 is_lower_quarter = at & 1u, half_rows = n / 2u;
-    GLOBAL const Split *split = splits + (at >> 2);
-    GLOBAL const Half *part = split->halves + (at >> 1 & 1u);
-    if (choice >= part->choices) return;
-    u32 upper_rows = half_rows / 2u, lower_rows = half_rows - upper_rows;
+// Places queens by some orders of a quarter's columns, and keeps those that do not attack each other
+// or the centre's queen. An order has three bits for each row, which of the `columns` its queen takes.
+// Returns how many quarters there are.
+FUNCTION u32 place_quarters(
+    SHARED_POINTER Quarters *quarters, SHARED_POINTER u32 *scan, SHARED_POINTER const u32 *columns,
+    GLOBAL const u32 *orders, u32 len, GLOBAL const Split *split, u32 n, u32 is_lower_quarter) {
+    u32 full = (1u << n) - 1u, upper_rows = n / 2u / 2u, lower_rows = n / 2u - upper_rows;
     u32 rows = is_lower_quarter ? lower_rows : upper_rows;
-    u32 chosen = choices[part->first_choice + choice], looked_at = split->looked_at, centre = split->centre;
-    u32 columns = deposit(is_lower_quarter ? ~chosen & ((1u << half_rows) - 1u) : chosen, part->columns);
-
-    // The queens of the first two rows, if there are two.
-    Placing begun = {0, 0, columns, 0};
-    u32 given = rows > 1u ? 2u : 1u, is_used = me < (rows > 1u ? rows * rows : 1u);
-    for (u32 row = 0; row < given; row++) {
-        u32 bit = deposit(1u << (row + 1u < given ? me / rows : me % rows), columns);
-        is_used &= (open_columns(&begun, row, rows) & bit) != 0;
-        toggle(&begun, bit, row, rows, looked_at);
-    }
-
-    u32 found = 0, place = 0, total = 0;
-    for (u32 pass = 0; pass < 2; pass++) {
-        Placing now = begun;
-        // The columns of the queens that were placed, five bits each, and those that are left to
-        // try in this row.
-        u64 placed = 0;
-        u32 row = given, left_to_try = ~0u, is_done = !is_used;
-        while (!is_done) {
-            u32 open = row < rows ? open_columns(&now, row, rows) & left_to_try : 0u;
-            if (open) {
-                u32 bit = open & (0u - open);
-                toggle(&now, bit, row, rows, looked_at);
-                placed = placed << 5 | ONES(bit - 1u);
-                row++;
-                left_to_try = ~0u;
-                continue;
-            }
-            if (row == rows) {
-                // The diagonals as the row after the quarter sees them, and as its first row does.
-                u64 below = (now.left & full) | now.right >> rows << 32;
-                u64 above = now.left >> rows | (now.right & full) << 32;
-                u64 far = is_lower_quarter
-                    ? below
-                    : (now.left << lower_rows & full) | now.right >> rows >> lower_rows << 32;
-                if ((u32)(far | far >> 32) & centre) {
-                    // It attacks the centre's queen.
-                } else if (pass == 0) {
-                    found++;
-                } else {
-                    quarters[3 * (u64)place] = is_lower_quarter ? above : below;
-                    quarters[3 * (u64)place + 1u] = far;
-                    quarters[3 * (u64)place + 2u] = now.number;
-                    place++;
-                }
-            }
-            is_done = row == given;
-            if (!is_done) {
-                u32 bit = 1u << (u32)(placed & 31u);
-                placed >>= 5;
-                row--;
-                toggle(&now, bit, row, rows, looked_at);
-                left_to_try = 0u - 2u * bit;
-            }
+    u32 looked_at = split->looked_at, centre = split->centre;
+    u64 meets[TRIES], fars[TRIES];
+    u32 numbers[TRIES], are_kept = 0, all = 0;
+#pragma unroll
+    for (u32 i = 0; i < TRIES; i++) {
+        if (i * LANES >= len) break;
+        u32 at = THREAD + i * LANES, order = at < len ? orders[at] : 0u, number = 0;
+        // For a queen in column c of row r, `left` has bit c + rows - r and `right` has bit c + r.
+        u64 left = 0, right = 0;
+        for (u32 row = 0; row < rows; row++, order >>= 3) {
+            u32 bit = columns[order & 7u];
+            left |= (u64)bit << (rows - row);
+            right |= (u64)bit << row;
+            number = number << 1 | (bit & looked_at ? 1u : 0u);
         }
-        if (pass == 0) {
-            place = sum_before(scan, SMALL, found, &total);
-            if (me == 0) {
-                u32 from = ATOMIC_ADD(counters + QUARTERS, total);
-                // The host sees by the counter that there was too little room.
-                start = from <= room && total <= room - from ? from : ~0u;
-                tables[2u * GROUP] = start;
-                tables[2u * GROUP + 1u] = start == ~0u ? 0u : total;
-            }
-            BARRIER;
-            if (start == ~0u) return;
-            place += start;
+        // The diagonals as the row after the quarter sees them, and as its first row does.
+        u64 below = (left & full) | right >> rows << 32;
+        u64 above = left >> rows | (right & full) << 32;
+        meets[i] = is_lower_quarter ? above : below;
+        fars[i] = is_lower_quarter ? below : (left << lower_rows & full) | right >> rows >> lower_rows << 32;
+        numbers[i] = is_lower_quarter ? number : number << lower_rows;
+        u32 diagonals = ONES((u32)left) + ONES((u32)(left >> 32)) + ONES((u32)right) + ONES((u32)(right >> 32));
+        u32 is_kept = at < len && diagonals == 2u * rows && !((u32)(fars[i] | fars[i] >> 32) & centre);
+        are_kept |= is_kept << i;
+    }
+    u32 place = sum_before(scan, LANES, ONES(are_kept), &all);
+#pragma unroll
+    for (u32 i = 0; i < TRIES; i++) {
+        if (are_kept >> i & 1u) {
+            quarters->meets[place] = meets[i];
+            quarters->fars[place] = fars[i];
+            quarters->numbers[place] = numbers[i];
+            place++;
         }
     }
+    BARRIER;
+    return all;
 }
 
-// Pairs the quarters of a choice. 64 threads take lower quarters, and four times as many share the
-// upper ones. `segments` has the first key of each half and choice, how many are no ties, and how
-// many are; the ties follow.
-KERNEL(256) pair_quarters(
-    GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *tables, GLOBAL const u64 *quarters,
-    GLOBAL u32 *segments, GLOBAL u64 *keys, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 room) {
-    SHARED u64 upper_meets[LANES], upper_fars[LANES];
-    SHARED u32 upper_numbers[LANES], scan[2 * LANES];
+// Lists half-boards. `segments` has the first key of each half and piece, how many are no ties, and
+// how many are; the ties follow.
+KERNEL(256) list_halves(
+    GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *orders, GLOBAL u32 *segments,
+    GLOBAL u64 *keys, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 upper_orders, u32 lower_orders, u32 room) {
+    SHARED Quarters upper, lower;
+    SHARED u32 scan[2 * LANES];
+    SHARED u32 columns[16];
     SHARED u32 start;
-    u32 me = THREAD, choice = GROUP % most_choices, at = GROUP / most_choices;
-    GLOBAL const Half *part = splits[at >> 1].halves + (at & 1u);
+    u32 lower_pieces = (lower_orders + TRIED - 1u) / TRIED;
+    u32 pieces = (upper_orders + TRIED - 1u) / TRIED * lower_pieces;
+    u32 me = THREAD, piece = GROUP % pieces, choice = GROUP / pieces % most_choices, at = GROUP / pieces / most_choices;
+    GLOBAL const Split *split = splits + (at >> 1);
+    GLOBAL const Half *part = split->halves + (at & 1u);
     GLOBAL u32 *segment = segments + 3u * GROUP;
-    u32 is_wanted = 0, slice = 0;
+    u32 is_wanted = 0, chosen = 0, slice = 0;
     if (choice < part->choices) {
-        slice = slice_of(choices[part->first_choice + choice], part->modulus);
+        chosen = choices[part->first_choice + choice];
+        slice = slice_of(chosen, part->modulus);
         is_wanted = part->residues >> slice & 1u;
     }
     if (!is_wanted) {
         if (me < 3u) segment[me] = 0;
         return;
     }
-    u32 half_rows = n / 2u, lower_rows = half_rows - half_rows / 2u;
+    if (me < 16u) {
+        u32 ranks = me < 8u ? chosen : ~chosen & ((1u << n / 2u) - 1u);
+        columns[me] = deposit(1u << (me & 7u), deposit(ranks, part->columns));
+    }
+    BARRIER;
+    u32 first = piece / lower_pieces * TRIED, len = upper_orders - first < TRIED ? upper_orders - first : TRIED;
+    u32 upper_len = place_quarters(&upper, scan, columns, orders + first, len, split, n, 0);
+    first = piece % lower_pieces * TRIED, len = lower_orders - first < TRIED ? lower_orders - first : TRIED;
+    u32 lower_len = place_quarters(&lower, scan, columns + 8, orders + first, len, split, n, 1);
+
     u32 lowest = part->lowest, span = part->highest - lowest;
     u32 tie_low = part->tie_low, tie_high = part->tie_high;
-    GLOBAL const u32 *above = tables + 2u * (2u * at * most_choices + choice);
-    GLOBAL const u32 *below = above + 2u * most_choices;
-    GLOBAL const u64 *upper = quarters + 3 * (u64)above[0], *lower = quarters + 3 * (u64)below[0];
-    u32 upper_len = above[1], lower_len = below[1];
-
     u32 whole = 0, ties = 0, whole_place = 0, tie_place = 0, all_whole = 0, all_ties = 0;
     for (u32 pass = 0; pass < 2; pass++) {
-        for (u32 first = 0; first < upper_len; first += LANES) {
-            u32 len = upper_len - first < LANES ? upper_len - first : LANES;
-            if (me < len) {
-                upper_meets[me] = upper[3u * (first + me)];
-                upper_fars[me] = upper[3u * (first + me) + 1u];
-                upper_numbers[me] = (u32)upper[3u * (first + me) + 2u] << lower_rows;
-            }
-            BARRIER;
-            for (u32 i = me % SMALL; i < lower_len; i += SMALL) {
-                u64 lower_meet = lower[3u * i], lower_far = lower[3u * i + 1u];
-                u32 lower_number = (u32)lower[3u * i + 2u];
-                for (u32 j = me / SMALL; j < len; j += LANES / SMALL) {
-                    u32 number = upper_numbers[j] | lower_number;
-                    if (upper_meets[j] & lower_meet || number - lowest > span) continue;
+        // 64 threads take lower quarters, and four times as many share the upper ones.
+        for (u32 i = me % SMALL; i < lower_len; i += SMALL) {
+            u64 lower_meet = lower.meets[i], lower_far = lower.fars[i];
+            u32 lower_number = lower.numbers[i];
+            for (u32 j = me / SMALL * 8u; j < upper_len; j += LANES / SMALL * 8u) {
+                u32 fit = 0;
+#pragma unroll
+                for (u32 k = 0; k < 8; k++) fit |= (upper.meets[j + k] & lower_meet ? 0u : 1u) << k;
+                if (upper_len - j < 8u) fit &= (1u << (upper_len - j)) - 1u;
+                for (; fit; fit &= fit - 1u) {
+                    u32 k = j + ONES((fit & (0u - fit)) - 1u), number = upper.numbers[k] | lower_number;
+                    if (number - lowest > span) continue;
                     u32 is_tie = number == tie_low || number == tie_high;
-                    if (pass == 0) {
-                        whole += 1u - is_tie;
-                        ties += is_tie;
-                    } else {
-                        keys[is_tie ? tie_place : whole_place] = upper_fars[j] | lower_far;
-                        whole_place += 1u - is_tie;
-                        tie_place += is_tie;
-                    }
+                    if (pass) keys[is_tie ? tie_place : whole_place] = upper.fars[k] | lower_far;
+                    whole_place += 1u - is_tie;
+                    tie_place += is_tie;
                 }
             }
-            BARRIER;
         }
         if (pass == 0) {
+            whole = whole_place, ties = tie_place;
             whole_place = sum_before(scan, LANES, whole, &all_whole);
             tie_place = sum_before(scan, LANES, ties, &all_ties);
             if (me == 0) {
-                u32 len = all_whole + all_ties, from = ATOMIC_ADD(counters + KEYS, len);
-                start = from <= room && len <= room - from ? from : ~0u;
+                u32 found = all_whole + all_ties, from = ATOMIC_ADD(counters + KEYS, found);
+                // The host sees by the counter that there was too little room.
+                start = from <= room && found <= room - from ? from : ~0u;
                 segment[0] = start;
                 segment[1] = start == ~0u ? 0u : all_whole;
                 segment[2] = start == ~0u ? 0u : all_ties;
@@ -403,25 +363,25 @@ KERNEL(256) pair_quarters(
 // fewer, and then zeros.
 KERNEL(256) sample_keys(
     GLOBAL const u32 *sampled, GLOBAL const u32 *segments, GLOBAL const u64 *keys, GLOBAL u64 *samples,
-    u32 most_choices, u32 len) {
+    u32 most_segments, u32 len) {
     SHARED u32 scan[2 * LANES];
     SHARED u32 before[LANES];
     u32 me = THREAD;
-    GLOBAL const u32 *mine = segments + 3u * (2u * sampled[GROUP >> 1] + (GROUP & 1u)) * most_choices;
+    GLOBAL const u32 *mine = segments + 3u * (2u * sampled[GROUP >> 1] + (GROUP & 1u)) * most_segments;
     GLOBAL u64 *to = samples + (u64)GROUP * len;
     u32 all = 0, total = 0;
-    for (u32 i = 0; i < most_choices; i += LANES) {
-        u32 choice = i + me;
-        sum_before(scan, LANES, choice < most_choices ? mine[3u * choice + 1u] + mine[3u * choice + 2u] : 0u, &total);
+    for (u32 i = 0; i < most_segments; i += LANES) {
+        u32 segment = i + me;
+        sum_before(scan, LANES, segment < most_segments ? mine[3u * segment + 1u] + mine[3u * segment + 2u] : 0u, &total);
         all += total;
     }
     for (u32 i = me; i < len; i += LANES)
         if (i >= all) to[i] = 0;
     u32 taken = all < len ? all : len, begun = 0;
-    for (u32 i = 0; i < most_choices; i += LANES) {
-        u32 choice = i + me;
-        u32 keys_of_choice = choice < most_choices ? mine[3u * choice + 1u] + mine[3u * choice + 2u] : 0u;
-        before[me] = sum_before(scan, LANES, keys_of_choice, &total);
+    for (u32 i = 0; i < most_segments; i += LANES) {
+        u32 segment = i + me;
+        u32 keys_of_segment = segment < most_segments ? mine[3u * segment + 1u] + mine[3u * segment + 2u] : 0u;
+        before[me] = sum_before(scan, LANES, keys_of_segment, &total);
         BARRIER;
         for (u32 j = me; j < taken; j += LANES) {
             u32 place = (u32)((u64)all * j / taken);
@@ -437,19 +397,20 @@ KERNEL(256) sample_keys(
 }
 
 // Replaces keys by records, a bucket's number above an item, and counts the half-boards of each
-// bucket. A view has the bits of a record for each byte of a key.
+// bucket. A view has the bits of a record for each four bits of a key.
 KERNEL(64) number_buckets(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *segments, GLOBAL const List *lists,
-    GLOBAL const u64 *views, GLOBAL u64 *keys, GLOBAL u32 *ranks, GLOBAL u32 *starts, u32 most_choices) {
-    u32 choice = GROUP % most_choices, at = GROUP / most_choices;
+    GLOBAL const u64 *views, GLOBAL u64 *keys, GLOBAL u32 *ranks, GLOBAL u32 *starts, u32 most_choices,
+    u32 pieces) {
+    u32 choice = GROUP / pieces % most_choices, at = GROUP / pieces / most_choices;
     GLOBAL const Half *part = splits[at >> 1].halves + (at & 1u);
     u32 first = segments[3u * GROUP], whole = segments[3u * GROUP + 1u], len = whole + segments[3u * GROUP + 2u];
     if (len == 0) return;
     GLOBAL const List *list = lists + part->lists + 2u * slice_of(choices[part->first_choice + choice], part->modulus);
-    GLOBAL const u64 *view = views + 2048u * part->view;
+    GLOBAL const u64 *view = views + 256u * part->view;
     for (u32 i = THREAD; i < len; i += SMALL) {
         u64 key = keys[first + i], record = 0;
-        for (u32 byte = 0; byte < 8; byte++) record |= view[256u * byte + (u32)(key >> 8u * byte & 255u)];
+        for (u32 i = 0; i < 16; i++) record |= view[16u * i + (u32)(key >> 4u * i & 15u)];
         keys[first + i] = record;
         u32 bucket = list[i < whole ? 0 : 1].starts + (u32)(record >> 32);
         ranks[first + i] = ATOMIC_ADD(starts + bucket, 1u);
@@ -481,8 +442,9 @@ KERNEL(256) find_starts(GLOBAL const List *lists, GLOBAL u32 *starts, u32 bits) 
 KERNEL(64) fill_buckets(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *segments, GLOBAL const List *lists,
     GLOBAL const u64 *records, GLOBAL const u32 *ranks, GLOBAL const u32 *starts, GLOBAL u32 *items,
-    u32 most_choices) {
-    u32 choice = GROUP % most_choices, at = GROUP / most_choices;
+    u32 most_choices,
+    u32 pieces) {
+    u32 choice = GROUP / pieces % most_choices, at = GROUP / pieces / most_choices;
     GLOBAL const Half *part = splits[at >> 1].halves + (at & 1u);
     u32 first = segments[3u * GROUP], whole = segments[3u * GROUP + 1u], len = whole + segments[3u * GROUP + 2u];
     if (len == 0) return;
@@ -629,7 +591,7 @@ JOIN_KERNEL join_lists(
             // Each thread finds its lane among the buckets of `high0` and the following high parts.
             u32 open_bits = lows - 1u & ~low, subset_bits = ONES(open_bits);
             u32 place = first - before[high0] + me, covered = 0, last = first - before[high0] + len;
-            u32 subset = deposit(me & (1u << subset_bits) - 1u, open_bits);
+            u32 subset = spread(me & (1u << subset_bits) - 1u, low);
             u32 item = ~0u, high = 0;
             while (covered < last) {
                 u32 high_here = high0 + (me >> subset_bits), bucket_len = 0, bucket_first = 0, total = 0;
@@ -654,8 +616,8 @@ JOIN_KERNEL join_lists(
             }
             if (me == LANES - 1u) last_high = high;
             // Planes: the thread has one bit of the 32 lanes of one word.
-            planes[((bit & 7u) * 4u + (bit >> 3)) * 8u + warp] = transposed(words, item, 32);
-            u32 has = transposed(words, high, high_bits), lanes_of_warp = lanes_in_use(len, warp);
+            planes[((bit & 7u) * 4u + (bit >> 3)) * 8u + warp] = transposed(words, item);
+            u32 has = transposed(words, high), lanes_of_warp = lanes_in_use(len, warp);
             if (bit < high_bits) {
                 having_words[bit * 8u + warp] = has;
                 if (has) ATOMIC_OR(&any_bits, 1u << bit);
@@ -664,13 +626,13 @@ JOIN_KERNEL join_lists(
             BARRIER;
             // The runs that can be open to a lane have their numbers' bits among `free_bits`, the
             // first eight of them in one turn.
-            u32 varying = any_bits & lacking_bits, free_bits = highs - 1u & lacking_bits;
-            u32 my_high = deposit(me, free_bits), later_bits = free_bits & ~deposit(LANES - 1u, free_bits);
+            u32 varying = any_bits & lacking_bits, free_bits = highs - 1u & lacking_bits, holes = highs - 1u & ~free_bits;
+            u32 my_high = spread(me, holes), later_bits = free_bits & ~spread(LANES - 1u, holes);
             u32 is_run = me >> ONES(free_bits) == 0;
             {
                 u32 entry = me >> 3, word = me & 7u;
                 u32 lanes = entry < 16u ? lanes_in_use(len, word) : ~0u;
-                u32 bits = deposit(entry < 16u ? entry : (entry & 15u) << 4, free_bits) & varying;
+                u32 bits = spread(entry < 16u ? entry : (entry & 15u) << 4, holes) & varying;
                 for (; bits; bits &= bits - 1u) lanes &= ~having_words[ONES((bits & (0u - bits)) - 1u) * 8u + word];
                 ((SHARED_POINTER u32 *)opening)[me] = lanes;
             }
@@ -739,27 +701,33 @@ JOIN_KERNEL join_lists(
                         u32 run_end = run_before[run + 1u];
                         from = run_from[run];
                         u32x4 open_lanes = run_open[2u * run + side];
+                        u32 item = probe_items[from + at];
                         for (;;) {
-                            u32 w = ROTATE_RIGHT(probe_items[from + at], 8u * turn);
+                            u32 w = ROTATE_RIGHT(item, 8u * turn);
+                            u32x4 now = open_lanes;
+                            at += 16u;
+                            u32 is_last = at >= end;
+                            if (!is_last) {
+                                if (at >= run_end) {
+                                    do {
+                                        run++;
+                                        run_end = run_before[run + 1u];
+                                    } while (at >= run_end);
+                                    from = run_from[run];
+                                    open_lanes = run_open[2u * run + side];
+                                }
+                                item = probe_items[from + at];
+                            }
                             SHARED_POINTER const char *bytes = (SHARED_POINTER const char *)table;
                             u32x4 x0 = *(SHARED_POINTER const u32x4 *)(bytes + (w << 7 & 0x7f80u | column0));
                             u32x4 x1 = *(SHARED_POINTER const u32x4 *)(bytes + (w >> 1 & 0x7f80u | column1));
                             u32x4 x2 = *(SHARED_POINTER const u32x4 *)(bytes + (w >> 9 & 0x7f80u | column2));
                             u32x4 x3 = *(SHARED_POINTER const u32x4 *)(bytes + (w >> 17 & 0x7f80u | column3));
-                            count += ONES(open_lanes.x & x0.x & x1.x & x2.x & x3.x);
-                            count += ONES(open_lanes.y & x0.y & x1.y & x2.y & x3.y);
-                            count += ONES(open_lanes.z & x0.z & x1.z & x2.z & x3.z);
-                            count += ONES(open_lanes.w & x0.w & x1.w & x2.w & x3.w);
-                            at += 16u;
-                            if (at >= end) break;
-                            if (at >= run_end) {
-                                do {
-                                    run++;
-                                    run_end = run_before[run + 1u];
-                                } while (at >= run_end);
-                                from = run_from[run];
-                                open_lanes = run_open[2u * run + side];
-                            }
+                            count += ONES(now.x & x0.x & x1.x & x2.x & x3.x);
+                            count += ONES(now.y & x0.y & x1.y & x2.y & x3.y);
+                            count += ONES(now.z & x0.z & x1.z & x2.z & x3.z);
+                            count += ONES(now.w & x0.w & x1.w & x2.w & x3.w);
+                            if (is_last) break;
                         }
                     }
                     BARRIER;

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   host                                        device
-//!   splits and their shares        --->         place quarters, pair them
+//!   splits and their shares        --->         list half-boards
 //!   codes, by samples of the lists <---  --->   sort half-boards by the codes, join the lists
 //!   sums                           <---
 //! ```

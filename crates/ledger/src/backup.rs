@@ -60,6 +60,7 @@ impl Draft {
     ///
     /// [`LedgerFault`], if that cannot be read, is no ledger, or does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<(), LedgerFault> {
+        place::check_name(from)?;
         place::warn_of_missing_log(from)?;
         let mut source = format::reader(from)?;
         source.busy_handler(Some(wait::for_others))?;

@@ -33,6 +33,7 @@ impl Evidence {
     ///
     /// [`LedgerFault`], if it cannot be read, or it is damaged.
     pub fn open(path: &Path) -> Result<Evidence, LedgerFault> {
+        place::check_name(path)?;
         place::warn_of_missing_log(path)?;
         let db = format::reader(path)?;
         // One transaction: whatever is written meanwhile is not seen.
@@ -41,9 +42,17 @@ impl Evidence {
         Ok(Evidence::new(ledger))
     }
 
-    /// The ledger in `path`, held by this process alone.
+    /// The ledger in `path`, held by this process alone; but where nothing may be written, nobody can hold it.
     pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
-        Ok(Evidence::new(CheckedLedger::open(path)?))
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match CheckedLedger::open(path) {
+            Err(LedgerFault::File(error))
+                if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+            {
+                Evidence::open(path)
+            }
+            opened => Ok(Evidence::new(opened?)),
+        }
     }
 
     fn new(ledger: CheckedLedger) -> Evidence {

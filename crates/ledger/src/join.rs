@@ -83,6 +83,13 @@ pub enum JoinError {
 ///
 /// [`JoinError`].
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError> {
+    // Before the lock, of which a file is left.
+    crate::check_name(into).map_err(|fault| fault.at(Some(into)))?;
+    for path in parts {
+        crate::check_name(path)
+            .and_then(|()| Ok(fs::metadata(path)?))
+            .map_err(|fault| fault.at(Some(path)))?;
+    }
     let earlier = fs::canonicalize(into).ok();
     // The lock keeps others from making a ledger there meanwhile. An existing one is locked as a part.
     let at_into = |fault: LedgerFault| fault.at(Some(into));
@@ -122,9 +129,6 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
 
 fn open(path: &PathBuf) -> Result<Part<'_>, JoinError> {
     let at_part = |fault: LedgerFault| fault.at(Some(path));
-    if !path.exists() {
-        return Err(at_part(std::io::Error::from(std::io::ErrorKind::NotFound).into()).into());
-    }
     let evidence = Evidence::held(path).map_err(at_part)?;
     let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();

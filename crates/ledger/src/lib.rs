@@ -39,13 +39,12 @@ pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use in_memory::in_memory;
 pub use join::{JoinError, Joined, join_ledgers};
-pub use look::{Happening, Incident, Look, SeenRange, Slot};
+pub use look::{Incident, Look, SeenRange, Slot};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
+pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
-#[cfg(test)]
-mod crashes;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,10 @@
 //! Whatever is read here is shown and decides nothing. So it is not checked like evidence is, and costs little more
 //! than the rows that are read.
 
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::{JobChange, JobId, JobState, Party, Range, Times};
+use farm::{JobId, JobState, Party, Range};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -34,47 +34,13 @@ pub struct SeenRange<'a> {
     pub at_ms: i64,
 }
 
-/// Something that happened to a job, and when: Unix milliseconds.
+/// Something that happened to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incident {
-    /// When.
+    /// When, Unix milliseconds.
     pub at_ms: i64,
-    /// What.
-    pub what: Happening,
-}
-
-/// What can happen to a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
-    /// It was submitted by this owner.
-    Submitted(String),
-    /// An audit was ordered.
-    AuditOrdered {
-        /// How many of a million ranges are chosen.
-        share_ppm: u32,
-        /// The owner who ordered it; empty if ledgers were merged.
-        by: String,
-    },
-    /// It was changed.
-    Changed {
-        /// How.
-        change: JobChange,
-        /// The owner who asked for it; empty if nobody did.
-        by: String,
-    },
-    /// A worker's count of a range contradicts another one, or is no longer believed.
-    Disputed {
-        /// The range.
-        range: Range,
-        /// The worker.
-        worker: String,
-        /// Its owner and machine.
-        party: Party,
-    },
-    /// A range of it proved a party wrong.
-    ProvenWrong(Party),
-    /// A coordinator was started with the ledger.
-    Opened,
+    /// What, in words.
+    pub text: String,
 }
 
 /// What was accepted of a job within a slot of time.
@@ -147,25 +113,6 @@ impl Look {
         Ok(())
     }
 
-    /// Calls `see` with when each of the jobs of these numbers was submitted, and when it ended, if it has: Unix
-    /// milliseconds.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn times(
-        &self,
-        jobs: RangeInclusive<JobId>,
-        mut see: impl FnMut(JobId, Times),
-    ) -> Result<(), LedgerFault> {
-        let query = "SELECT id, submitted_at, ended_at FROM jobs WHERE id BETWEEN ? AND ?";
-        self.each(query, (signed(jobs.start().0), signed(jobs.end().0)), |row| {
-            let times = Times { submitted_at_ms: row.get(1)?, ended_at_ms: row.get(2)? };
-            see(JobId(number(row.get_ref(0)?)), times);
-            Ok(())
-        })
-    }
-
     /// What happened to a job, the latest first.
     ///
     /// # Errors
@@ -175,46 +122,54 @@ impl Look {
         let job = signed(job.0);
         let most = Look::INCIDENTS;
         let mut found = Vec::new();
-        let mut note = |at_ms, what| found.push(Incident { at_ms, what });
+        let mut note = |at_ms, text| found.push(Incident { at_ms, text });
 
         let query = "SELECT submitted_at, ended_at, owner FROM jobs WHERE id = ?";
         let (begun, ended): (i64, Option<i64>) = self.db.query_row(query, [job], |row| {
-            note(row.get(0)?, Happening::Submitted(row.get(2)?));
+            note(row.get(0)?, format!("submitted{}", by_whom(row, 2)?));
             Ok((row.get(0)?, row.get(1)?))
         })?;
         let query = "SELECT asked_at, share_ppm, asked_by FROM audit_policies WHERE job = ? ORDER BY rowid DESC LIMIT ?";
         self.each(query, (job, most), |row| {
-            note(row.get(0)?, Happening::AuditOrdered { share_ppm: row.get(1)?, by: row.get(2)? });
+            let (share, by) = (f64::from(row.get::<_, u32>(1)?) / 10_000.0, by_whom(row, 2)?);
+            note(row.get(0)?, format!("an audit of {share}% of the ranges was ordered{by}"));
             Ok(())
         })?;
         let query = "SELECT changed_at, state, priority, asked_by FROM changes WHERE job = ? ORDER BY rowid DESC LIMIT ?";
         self.each(query, (job, most), |row| {
             let state: Option<String> = row.get(1)?;
-            let state = state.and_then(|name| JobState::named(&name)).map(JobChange::State);
-            let priority = row.get::<_, Option<i32>>(2)?.map(JobChange::Priority);
-            if let Some(change) = state.or(priority) {
-                note(row.get(0)?, Happening::Changed { change, by: row.get(3)? });
-            }
+            let (priority, by): (Option<i32>, _) = (row.get(2)?, by_whom(row, 3)?);
+            let what = match state.and_then(|name| JobState::named(&name)) {
+                Some(JobState::Running) if by.is_empty() => "it runs again".into(),
+                Some(JobState::Running) => "resumed".into(),
+                Some(JobState::Held) => "held: its total contradicts what is known of it".into(),
+                Some(state) => state.name().into(),
+                None => format!("given the priority {}", priority.unwrap_or_default()),
+            };
+            note(row.get(0)?, what + &by);
             Ok(())
         })?;
         let query = "SELECT noted_at, first, past, worker, owner, machine FROM disputes WHERE job = ? \
                      ORDER BY noted_at DESC LIMIT ?";
         self.each(query, (job, most), |row| {
-            if let Some(range) = Range::new(number(row.get_ref(1)?), number(row.get_ref(2)?)) {
-                let party = Party { owner: row.get(4)?, machine: row.get(5)? };
-                note(row.get(0)?, Happening::Disputed { range, worker: row.get(3)?, party });
-            }
+            let [first, past] = [number(row.get_ref(1)?), number(row.get_ref(2)?)];
+            let (worker, party): (String, _) = (row.get(3)?, party(row, 4)?);
+            let text = format!(
+                "the count of [{first}, {past}) by {worker} ({party}) is kept as evidence: it contradicts another, or is \
+                 not believed any more"
+            );
+            note(row.get(0)?, text);
             Ok(())
         })?;
         let query = "SELECT noted_at, owner, machine FROM trust WHERE job = ? AND NOT trusted ORDER BY rowid DESC LIMIT ?";
         self.each(query, (job, most), |row| {
-            let party = Party { owner: row.get(1)?, machine: row.get(2)? };
-            note(row.get(0)?, Happening::ProvenWrong(party));
+            let text = "was proven wrong, and is not believed any more";
+            note(row.get(0)?, format!("{} {text}", party(row, 1)?));
             Ok(())
         })?;
         let query = "SELECT opened_at FROM openings WHERE opened_at > ?1 AND opened_at <= ?2 ORDER BY epoch DESC LIMIT ?3";
         self.each(query, (begun, ended.unwrap_or(i64::MAX), most), |row| {
-            note(row.get(0)?, Happening::Opened);
+            note(row.get(0)?, "a coordinator was started".into());
             Ok(())
         })?;
         found.sort_by_key(|incident| std::cmp::Reverse(incident.at_ms));
@@ -259,6 +214,16 @@ impl Look {
         }
         Ok(())
     }
+}
+
+/// The end of a sentence about what the owner in a column asked for; nothing if nobody did.
+fn by_whom(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<String> {
+    let owner: String = row.get(at)?;
+    Ok(if owner.is_empty() { owner } else { format!(" by {owner}") })
+}
+
+fn party(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Party> {
+    Ok(Party { owner: row.get(at)?, machine: row.get(at + 1)? })
 }
 
 /// A number that is never negative; 0 if somebody has changed the file.

@@ -69,6 +69,7 @@ impl CheckedLedger {
     ///
     /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
+        place::check_name(path)?;
         // Before the lock, whose name is that of the file behind all links.
         place::make(path)?;
         let lock = LedgerLock::of(path)?;
@@ -348,6 +349,7 @@ impl LedgerLock {
     ///
     /// [`LedgerFault::Held`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
+        place::check_name(path)?;
         const ATTEMPTS: u32 = 10;
         const PAUSE: Duration = Duration::from_millis(20);
         let mut name = one_name(path)?.into_os_string();

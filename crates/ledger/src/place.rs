@@ -54,6 +54,24 @@ impl Place {
     }
 }
 
+/// Refuses what is no name of a file, before anything is made: a folder, and what SQLite would take for a database in
+/// memory or a URI.
+///
+/// # Errors
+///
+/// [`LedgerFault::Place`].
+pub fn check_name(path: &Path) -> Result<(), LedgerFault> {
+    let name = path.as_os_str().as_encoded_bytes();
+    let reason = if path.is_dir() || name.ends_with(b"/") {
+        "it is a folder: name a file in it"
+    } else if name == b":memory:" || name.starts_with(b"file:") {
+        "SQLite does not take this for the name of a file: have ./ before it, if it is one"
+    } else {
+        return Ok(());
+    };
+    Err(LedgerFault::Place(reason.into()))
+}
+
 /// Makes the file of a ledger, readable by its owner only, if there is none. A link to it may be there already.
 pub(crate) fn make(path: &Path) -> std::io::Result<()> {
     if !path.exists() {

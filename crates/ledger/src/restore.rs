@@ -3,7 +3,7 @@
 use farm::rules::StoredJob;
 use farm::{
     Across, AuditPolicy, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
-    Slice, TrustChange,
+    Slice, Times, TrustChange,
 };
 
 use super::LedgerFault;
@@ -11,7 +11,8 @@ use super::entry::unsigned;
 
 /// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
 pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-     total, shard, shards, reason, seed_told, owner, key, share_ppm, seed, by_search, salt, across FROM jobs \
+     total, shard, shards, reason, seed_told, owner, key, share_ppm, seed, by_search, salt, across, \
+     submitted_at, ended_at FROM jobs \
      LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
 /// A job from the columns of [`JOBS`].
@@ -45,6 +46,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         },
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
+        times: Times { submitted_at_ms: row.get(21)?, ended_at_ms: row.get(22)? },
         policy: has_policy.then(|| read_policy(row, 16)).transpose()?,
         seed_told: row.get(13)?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,

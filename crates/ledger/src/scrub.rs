@@ -38,6 +38,7 @@ pub struct ScrubReport {
 /// [`LedgerFault`], if it is no ledger of this format, or cannot be read. What is damaged in it is
 /// no error.
 pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
+    crate::check_name(path)?;
     place::warn_of_missing_log(path)?;
     let mut db = format::reader(path)?;
     db.busy_handler(Some(wait::for_others))?;

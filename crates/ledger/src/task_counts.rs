@@ -163,7 +163,7 @@ mod tests {
             ledger.db.execute_batch(&harm).expect("it is SQL");
             drop(ledger);
             // Their sum is sound, so that nothing else of the job is lost.
-            assert_eq!(told(&path).expect("it is sound"), [vec![]], "{harm}");
+            assert_eq!(told(&path).expect("it is sound"), [Vec::<u64>::new()], "{harm}");
             let [draft, copy] = ["draft", "copy"].map(|name| folder.path().join(name));
             let copied = Draft::begin(draft, &copy).and_then(|draft| {
                 draft.copy_from(&path)?;
@@ -256,6 +256,6 @@ mod tests {
         let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
         ledger.apply(&[distrust]).expect("there is a reason");
         drop(ledger);
-        assert_eq!(told(&path).expect("it is sound"), [vec![]], "the row stays");
+        assert_eq!(told(&path).expect("it is sound"), [Vec::<u64>::new()], "the row stays");
     }
 }

@@ -1,5 +1,6 @@
 //! What a ledger promises, and what becomes of one that was tampered with.
 
+mod crashes;
 mod files;
 mod removal;
 mod rows;
@@ -14,15 +15,15 @@ use farm::{
     Across, Asker, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm,
     Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
     LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
-    Millis, Origin, Party, Plan, Problem, Range, Report, Request, RequestId, Restored, RestoredJob,
-    SessionId, Slice, Tally, TaskCounts,
+    Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, RestoredJob,
+    SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
 };
 use tempfile::TempDir;
 
 use super::store::SqlStore;
 use super::{
-    CheckedLedger, Evidence, Happening, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look,
-    Slot, scrub, spawn, unix_ms,
+    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look, Slot, scrub,
+    spawn, unix_ms,
 };
 
 const JOB: JobId = JobId(1);

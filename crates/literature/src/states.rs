@@ -11,6 +11,7 @@
 //! number of states.
 
 use board::full_mask;
+use serde::Serialize;
 use thiserror::Error;
 
 use solve::BoardTooLarge;
@@ -28,7 +29,7 @@ pub struct StatesCount {
 }
 
 /// The states after one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RowStats {
     /// Number of distinct states after this row.
     pub states: u64,
@@ -84,14 +85,32 @@ struct Entry {
 /// [`StatesError`], if N is greater than 32 or the states do not fit. Memory grows in steps, and a step that
 /// does not fit is refused before it is taken.
 pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
+    counted(n, memory, canonical)
+}
+
+/// The same with neither of the two things that are added here: each state is kept as it is.
+///
+/// # Errors
+///
+/// Those of [`count()`].
+pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
+    counted(n, memory, |state, _, _| state)
+}
+
+/// Counts with the state that `kept` makes of a state, of N, and of the number of rows that are left.
+fn counted(
+    n: u32,
+    memory: u64,
+    kept: impl Fn(State, u32, u32) -> State,
+) -> Result<StatesCount, StatesError> {
     BoardTooLarge::check(n)?;
     let all = full_mask(n);
     let mut states = vec![Entry { state: [0; 3], times: 1 }];
     let mut rows = Vec::new();
     for row in 1..=n {
-        let kept = states.capacity() as u64 * ENTRY;
-        let mut next = Arrivals::within(memory.saturating_sub(kept));
-        let refuse = |needed| TooLittleMemory { n, row, needed: kept + needed, given: memory };
+        let before = states.capacity() as u64 * ENTRY;
+        let mut next = Arrivals::within(memory.saturating_sub(before));
+        let refuse = |needed| TooLittleMemory { n, row, needed: before + needed, given: memory };
         for &Entry { state: [left, down, right], times } in &states {
             let mut free = all & !(left | down | right);
             while free != 0 {
@@ -100,12 +119,12 @@ pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
                 let down = down | queen;
                 let left = (left | queen) << 1 & all;
                 let right = (right | queen) >> 1;
-                let state = canonical([left, down, right], n, n - row);
+                let state = kept([left, down, right], n, n - row);
                 next.add(Entry { state, times }).map_err(refuse)?;
             }
         }
         next.merge();
-        let bytes = kept + next.taken;
+        let bytes = before + next.taken;
         states = next.entries;
         let found = states.len() as u64;
         rows.push(RowStats { states: found, merged: next.arrived - found, bytes });

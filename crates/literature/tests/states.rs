@@ -1,6 +1,6 @@
 //! The program over distinct states: known counts, what each row reports, and its bound of memory.
 
-use literature::states::{StatesCount, StatesError, TooLittleMemory, count};
+use literature::states::{StatesCount, StatesError, TooLittleMemory, count, count_plain};
 
 const ENOUGH: u64 = 64 << 20;
 
@@ -29,6 +29,16 @@ fn each_row_says_how_many_states_it_has_and_how_many_were_merged() {
         assert!(rows.iter().all(|row| row.states > 0 && row.bytes <= ENOUGH), "N = {n}: {rows:?}");
         assert!(rows.iter().map(|row| row.merged).sum::<u64>() > 0, "N = {n}");
     }
+}
+
+#[test]
+fn plain_states_are_those_of_the_source() {
+    let plain = |n| count_plain(n, ENOUGH).expect("it fits");
+    for n in 0..=11 {
+        assert_eq!(plain(n).total, vectors::total(n), "N = {n}");
+    }
+    let states: Vec<u64> = plain(8).rows.iter().map(|row| row.states).collect();
+    assert_eq!(states, [8, 42, 140, 339, 538, 482, 224, 44]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Answering {
     ///
     /// # Errors
     ///
-    /// [`Failure::Census`], if the sum cannot be right.
+    /// [`Failure::Miscounted`], if the sum cannot be right.
     pub(crate) async fn of(self, total: u128) -> Result<Answer, Failure> {
         let found = self.search.await.map_err(anyhow::Error::from)??;
         Ok(found.answer(total)?)

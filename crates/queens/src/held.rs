@@ -8,11 +8,10 @@ use crate::failure::Failure;
 ///
 /// # Errors
 ///
-/// [`Failure::TotalHeld`], if it contradicts what is known.
+/// [`Failure::Held`], if it contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
     let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
-    let (what, held) = (problem.to_string(), Held { reason, worst: Vec::new() });
-    Err(Failure::TotalHeld { what, held, ledger: None })
+    Err(Failure::total_held(problem, &Held { reason, worst: Vec::new() }, None))
 }
 
 #[cfg(test)]

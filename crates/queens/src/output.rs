@@ -10,9 +10,35 @@ use tempfile::NamedTempFile;
 use crate::failure::Failure;
 
 /// Prints one line.
-pub(crate) fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
+pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// Prints one line of a command that has more to do than to print, so that it goes on if nobody reads.
+pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
+    match print(line) {
+        Err(Failure::Unread) => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Completes when whoever read standard output has gone away, which only a write would tell otherwise.
+pub(crate) async fn unread() {
+    const PAUSE: Duration = Duration::from_millis(500);
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        #[cfg(unix)]
+        {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let stdout = io::stdout();
+            let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+            let _ = poll(&mut polled, Some(&Timespec::default()));
+            if polled[0].revents().contains(PollFlags::ERR) {
+                return;
+            }
+        }
+    }
 }
 
 /// Says something on standard error. What cannot be told is not told: it is never the result.
@@ -35,7 +61,7 @@ impl ResultOutput {
     ///
     /// # Errors
     ///
-    /// [`Failure::Output`], if no file can be written there.
+    /// [`Failure::Unwritten`], if no file can be written there.
     pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
         if let Some(file) = &file {
             tried(file).map_err(|error| unwritten(file, &error))?;
@@ -66,7 +92,7 @@ impl ResultOutput {
 }
 
 fn unwritten(file: &Path, error: &io::Error) -> Failure {
-    Failure::Output { what: file.display().to_string(), reason: error.to_string() }
+    Failure::output(file.display(), error)
 }
 
 /// An empty file in the folder of `path`, which is removed with the value.
@@ -129,8 +155,7 @@ pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
 /// Standard output with a large buffer.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
 
-/// Lets `write` print without holding its output in memory. If the reader has gone away, the output ends
-/// early, which is not a failure.
+/// Lets `write` print without holding its output in memory.
 pub(crate) fn stream(write: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     written(write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_mut().flush()))
@@ -176,12 +201,10 @@ impl Lines {
     }
 }
 
-/// Turns an error of writing into a failure. A reader that has gone away is not a failure.
+/// Turns an error of writing into a failure.
 fn written(result: std::io::Result<()>) -> Result<(), Failure> {
-    match result {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::Output { what: "standard output".into(), reason: error.to_string() })
-        }
-        _ => Ok(()),
-    }
+    result.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::Unread,
+        _ => Failure::output("standard output", error),
+    })
 }

@@ -2,7 +2,7 @@
 
 mod bar;
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -80,6 +80,22 @@ impl Progress {
         }
     }
 
+    /// Shows how many placements a search has found that knows no end.
+    pub(crate) fn show_search(&mut self, n: u32, found: u64, begun: Instant) {
+        let now = Instant::now();
+        let elapsed = clock((now - begun).as_secs_f64());
+        let parts = [format!("{found} found"), format!("{elapsed} so far")];
+        match &mut self.view {
+            View::Nothing => {}
+            View::Lines(lines) => {
+                if lines.is_due(now) {
+                    info!(target: LOG_TARGET, "N={n}  {}", parts.join("  "));
+                }
+            }
+            View::Bar(bar) => bar.draw(&format!("N={n}"), 0.0, &parts),
+        }
+    }
+
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let View::Bar(bar) = &self.view {
@@ -112,6 +128,43 @@ impl Progress {
     }
 }
 
+/// What a count took: the line that ends it.
+#[derive(Clone, Debug)]
+pub(crate) struct Took {
+    pub(crate) seconds: f64,
+    /// The placements that were counted; `None` if a ledger had some of them already.
+    pub(crate) counted: Option<u128>,
+    /// The method, what counted, and by how many threads.
+    pub(crate) how: String,
+}
+
+impl Took {
+    pub(crate) fn by_one_thread(seconds: f64, counted: u128, method: &str) -> Took {
+        Took { seconds, counted: Some(counted), how: format!("{method}, 1 thread") }
+    }
+
+    /// Both counts together. Of how they were counted, it has that of the second one.
+    pub(crate) fn and(self, next: Took) -> Took {
+        let sum = self.counted.zip(next.counted);
+        let counted = sum.and_then(|(one, other)| one.checked_add(other));
+        Took { seconds: self.seconds + next.seconds, counted, how: next.how }
+    }
+}
+
+impl Display for Took {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.seconds {
+            few if few < 10.0 => write!(f, "done in {few:.2}s")?,
+            some if some < 60.0 => write!(f, "done in {some:.1}s")?,
+            many => write!(f, "done in {}", clock(many))?,
+        }
+        if let Some(counted) = self.counted.filter(|_| self.seconds > 0.0) {
+            write!(f, ", {} placements/s", si(counted as f64 / self.seconds))?;
+        }
+        write!(f, "; {}", self.how)
+    }
+}
+
 /// Does something that takes about so long, while a bar shows how much of the time is over, if that is `wanted` and
 /// standard error is a terminal.
 pub(crate) fn while_time_passes<T: Send>(
@@ -127,17 +180,13 @@ pub(crate) fn while_time_passes<T: Send>(
     let mut bar = Bar::new();
     let begun = Instant::now();
     let done = std::thread::scope(|scope| {
-        let (sender, done) = channel::<()>();
-        let acting = scope.spawn(move || {
-            let acted = act();
-            drop(sender);
-            acted
-        });
-        while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(PAUSE) {
+        let acting = scope.spawn(act);
+        while !acting.is_finished() {
             let elapsed = begun.elapsed();
             let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
             let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
             bar.draw(what, share.min(1.0), &parts);
+            std::thread::sleep(PAUSE);
         }
         acting.join()
     });

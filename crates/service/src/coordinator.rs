@@ -29,7 +29,6 @@ mod sending;
 mod server;
 mod session;
 mod session_fault;
-mod times;
 
 pub use credentials::Credentials;
 pub(crate) use desk::known;

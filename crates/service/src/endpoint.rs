@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,11 +40,12 @@ enum Place {
 pub type TokenChannel = InterceptedService<Channel, ShowToken>;
 
 impl Endpoint {
-    /// The coordinator that serves plain text at `url`, which may lack its `http://`. `token_file` is the file with the
-    /// secret that it wants.
+    /// The coordinator that serves plain text at `url`, which may lack its `http://` and then its port. `token_file` is
+    /// the file with the secret that it wants.
     #[must_use]
     pub fn new(url: &str, token_file: Option<PathBuf>) -> Endpoint {
-        let url = if url.contains("://") { url.to_string() } else { format!("http://{url}") };
+        let url =
+            if url.contains("://") { url.into() } else { format!("http://{}", with_port(url)) };
         Endpoint { name: url.clone(), place: Place::Url(url, token_file) }
     }
 
@@ -127,6 +129,20 @@ impl Endpoint {
         let Place::Url(url, token_file) = &self.place else { unreachable!("it has a join string") };
         let token = token_file.as_deref().map(Token::read).transpose()?;
         Ok(Target { url: url.clone(), token, pin: None })
+    }
+}
+
+/// The address, with the port of coordinators if it has none. An IPv6 address gets the brackets that it needs before a
+/// port.
+#[must_use]
+pub fn with_port(address: &str) -> String {
+    const PORT: u16 = 7410;
+    if address.parse::<Ipv6Addr>().is_ok() {
+        return format!("[{address}]:{PORT}");
+    }
+    match address.rsplit_once(':') {
+        Some((_, end)) if !end.contains(']') => address.into(),
+        _ => format!("{address}:{PORT}"),
     }
 }
 
@@ -245,4 +261,24 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
 /// The innermost cause of an error. It is the part that a person can act on: "transport error" is not.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_port_has_that_of_coordinators() {
+        let addresses = [
+            ("farm", "farm:7410"),
+            ("10.0.0.1", "10.0.0.1:7410"),
+            ("farm:80", "farm:80"),
+            ("::1", "[::1]:7410"),
+            ("[::1]", "[::1]:7410"),
+            ("[::1]:80", "[::1]:80"),
+        ];
+        for (address, whole) in addresses {
+            assert_eq!(with_port(address), whole);
+        }
+    }
 }

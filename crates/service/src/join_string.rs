@@ -82,7 +82,7 @@ impl FromStr for JoinString {
 
     fn from_str(text: &str) -> Result<JoinString, JoinStringError> {
         let fault = |reason: &str| JoinStringError(format!("{reason}; copy all of it"));
-        let parts = text.trim().strip_prefix(Self::SCHEME).and_then(|rest| {
+        let parts = secret_file::bare(text).strip_prefix(Self::SCHEME).and_then(|rest| {
             // A secret may contain any of the separators.
             let (rest, pin) = rest.rsplit_once('#')?;
             let (secret, address) = rest.rsplit_once('@')?;

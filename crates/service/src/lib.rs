@@ -17,7 +17,7 @@ pub mod tls;
 mod token;
 pub mod worker;
 
-pub use endpoint::{Endpoint, ShowToken, TokenChannel};
+pub use endpoint::{Endpoint, ShowToken, TokenChannel, with_port};
 pub use error::{HubGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinFile, JoinString, JoinStringError};
 pub use monitor_folder::write_monitor_folder;

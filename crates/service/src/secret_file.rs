@@ -62,6 +62,11 @@ impl KeyFolder {
     }
 }
 
+/// A text without what editors and copying leave around it: blanks, ends of lines and a byte order mark.
+pub(crate) fn bare(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
+
 /// Reads the secret file at `path`, or makes it with the contents that `make` returns.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ::ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::client::danger::{
@@ -61,6 +62,7 @@ impl Authority {
     }
 
     fn from_pem(pem: &[u8]) -> anyhow::Result<Authority> {
+        let pem = pem.strip_prefix("\u{feff}".as_bytes()).unwrap_or(pem);
         let certificate = CertificateDer::from_pem_slice(pem)?;
         let key = PrivateKeyDer::from_pem_slice(pem)?;
         // This fails if they do not belong together.
@@ -85,7 +87,7 @@ impl Authority {
     /// Its certificate as PEM, for programs that know authorities by their certificates. It is no secret.
     #[must_use]
     pub fn certificate_pem(&self) -> String {
-        pem::encode(&pem::Pem::new("CERTIFICATE", self.certificate.to_vec()))
+        pem("CERTIFICATE", &self.certificate)
     }
 
     /// What shows the certificate to whoever connects.
@@ -102,7 +104,15 @@ fn make() -> String {
     description.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate().expect("the system has random numbers");
     let certificate = description.self_signed(&key).expect("the description is complete");
-    key.serialize_pem() + &certificate.pem()
+    pem("PRIVATE KEY", key.serialized_der()) + &pem("CERTIFICATE", certificate.der())
+}
+
+/// What is binary, as text of short lines between two that name it (RFC 7468).
+fn pem(what: &str, bytes: &[u8]) -> String {
+    let base64 = BASE64_STANDARD.encode(bytes);
+    let lines = base64.as_bytes().chunks(64).map(String::from_utf8_lossy);
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    format!("-----BEGIN {what}-----\n{lines}-----END {what}-----\n")
 }
 
 fn provider() -> Arc<CryptoProvider> {
@@ -139,18 +149,17 @@ impl Pin {
 }
 
 impl FromStr for Pin {
-    type Err = hex::FromHexError;
+    type Err = blake3::HexError;
 
-    fn from_str(text: &str) -> Result<Pin, hex::FromHexError> {
-        let mut hash = [0; SHA256_OUTPUT_LEN];
-        hex::decode_to_slice(text, &mut hash)?;
-        Ok(Pin(hash))
+    fn from_str(text: &str) -> Result<Pin, blake3::HexError> {
+        // Both hashes have as many digits.
+        blake3::Hash::from_hex(text).map(|hash| Pin(hash.into()))
     }
 }
 
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        f.write_str(&blake3::Hash::from(self.0).to_hex())
     }
 }
 

@@ -20,7 +20,7 @@ impl Token {
     /// [`ServiceError::SecretFile`], if the file cannot be read, holds no token, or can be read by others.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = secret_file::read(path)?.ok_or_else(|| secret_file::missing(path))?;
-        String::from_utf8_lossy(&text).trim().parse().map_err(|TokenError| {
+        secret_file::bare(&String::from_utf8_lossy(&text)).parse().map_err(|TokenError| {
             let reason = "it must hold one line of at least 16 printable characters".into();
             ServiceError::SecretFile { path: path.into(), reason }
         })
@@ -53,7 +53,7 @@ impl Token {
     /// A new token.
     #[must_use]
     pub fn random() -> Token {
-        Token(hex::encode(rand::random::<[u8; 32]>()))
+        Token(blake3::Hash::from_bytes(rand::random()).to_hex().to_string())
     }
 
     /// BLAKE3 of the token, by which a coordinator knows it.

@@ -72,13 +72,14 @@ impl Construction {
     }
 
     /// A placement of `n` queens on a torus, where diagonals go on at the opposite edge: the column is twice the
-    /// row, modulo `n`. It exists for `n` prime to 6, up to [`LARGEST`](Construction::LARGEST).
+    /// row, modulo `n`. It exists for `n` prime to 6 and for `n` = 0, up to [`LARGEST`](Construction::LARGEST).
     ///
     /// # Errors
     ///
     /// [`ConstructError`] for any other board.
     pub fn toroidal(n: u32) -> Result<Construction, ConstructError> {
         match n % 6 {
+            _ if n == 0 => Construction::by(Rule::Linear, n),
             1 | 5 => Construction::by(Rule::Linear, n),
             _ => Err(ConstructError::NoToroidal(n)),
         }

@@ -1,6 +1,6 @@
 //! Queens read from text, in any of the notations of [`Notation`](crate::Notation) but JSON.
 
-use board::squares::{Square, SquaresError, parse_board};
+use board::squares::{Square, SquaresError, parse_board, parse_squares};
 use thiserror::Error;
 
 /// Why a text does not describe queens.
@@ -28,20 +28,57 @@ pub enum NotationError {
         n: usize,
     },
     /// A text has several boards.
-    #[error("there are {0} boards, one in each line: give one")]
+    #[error("there are {0} boards: give one")]
     Several(usize),
 }
 
-/// The boards that a text has: one in each line, if the first line is a FEN or a permutation, and one in all
-/// otherwise.
+/// The boards that a text has: one in each line, if the first line is a FEN or a permutation, or if all lines are squares of
+/// boards that have as many rows; one in each paragraph, if the first one is a board; and one in all otherwise.
 #[must_use]
 pub fn boards(text: &str) -> Vec<&str> {
+    let is_drawn = |text: &str| matches!(parse_board(text), Ok((Some(_), _)));
+    let paragraphs = paragraphs(text);
+    if is_drawn(text) || paragraphs.is_empty() {
+        return vec![text];
+    }
+    if is_drawn(paragraphs[0]) {
+        return paragraphs;
+    }
     let lines: Vec<&str> = text.lines().filter(|line| !plain(line).is_empty()).collect();
     let is_board = |line: &str| {
         let is_permutation = line.starts_with(|c: char| c.is_ascii_digit());
         line.contains('/') || is_permutation && line.contains([',', ' ', '\t'])
     };
-    if lines.first().is_some_and(|line| is_board(plain(line))) { lines } else { vec![text] }
+    let are_squares = lines.len() > 1 && lines.iter().all(|line| has_own_squares(line));
+    if is_board(plain(lines[0])) || are_squares {
+        return lines;
+    }
+    match one_board(paragraphs[0]) {
+        Ok((Some(_), _)) => paragraphs,
+        _ => vec![text],
+    }
+}
+
+/// Whether a line has the squares of a whole placement of its own: as many as the rows of a board that has them all.
+fn has_own_squares(line: &str) -> bool {
+    let is_on = |n: usize| move |square: &Square| square.column < n as u32 && square.row < n as u32;
+    parse_squares(line).is_ok_and(|squares| squares.iter().all(is_on(squares.len())))
+}
+
+/// What stands between empty lines, without what is only a comment.
+fn paragraphs(text: &str) -> Vec<&str> {
+    let mut paragraphs = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.trim().is_empty() {
+            paragraphs.push(&text[begin..at]);
+            begin = at + line.len();
+        }
+        at += line.len();
+    }
+    paragraphs.push(&text[begin..]);
+    paragraphs.retain(|paragraph| paragraph.lines().any(|line| !plain(line).is_empty()));
+    paragraphs
 }
 
 /// A line without its comment.
@@ -61,9 +98,16 @@ pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationErr
     if several > 1 {
         return Err(NotationError::Several(several));
     }
+    one_board(text)
+}
+
+fn one_board(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
+    if let Ok(drawn @ (Some(_), _)) = parse_board(text) {
+        return Ok(drawn);
+    }
     let words: Vec<&str> = text
         .lines()
-        .flat_map(|line| plain(line).split([',', ' ', '\t']))
+        .flat_map(|line| plain(line).split([',', ' ', '\t', '[', ']']))
         .filter(|word| !word.is_empty())
         .collect();
     match words.as_slice() {
@@ -81,8 +125,10 @@ pub fn read_queens(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationErr
 ///
 /// [`NotationError`] for the first word that is no such rank.
 pub fn read_ranks(text: &str) -> Result<(Option<u32>, Vec<Square>), NotationError> {
-    let words: Vec<&str> =
-        text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text
+        .split([',', ' ', '\t', '\n', '\r', '[', ']'])
+        .filter(|word| !word.is_empty())
+        .collect();
     let (n, squares) = read_permutation(&words)?;
     let swap = |Square { column, row }| Square { column: row, row: column };
     Ok((n, squares.into_iter().map(swap).collect()))
@@ -152,6 +198,25 @@ mod tests {
                 assert_eq!(squares, wanted, "{notation:?}: {text}");
                 assert!(n.is_none_or(|n| n == placement.n()), "{notation:?}: {text}");
             }
+        }
+    }
+
+    #[test]
+    fn every_notation_may_have_several_boards() {
+        let (one, other) = ([1, 3, 0, 2], [2, 0, 3, 1]);
+        for notation in [Squares, Permutation, Columns, Fen, Board] {
+            let between = if matches!(notation, Columns | Board) { "\n\n" } else { "\n" };
+            let [one, other] =
+                [one, other].map(|it| notation.of(&Placement::new(it.into())).to_string());
+            let text = format!("# two boards\r\n\r\n{one}{between}{other}\n").replace('\n', "\r\n");
+            let found: Vec<_> = boards(&text).into_iter().map(read_queens).collect();
+            assert_eq!(found, [read_queens(&one), read_queens(&other)], "{text}");
+            assert!(found.iter().all(Result::is_ok), "{text}");
+        }
+        let matrices = "0 1 0 0\n0 0 0 1\n1 0 0 0\n0 0 1 0\n\n0010\n1000\n0001\n0100";
+        assert_eq!(boards(matrices).len(), 2);
+        for one in ["a1 b3\n\nc5", "a1 b5\nc8 d6", "1 3\n", "0 1\n\n0 0\n", "", "# nothing"] {
+            assert_eq!(boards(one).len(), 1, "{one}");
         }
     }
 

@@ -1,5 +1,5 @@
 //! The direct search for one placement of each orbit, as in takaken's program ("N-Queens Homepage in
-//! Japanese", 2003). It visits the least placement of each orbit, by columns from row 0 on, in this order.
+//! Japanese", version 3.2, 2011). It visits the least placement of each orbit, by columns from row 0 on, in this order.
 //!
 //! If a queen stands in a corner, the least placement has it in row 0 and column 0. Then only the reflection
 //! in the diagonal can give a lesser one, and row 1 and column 1 decide about it. If no queen stands in a

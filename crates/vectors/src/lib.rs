@@ -1,4 +1,4 @@
-//! The known counts of `vectors/counts.toml` and the figures of `vectors/sources.toml`, built into the program.
+//! The known counts of `vectors/counts.json` and the figures of `vectors/sources.json`, built into the program.
 //!
 //! The farm holds totals against the counts, and tests ask here instead of repeating a number, so that no
 //! known count is written down twice. Every value in the files names its source.
@@ -64,8 +64,8 @@ struct Polynomial {
 }
 
 static COUNTS: LazyLock<Counts> = LazyLock::new(|| {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.toml"));
-    toml::from_str(text).expect("vectors/counts.toml holds the known counts")
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/counts.json"));
+    serde_json::from_str(text).expect("vectors/counts.json holds the known counts")
 });
 
 impl Values {

@@ -1,4 +1,4 @@
-//! The figures that the literature prints, from `vectors/sources.toml`, and how each is reproduced.
+//! The figures that the literature prints, from `vectors/sources.json`, and how each is reproduced.
 
 use std::sync::LazyLock;
 
@@ -55,13 +55,15 @@ pub struct Figure {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sources {
+    #[serde(rename = "about")]
+    _about: String,
     source: Vec<Source>,
     figure: Vec<Figure>,
 }
 
 static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/sources.toml"));
-    toml::from_str(text).expect("vectors/sources.toml holds the figures")
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/sources.json"));
+    serde_json::from_str(text).expect("vectors/sources.json holds the figures")
 });
 
 /// All figures, in the order of the file.

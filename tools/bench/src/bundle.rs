@@ -61,7 +61,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
         })
     };
     let folder = tempfile::tempdir_in(&args.folder).context("--folder cannot be used")?;
-    for name in ["bundle", "bundle.zst"] {
+    for name in ["bundle", "bundle.gz"] {
         let path = folder.path().join(name);
         let begun = Instant::now();
         evidence::export::<io::Error>(&job, 0, &path, records)?;
@@ -84,6 +84,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<()> {
 
 fn job(plan: Plan, total: u128) -> RestoredJob {
     RestoredJob {
+        times: Default::default(),
         id: JobId(1),
         spec: JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 },
         known: Known::nothing(),

@@ -1,17 +1,17 @@
 //! Runs a coordinator in a process of its own, so that its memory can be measured.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use farm::Config;
-use ledger::{CheckedLedger, Credential, Role};
+use ledger::CheckedLedger;
 use service::coordinator::{
     Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, loan_key, serve,
 };
 use service::tls::Authority;
-use service::{JoinFile, KeyFolder, Token};
+use service::{JoinFile, KeyFolder};
 use tokio::sync::watch;
 
 #[derive(Debug, Args)]
@@ -26,36 +26,8 @@ pub(crate) struct CoordinatorArgs {
 }
 
 /// What a coordinator does that serves from the beginning, for ever.
-pub(crate) fn serving(credentials: Credentials, hub: HubHandle) -> watch::Receiver<Phase> {
+fn serving(credentials: Credentials, hub: HubHandle) -> watch::Receiver<Phase> {
     watch::channel(Phase::Serving(credentials, hub)).1
-}
-
-/// What workers and viewers show a coordinator.
-pub(crate) struct Tokens {
-    pub(crate) credentials: Credentials,
-    /// The file with the token of the workers, who may do everything.
-    pub(crate) workers: PathBuf,
-    /// The file with the token of the viewers.
-    pub(crate) viewers: PathBuf,
-}
-
-impl Tokens {
-    /// Makes them in `folder`.
-    pub(crate) fn new(folder: &Path) -> Result<Tokens> {
-        let [workers, viewers] = ["workers", "viewers"].map(|name| folder.join(name));
-        let own = Token::read_or_make(&workers)?;
-        let credential = Credential {
-            id: 1,
-            owner: "viewer".into(),
-            role: Role::Viewer,
-            hash: *Token::read_or_make(&viewers)?.hash().as_bytes(),
-            created_at_ms: 0,
-            expires_at_ms: None,
-            revoked_at_ms: None,
-        };
-        let credentials = Credentials::new(Some((own, OwnFiles::default())), vec![credential]);
-        Ok(Tokens { credentials, workers, viewers })
-    }
 }
 
 /// Serves until the process is killed.

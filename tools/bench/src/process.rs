@@ -14,7 +14,6 @@ use wire::v1::client_service_client::ClientServiceClient;
 pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
-    address: String,
     pub(crate) endpoint: Endpoint,
     join_file: Option<PathBuf>,
 }
@@ -39,18 +38,16 @@ impl Coordinator {
         if let Some(join) = &join_file {
             endpoint = Endpoint::join_file(join.clone());
         }
-        let child = spawn(&address, &folder, join_file.as_deref())?;
-        let coordinator = Coordinator { child, folder, address, endpoint, join_file };
+        let mut command = this_program()?;
+        command.args(["coordinator", "--listen", &address, "--ledger"]);
+        command.arg(folder.join("ledger.db")).stdin(Stdio::null());
+        if let Some(join) = &join_file {
+            command.arg("--join-file").arg(join);
+        }
+        let child = command.spawn().context("the coordinator cannot be started")?;
+        let coordinator = Coordinator { child, folder, endpoint, join_file };
         coordinator.wait_until_it_answers().await?;
         Ok(coordinator)
-    }
-
-    /// Kills it, and starts another one with its ledger at its address.
-    pub(crate) async fn kill_and_start(&mut self) -> Result<()> {
-        self.child.kill()?;
-        self.child.wait()?;
-        self.child = spawn(&self.address, &self.folder, self.join_file.as_deref())?;
-        self.wait_until_it_answers().await
     }
 
     async fn wait_until_it_answers(&self) -> Result<()> {
@@ -83,19 +80,8 @@ impl Coordinator {
 
     /// Resident memory, in MiB; `None` if the system does not tell.
     pub(crate) fn memory_mib(&self) -> Option<f64> {
-        memory_mib(&self.child, "VmRSS:")
+        memory_of(self.id(), "VmRSS:")
     }
-}
-
-/// Starts a coordinator there, with its ledger in a folder.
-fn spawn(address: &str, folder: &Path, join_file: Option<&Path>) -> Result<Child> {
-    let mut command = this_program()?;
-    command.args(["coordinator", "--listen", address, "--ledger"]);
-    command.arg(folder.join("ledger.db")).stdin(Stdio::null());
-    if let Some(join) = join_file {
-        command.arg("--join-file").arg(join);
-    }
-    command.spawn().context("the coordinator cannot be started")
 }
 
 /// A command that runs this program, without the environment variables that could set its options.
@@ -110,17 +96,13 @@ pub(crate) fn this_program() -> Result<Command> {
     Ok(command)
 }
 
-/// The entry `field` of a process's memory in the system's status file, MiB; `None` if there is none.
-pub(crate) fn memory_mib(of: &Child, field: &str) -> Option<f64> {
-    memory_of(of.id(), field)
-}
-
 /// The most resident memory that this process has had, MiB.
 pub(crate) fn own_peak_mib() -> Result<f64> {
     memory_of(std::process::id(), "VmHWM:").context("this system does not tell the peak memory")
 }
 
-fn memory_of(process: u32, field: &str) -> Option<f64> {
+/// The entry `field` of a process's memory in the system's status file, MiB; `None` if there is none.
+pub(crate) fn memory_of(process: u32, field: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
@@ -132,25 +114,6 @@ impl Drop for Coordinator {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Somebody beside the farm, in a process of its own. Dropping the value ends it.
-pub(crate) struct Beside(Child);
-
-impl Beside {
-    /// Starts this program with these arguments.
-    pub(crate) fn start(arguments: &[&str]) -> Result<Beside> {
-        let mut command = this_program()?;
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        Ok(Beside(command.spawn().context("it cannot be started")?))
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -43,28 +43,6 @@ fn every_method_is_measured_and_checked_against_the_recursion_of_one_board() {
 }
 
 #[test]
-fn phases_are_all_of_the_time() {
-    let text = bench(&["phases", "--n", "16,17", "--tasks", "60", "--backend", "portable"]);
-    let text = text.expect("it measures");
-
-    assert!(text.contains("quarters      code     lists   buckets    blocks      join      ties"));
-    for line in [lines(&text, "16 "), lines(&text, "17 ")].concat() {
-        let columns: Vec<f64> =
-            line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-        let [_, _, _, phases @ .., all] = &columns[..] else { panic!("{text}") };
-        let [_, _, lists, buckets, blocks, join, _] = phases else { panic!("{text}") };
-        assert!([lists, buckets, blocks, join].iter().all(|phase| **phase > 0.0), "{text}");
-        let sum: f64 = phases.iter().sum();
-        // Columns are rounded, and the last task's end is of no phase.
-        assert!((0.9 * all..1.1 * all).contains(&sum), "{sum} of {all}: {text}");
-    }
-    let refused = bench(&["phases", "--n", "8", "--tasks", "1", "--backend", "reference"]);
-    assert!(refused.expect_err("it has none").contains("reference has no phases"));
-    let refused = bench(&["phases", "--n", "24", "--tasks", "1", "--memory", "1MiB"]);
-    assert!(refused.expect_err("it is too little").contains("MiB of memory per thread"));
-}
-
-#[test]
 fn the_recursion_of_a_board_is_its_own_unit_if_no_other_is_given() {
     let text = methods(&["--n", "8"]).expect("it measures");
 
@@ -88,17 +66,6 @@ fn what_cannot_be_measured_is_refused() {
     };
     refused(&["methods", "--n", "24", "--memory", "1MiB"], "may be used");
     refused(&["methods", "--n", "22", "--backend", "reference"], "give another backend");
-    refused(&["threads", "--n", "10", "--threads", "1"], "give more");
-    refused(&["threads", "--method", "diagonals"], "no method diagonals");
-}
-
-#[test]
-fn threads_are_measured_by_the_method_asked_for() {
-    let words = ["threads", "--n", "9", "--threads", "2", "--rounds", "1", "--method", "halves"];
-    let text = bench(&[&words[..], &["--backend", "portable"]].concat()).expect("it measures");
-
-    assert!(text.starts_with("N=9 by halves, portable, 100.000% of the plan"), "{text}");
-    assert!(text.contains("\n2 threads "), "{text}");
 }
 
 #[test]
@@ -117,23 +84,4 @@ fn the_farm_is_measured_over_tls_beside_plain_text() {
         assert!(results.is_some_and(|number| number.is_ok_and(|number| number > 0.0)), "{text}");
     }
     assert!(text.contains("TLS/plain"), "{text}");
-}
-
-#[test]
-fn a_farm_of_several_processes_is_compared_with_one() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let plot = path("speedup.svg");
-    let words = ["speedup", "--n", "8", "--rows", "0,2", "--processes", "1,3", "--rounds", "1"];
-    let more = ["--folder", &path(""), "--plot", &plot];
-    let text = bench(&[&words[..], &more].concat()).expect("it measures");
-
-    // The whole board is one task, and two rows have 42 fillings, mirror images left out.
-    assert_eq!(lines(&text, " 0         1       100.00%               1.0").len(), 2, "{text}");
-    assert_eq!(lines(&text, " 2        21").len(), 2, "{text}");
-    let drawn = std::fs::read_to_string(plot).expect("it was drawn");
-    assert!(drawn.starts_with("<svg") && drawn.contains("M = 2"), "{drawn}");
-
-    let refused = bench(&["speedup", "--processes", "2,4"]).expect_err("nothing to compare with");
-    assert!(refused.contains("begins with 1"), "{refused}");
 }

@@ -9,7 +9,6 @@ use farm::{
     Author, JobId, JobSpec, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method,
     Origin, Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
 };
-use fuzz::Source;
 use ledger::{CheckedLedger, Evidence, LedgerFault};
 use tempfile::TempDir;
 
@@ -68,7 +67,7 @@ fn bundle() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("altered");
     bolero::check!().for_each(move |input: &[u8]| {
-        let mut source = Source::new(input);
+        let mut source = Source(input);
         let mut bytes = SOUND.clone();
         for _ in 0..=source.below(4) {
             let at = source.below(bytes.len());
@@ -88,4 +87,21 @@ fn bundle() {
             assert_eq!(checked.total, 92);
         }
     });
+}
+
+/// The bytes of an input as choices; after its end all bytes are zero.
+struct Source<'a>(&'a [u8]);
+
+impl Source<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    /// A number below `bound`, which is not 0.
+    fn below(&mut self, bound: usize) -> usize {
+        let wide = if bound > 256 { usize::from(self.byte()) << 8 } else { 0 };
+        (wide | usize::from(self.byte())) % bound
+    }
 }

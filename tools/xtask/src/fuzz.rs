@@ -20,7 +20,7 @@ use crate::{Step, cargo, fault};
 pub(crate) const TARGETS: [&str; 2] = ["messages", "bundle"];
 
 /// The tests of the crate `fuzz`.
-const SUITES: [&str; 3] = ["targets", "bundle", "generators"];
+const SUITES: [&str; 2] = ["targets", "bundle"];
 
 /// Runs these targets on random inputs, or all of them and the crate's other tests.
 pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {

@@ -9,7 +9,6 @@ mod mutants;
 mod package;
 mod proto;
 mod ptx;
-mod records;
 mod reproducible;
 
 use std::env;
@@ -92,12 +91,6 @@ enum Task {
     Ptx,
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
-    /// Writes docs/RECORDS.md from the bundles and plans in docs/records
-    Records {
-        /// Only say whether the page is what they say
-        #[arg(long)]
-        check: bool,
-    },
     /// Runs the tests of what counts for 64-bit ARM, on an x86-64 machine with Debian 12 under an emulator
     Emulate {
         /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and farm]
@@ -159,7 +152,6 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
         Task::Reproducible => reproducible::run(),
-        Task::Records { check } => records::run(check),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
 }

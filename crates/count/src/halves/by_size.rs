@@ -217,7 +217,7 @@ const LONGEST: [usize; 14] = [
 /// In five rows of 23 columns, two fifths of the ways to place rooks are placements of queens; in
 /// six or more rows a quarter are. In fewer columns the share is smaller.
 #[must_use]
-pub fn most_quarters(rows: u32, columns: u32) -> u64 {
+pub(crate) fn most_quarters(rows: u32, columns: u32) -> u64 {
     let rooks: u64 = (0..rows).map(|row| u64::from(columns - row)).product();
     match rows {
         0..=4 => rooks,

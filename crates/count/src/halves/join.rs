@@ -36,13 +36,11 @@ use std::ops::Range;
 use crate::halves::buckets::{Buckets, Sorter};
 use crate::halves::by_size::CodeBits;
 use crate::halves::code::view;
+use crate::halves::draws::{Drawn, Draws};
 use crate::halves::join::build::{Block, Tables};
 use crate::halves::join::open::{Runs, next_subset};
 use crate::halves::join::probe::{Chunks, Probe};
 use crate::halves::lists::records::Records;
-use crate::halves::measure::Gauges;
-use crate::halves::measure::draws::{Drawn, Draws};
-use crate::halves::measure::phases::Phase;
 use crate::halves::units::Unit;
 
 /// The half-boards whose blocks are tabulated: the upper ones.
@@ -117,21 +115,20 @@ impl<U: Unit> Join<U> {
         build: &BuildSide,
         probe: &ProbeSide,
         chunks: Chunks,
-        gauges: &mut Gauges,
+        draws: &mut Draws,
     ) -> [[u64; 2]; 2] {
         self.chunks = chunks;
-        let whole = self.in_blocks(&build.whole, probe, gauges);
+        let whole = self.in_blocks(&build.whole, probe, draws);
         let ties = if build.has_many_ties() {
-            self.in_blocks(&build.sorted_ties, probe, gauges)
+            self.in_blocks(&build.sorted_ties, probe, draws)
         } else {
             self.one_by_one(&build.ties, probe)
         };
-        gauges.phases.end(Phase::Ties);
         [whole, ties]
     }
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.
-    fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, gauges: &mut Gauges) -> [u64; 2] {
+    fn in_blocks(&mut self, build: &Buckets, probe: &ProbeSide, draws: &mut Draws) -> [u64; 2] {
         let CodeBits { low: low_bits, high: high_bits } = self.bits;
         let starts = build.sorted().starts;
         let start_of = |number: u32| starts[number as usize] as usize;
@@ -151,19 +148,19 @@ impl<U: Unit> Join<U> {
                     let mut places = start_of(first + start)..start_of(first + end);
                     while !places.is_empty() {
                         let end = places.end.min(places.start + self.block.room());
-                        self.stream(build, places.start..end, high, &mut gauges.draws);
+                        self.stream(build, places.start..end, high, draws);
                         places.start = end;
                         if self.block.room() == 0 {
-                            self.end_block(low, probe, &mut fits, gauges);
+                            self.end_block(low, probe, &mut fits, draws);
                         }
                     }
                 }
             }
             if self.block.len > 0 {
-                self.end_block(low, probe, &mut fits, gauges);
+                self.end_block(low, probe, &mut fits, draws);
             }
         }
-        fits.map(|fits| fits * gauges.draws.every())
+        fits.map(|fits| fits * draws.every())
     }
 
     /// Fills lanes of the block with the upper halves at these places, for which there is room, if
@@ -179,27 +176,20 @@ impl<U: Unit> Join<U> {
     }
 
     /// Joins the block, if it is drawn, and empties it.
-    fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], gauges: &mut Gauges) {
-        match gauges.draws.block() {
-            Drawn::Yes => self.join_block(low, probe, fits, gauges),
-            Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2], gauges),
+    fn end_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2], draws: &mut Draws) {
+        match draws.block() {
+            Drawn::Yes => self.join_block(low, probe, fits),
+            Drawn::WarmsUp => self.join_block(low, probe, &mut [0; 2]),
             Drawn::No => self.block.empty(),
         }
-        gauges.draws.end();
+        draws.end();
     }
 
     /// Joins the block with the lower halves of the low part `low`, adds the numbers of pairs that
     /// fit to `fits`, and empties the block.
-    fn join_block(
-        &mut self,
-        low: u32,
-        probe: &ProbeSide,
-        fits: &mut [u64; 2],
-        gauges: &mut Gauges,
-    ) {
+    fn join_block(&mut self, low: u32, probe: &ProbeSide, fits: &mut [u64; 2]) {
         let items = self.block.items.first_chunk().expect("a block has more room");
         self.unit.tabulate(self.chunks, items, &mut self.tables);
-        gauges.phases.end(Phase::Blocks);
         self.runs.note(&self.block.highs, self.block.len);
         self.block.empty();
         let sides = [&probe.whole, &probe.ties];
@@ -209,7 +199,6 @@ impl<U: Unit> Join<U> {
                 *fits += self.unit.probe(self.chunks, &self.tables, &self.runs, probes);
             }
         }
-        gauges.phases.end(Phase::Join);
     }
 
     /// The numbers of pairs that fit, with whole lower halves and with ties.

@@ -21,7 +21,6 @@ use crate::halves::code::view::{Reader, View};
 use crate::halves::lists::choices::Ranked;
 use crate::halves::lists::records::Records;
 use crate::halves::lists::rectangles::{Rectangle, Rectangles};
-use crate::halves::measure::phases::{Phase, Phases};
 use crate::halves::quarters::numbering::{By, Numbering};
 use crate::halves::quarters::{Area, ByNumber, Half, Pair, Place, Quarters, Seen};
 use crate::halves::units::Unit;
@@ -165,17 +164,10 @@ impl Lists {
 
     /// The keys of some half-boards in the columns `set` and in `window` that are not ties, from
     /// choices of columns all over the list.
-    pub(crate) fn sample<U: Unit>(
-        &mut self,
-        unit: U,
-        set: u32,
-        window: Window,
-        phases: &mut Phases,
-    ) -> Vec<u64> {
+    pub(crate) fn sample<U: Unit>(&mut self, unit: U, set: u32, window: Window) -> Vec<u64> {
         const ENOUGH: usize = 1 << 16;
         let wanted = by_size::sampled_choices(self.n);
         let place = self.place(set);
-        phases.end(Phase::Quarters);
         let rectangles = Rectangles::new(window, self.n / 2);
         let columns = Ranked::new(set, self.n / 2);
         let Lists { placed, choices, .. } = self;
@@ -199,7 +191,6 @@ impl Lists {
             sample.extend(thinned(listed.keys(), ENOUGH / wanted));
             listed.clear();
         }
-        phases.end(Phase::Code);
         sample
     }
 
@@ -217,14 +208,12 @@ impl Lists {
         from: usize,
         whole: &mut Records,
         ties: &mut Records,
-        phases: &mut Phases,
     ) -> Option<usize> {
         whole.clear();
         ties.clear();
         let Wanted { half: side, set, window, slice, closed, view } = wanted;
         let reader = self.code.is_none().then(|| unit.reader(&view));
         let place = self.place(set);
-        phases.end(Phase::Quarters);
         let Lists { placed, choices, sliced, looked_at, .. } = self;
         if sliced.0 != slice {
             let all = full_mask(self.n / 2);

@@ -5,7 +5,7 @@ use board::Prefix;
 use board::halves::{Shares, Slice, Split};
 
 use crate::halves::CountTasks;
-use crate::halves::measure::Gauges;
+use crate::halves::draws::Draws;
 use crate::halves::sum::Sum;
 
 /// Counts tasks of boards of size `n`.
@@ -18,7 +18,7 @@ impl CountTasks for Reference {
         sum.add(completions(self.n, split));
     }
 
-    fn gauges(&mut self) -> Option<&mut Gauges> {
+    fn draws(&mut self) -> Option<&mut Draws> {
         None
     }
 }

@@ -34,7 +34,6 @@ use crate::halves::code::view::View;
 use crate::halves::code::{Code, view};
 use crate::halves::join::probe::Chunks;
 use crate::halves::lists::{Lists, Wanted};
-use crate::halves::measure::phases::Phase;
 use crate::halves::memory::Room;
 use crate::halves::quarters::Half;
 use crate::halves::shared::arena::{Arena, TooLong};
@@ -100,8 +99,7 @@ impl Shared {
         let right = columns & !full_mask(n / 2);
         self.block.take_if(|block| block.right != right);
         if self.block.is_none() {
-            let Workspace { unit, gauges, .. } = work;
-            let code = choose::of_neighbours(*unit, n, columns, lists, &mut gauges.phases);
+            let code = choose::of_neighbours(work.unit, n, columns, lists);
             self.block = Some(Block { right, code, upper: None });
             self.lower.clear();
         }
@@ -137,7 +135,6 @@ impl Shared {
         let list = lower.get(others).expect("it was there, or was added");
         let below = lower_filter(n, centre, below, item_diagonals);
         work.probe.whole.filter(work.unit, list, below, passed);
-        work.gauges.phases.end(Phase::Buckets);
         Ok(chunks)
     }
 }
@@ -155,9 +152,8 @@ fn list<U: Unit>(
 ) -> Result<(), TooLong> {
     let closed = u64::from(!set & full_mask(n / 2 - 1)) << n;
     let wanted = Wanted { half, set, window, slice: Slice::WHOLE, closed, view };
-    let Workspace { unit, records, ties, gauges, .. } = work;
-    let rest = lists.list(*unit, wanted, 0, records, ties, &mut gauges.phases);
-    gauges.phases.end(Phase::Lists);
+    let Workspace { unit, records, ties, .. } = work;
+    let rest = lists.list(*unit, wanted, 0, records, ties);
     rest.map_or(Ok(()), |_| Err(TooLong))
 }
 

@@ -31,12 +31,11 @@ use crate::halves::by_size;
 use crate::halves::by_size::{CodeBits, Kept};
 use crate::halves::code::Code;
 use crate::halves::code::choose::{self, LastCode};
+use crate::halves::draws::Draws;
 use crate::halves::join::probe::Chunks;
 use crate::halves::join::{BuildSide, Join, ProbeSide};
 use crate::halves::lists::records::Records;
 use crate::halves::lists::{Lists, Wanted};
-use crate::halves::measure::Gauges;
-use crate::halves::measure::phases::Phase;
 use crate::halves::memory::Room;
 use crate::halves::quarters::Half;
 use crate::halves::shared::Shared;
@@ -100,9 +99,7 @@ impl<U: Unit> TaskCounter<U> {
         // 2. The code.
         let code = match lists.code() {
             Some(code) => code,
-            None => last_code.serve(n, split, || {
-                choose::of_split(work.unit, n, split, lists, &mut work.gauges.phases)
-            }),
+            None => last_code.serve(n, split, || choose::of_split(work.unit, n, split, lists)),
         };
 
         let upper = Wanted {
@@ -151,8 +148,8 @@ impl<U: Unit> CountTasks for TaskCounter<U> {
         }
     }
 
-    fn gauges(&mut self) -> Option<&mut Gauges> {
-        Some(&mut self.work.gauges)
+    fn draws(&mut self) -> Option<&mut Draws> {
+        Some(&mut self.work.draws)
     }
 }
 
@@ -190,7 +187,8 @@ pub(crate) struct Workspace<U: Unit> {
     /// The lower half-boards.
     pub(crate) probe: ProbeSide,
     join: Join<U>,
-    pub(crate) gauges: Gauges,
+    /// Which blocks are joined.
+    draws: Draws,
 }
 
 impl<U: Unit> Workspace<U> {
@@ -209,7 +207,7 @@ impl<U: Unit> Workspace<U> {
             },
             probe: ProbeSide { whole: buckets(room.whole), ties: buckets(room.ties) },
             join: Join::new(unit, bits),
-            gauges: Gauges::default(),
+            draws: Draws::ALL,
         }
     }
 
@@ -223,31 +221,27 @@ impl<U: Unit> Workspace<U> {
     /// Steps 3 and 4 for the build side: upper half-boards from the choice `from` on, as far as
     /// there is room. Returns the choice from which on they are left.
     fn list_upper(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
-        let Workspace { unit, records, sorter, build, gauges, .. } = self;
-        let rest = lists.list(*unit, wanted, from, records, &mut build.ties, &mut gauges.phases);
-        gauges.phases.end(Phase::Lists);
+        let Workspace { unit, records, sorter, build, .. } = self;
+        let rest = lists.list(*unit, wanted, from, records, &mut build.ties);
         sorter.sort(records, &mut build.whole);
         build.sort_ties(sorter);
-        gauges.phases.end(Phase::Buckets);
         rest
     }
 
     /// Steps 3 and 4 for the probe side, as [`list_upper`](Workspace::list_upper).
     fn list_lower(&mut self, lists: &mut Lists, wanted: Wanted, from: usize) -> Option<usize> {
-        let Workspace { unit, records, ties, sorter, probe, gauges, .. } = self;
-        let rest = lists.list(*unit, wanted, from, records, ties, &mut gauges.phases);
-        gauges.phases.end(Phase::Lists);
+        let Workspace { unit, records, ties, sorter, probe, .. } = self;
+        let rest = lists.list(*unit, wanted, from, records, ties);
         sorter.sort(records, &mut probe.whole);
         sorter.sort(ties, &mut probe.ties);
-        gauges.phases.end(Phase::Buckets);
         rest
     }
 
     /// Steps 5 and 6: adds the shares of the boards that both sides make to `sum`. The fits of each
     /// kind of pairs must be fewer than 2^64.
     fn join(&mut self, chunks: Chunks, shares: &Shares, sum: &mut Sum) {
-        let Workspace { build, probe, join, gauges, .. } = self;
-        let fits = join.count(build, probe, chunks, gauges);
+        let Workspace { build, probe, join, draws, .. } = self;
+        let fits = join.count(build, probe, chunks, draws);
         for (fits, share) in fits.as_flattened().iter().zip(shares.times.as_flattened()) {
             sum.add(fits * share);
         }

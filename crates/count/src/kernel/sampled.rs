@@ -72,9 +72,7 @@ impl Kernel {
     /// Changes which blocks are joined. Returns what was joined before, if there are blocks.
     fn draw(&mut self, wanted: Draws) -> Option<Draws> {
         match &mut self.work {
-            Work::Halves(halves) => {
-                halves.gauges().map(|gauges| std::mem::replace(&mut gauges.draws, wanted))
-            }
+            Work::Halves(halves) => halves.draws().map(|draws| std::mem::replace(draws, wanted)),
             Work::Rows(..) | Work::Ring(..) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
     }

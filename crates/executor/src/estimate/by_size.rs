@@ -20,38 +20,18 @@ use std::ops::Range;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use super::strata::{Moments, student};
-use super::{Design, Estimate};
-
-/// The fewest draws for an error bar.
-const LEAST_DRAWS: u64 = 3;
+use super::spread::{Estimate, student};
 
 /// Units that promise little are drawn as if their size were this share of the mean: a guess may miss what they have.
 const LEAST_SIZE: f64 = 0.02;
 
-/// Candidates, and the results of those that were drawn. A candidate is a run of tasks.
+/// Candidates, each of which is a run of tasks.
 pub(super) struct BySize {
     /// Number of units in the plan.
     units: u64,
     candidates: Vec<Range<u64>>,
     /// For each candidate, the sum of its size and of those before it.
     sums: Vec<f64>,
-    counts: Values,
-    seconds: Values,
-}
-
-/// A candidate to be counted.
-pub(super) struct Candidate {
-    size: f64,
-}
-
-/// What candidates gave.
-#[derive(Default)]
-struct Values {
-    /// Values by sizes.
-    ratios: Moments,
-    /// Squares of values by sizes.
-    squares: Moments,
 }
 
 impl BySize {
@@ -65,65 +45,42 @@ impl BySize {
             sum
         });
         let sums = sums.collect();
-        let candidates = candidates.into_iter().map(|(unit, _)| unit).collect();
-        let (counts, seconds) = (Values::default(), Values::default());
-        BySize { units, candidates, sums, counts, seconds }
+        BySize { units, sums, candidates: candidates.into_iter().map(|(unit, _)| unit).collect() }
     }
 
-    fn estimate(&self, Values { ratios, squares }: &Values) -> Estimate {
+    /// A candidate and its ordinals.
+    pub(super) fn draw(&self, random: &mut StdRng) -> (u64, Range<u64>) {
+        let place = self.sum() * random.random::<f64>();
+        let index = self.sums.partition_point(|sum| *sum <= place).min(self.sums.len() - 1);
+        (index as u64, self.candidates[index].clone())
+    }
+
+    /// The sum of all units' values. There are three draws.
+    pub(super) fn estimate(&self, drawn: &[(u64, f64)]) -> Estimate {
         let (units, candidates) = (self.units as f64, self.candidates.len() as f64);
-        let draws = ratios.draws() as f64;
+        let draws = drawn.len() as f64;
+        let mean_by_size = |of: &dyn Fn(f64, f64) -> f64| {
+            let by_size = drawn.iter().map(|&(index, value)| of(value, self.size(index as usize)));
+            by_size.sum::<f64>() / draws
+        };
         let scale = units / candidates * self.sum();
-        let value = scale * ratios.mean();
+        let ratio = mean_by_size(&|value, size| value / size);
+        let spread = mean_by_size(&|value, size| (value / size - ratio).powi(2));
         // The variance of a unit's value among candidates, of which draws are no even sample.
-        let mean = self.sum() / candidates * ratios.mean();
-        let between = (self.sum() / candidates * squares.mean() - mean * mean).max(0.0);
+        let mean = self.sum() / candidates * ratio;
+        let square = self.sum() / candidates * mean_by_size(&|value, size| value * value / size);
+        let between = (square - mean * mean).max(0.0);
         let variance =
-            scale * scale * ratios.variance() / draws + units * units * between / candidates;
-        Estimate { value, error: student(draws - 1.0) * variance.sqrt() }
+            scale * scale * spread / (draws - 1.0) + units * units * between / candidates;
+        Estimate { value: scale * ratio, error: student(draws - 1.0) * variance.sqrt() }
+    }
+
+    fn size(&self, index: usize) -> f64 {
+        self.sums[index] - if index == 0 { 0.0 } else { self.sums[index - 1] }
     }
 
     fn sum(&self) -> f64 {
         *self.sums.last().expect("there is a candidate")
-    }
-}
-
-impl Design for BySize {
-    type Draw = Candidate;
-
-    fn draw(&mut self, random: &mut StdRng) -> Option<(Candidate, Range<u64>)> {
-        let place = self.sum() * random.random::<f64>();
-        let index = self.sums.partition_point(|sum| *sum <= place).min(self.sums.len() - 1);
-        let before = if index == 0 { 0.0 } else { self.sums[index - 1] };
-        Some((Candidate { size: self.sums[index] - before }, self.candidates[index].clone()))
-    }
-
-    fn is_enough(&self) -> bool {
-        self.counts.ratios.draws() >= LEAST_DRAWS
-    }
-
-    fn note(&mut self, candidate: &Candidate, count: u64, seconds: f64) {
-        self.counts.add(count as f64, candidate.size);
-        self.seconds.add(seconds, candidate.size);
-    }
-
-    fn count(&self) -> Estimate {
-        self.estimate(&self.counts)
-    }
-
-    fn seconds(&self) -> Estimate {
-        self.estimate(&self.seconds)
-    }
-
-    fn is_whole(&self) -> bool {
-        false
-    }
-}
-
-impl Values {
-    fn add(&mut self, value: f64, size: f64) {
-        self.ratios.add(value / size);
-        self.squares.add(value * value / size);
     }
 }
 
@@ -148,13 +105,14 @@ mod tests {
             let unit = random.random_range(0..UNITS);
             (unit..unit + 1, guess(count_of(unit) as f64, random.random_range(0.5..2.0)))
         });
-        let mut sample = BySize::new(UNITS, candidates.collect());
-        for _ in 0..draws {
-            let (candidate, ordinals) = sample.draw(&mut random).expect("there is one");
-            sample.note(&candidate, count_of(ordinals.start), 1.0);
-        }
-        assert!(sample.is_enough());
-        sample.count()
+        let sample = BySize::new(UNITS, candidates.collect());
+        let drawn: Vec<(u64, f64)> = (0..draws)
+            .map(|_| {
+                let (candidate, ordinals) = sample.draw(&mut random);
+                (candidate, count_of(ordinals.start) as f64)
+            })
+            .collect();
+        sample.estimate(&drawn)
     }
 
     #[test]
@@ -181,17 +139,5 @@ mod tests {
             errors.push(error);
         }
         assert!(errors[0] < 0.8 * errors[1], "good guesses make it smaller: {errors:?}");
-    }
-
-    #[test]
-    fn a_bar_needs_three_draws() {
-        let mut sample = BySize::new(10, vec![(0..1, 1.0)]);
-        let mut random = StdRng::seed_from_u64(1);
-        for is_enough in [false, false, true] {
-            let (candidate, _) = sample.draw(&mut random).expect("there is one");
-            assert!(!sample.is_enough() || is_enough, "what is not counted yet is no draw");
-            sample.note(&candidate, 1, 1.0);
-            assert_eq!(sample.is_enough(), is_enough);
-        }
     }
 }

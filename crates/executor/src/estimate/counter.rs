@@ -11,11 +11,14 @@ use plan::Plan;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Effort, Longest};
+use super::Effort;
 use crate::clock::thread_time;
 
 /// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
+
+/// No more runs than about so many are counted, because all are held in memory.
+const MOST_RUNS: f64 = 1e6;
 
 /// Tasks are counted in parts, if they can be, where fewer than so many fit into the time. Blocks that are joined here
 /// and there take longer than in a whole join: whole tasks tell the time better.
@@ -49,17 +52,8 @@ pub(super) struct Run {
     pub(super) seconds: f64,
     /// Seconds that were spent on it, on the wall.
     pub(super) spent: f64,
-    /// Its longest task, or the run itself.
-    pub(super) longest: Longest,
-}
-
-/// What the pilot found out about runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pilot {
-    /// Number of tasks in a run.
-    pub(super) run: u64,
-    /// Seconds that are spent on a run on average.
-    pub(super) seconds: f64,
+    /// Seconds of its longest task, or of one on average where they are counted together.
+    pub(super) longest_task: f64,
 }
 
 impl Counter {
@@ -80,34 +74,29 @@ impl Counter {
     }
 
     /// Makes a kernel, and decides from the task in the middle of the plan which part of tasks to count.
-    /// Then measures runs.
-    pub(super) fn with_pilot(
-        effort: Effort,
-        cut: Arc<Cut>,
-    ) -> Result<(Counter, Pilot), CountError> {
+    /// Returns the number of tasks in a run, too.
+    pub(super) fn with_pilot(effort: Effort, cut: Arc<Cut>) -> Result<(Counter, u64), CountError> {
         let Plan { problem, method, tasks } = effort.plan;
         let mut counter = Counter::untouched(effort, cut, LEAST_PART);
         if tasks == 0 {
             counter.every = NonZeroU32::MIN;
-            return Ok((counter, Pilot { run: 1, seconds: LEAST_RUN.as_secs_f64() }));
+            return Ok((counter, 1));
         }
         counter.fill(middle(tasks, 1))?;
         let long = effort.time / WHOLE_TASKS;
-        let (mut sampled, mut seconds) = counter.timed_sample()?;
+        let (mut sampled, seconds) = counter.timed_sample()?;
         if part(sampled, long).get() > 1 && seconds < effort.time.as_secs_f64() / 10.0 {
             // The first task pays for what a kernel makes once and for memory that was never touched: it may look long.
-            (sampled, seconds) = counter.timed_sample()?;
+            (sampled, _) = counter.timed_sample()?;
         }
         counter.every = part(sampled, long);
         let locality = method.locality(problem.n());
-        let run = locality.fair_run().min(tasks);
-        let pilot = if counter.every.get() == 1 {
+        let mut run = locality.fair_run().min(tasks);
+        if counter.every.get() == 1 {
             let first = if matches!(locality, Locality::SharedLists { .. }) { run } else { 1 };
-            counter.pilot(effort, first, run)?
-        } else {
-            Pilot { run, seconds: run as f64 * seconds }
-        };
-        Ok((counter, pilot))
+            run = counter.pilot(effort, first, run)?;
+        }
+        Ok((counter, run))
     }
 
     fn untouched(effort: Effort, cut: Arc<Cut>, every: NonZeroU32) -> Counter {
@@ -139,8 +128,8 @@ impl Counter {
         if self.every.get() == 1 {
             let count = self.kernel.count(self.tasks.as_slice())?;
             let seconds = (thread_time() - begun_at).as_secs_f64();
-            let longest = Longest { seconds, run: ordinals };
-            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest });
+            let longest_task = seconds / self.tasks.len() as f64;
+            return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest_task });
         }
         let mut random = StdRng::seed_from_u64(self.seed ^ ordinals.start);
         let (mut count, mut seconds, mut longest) = (0, 0.0, 0.0_f64);
@@ -154,8 +143,7 @@ impl Counter {
         // Blocks are timed on the wall, because reading the processor's clock takes long beside one.
         let spent = begun.elapsed().as_secs_f64();
         let share = ((thread_time() - begun_at).as_secs_f64() / spent).min(1.0);
-        let longest = Longest { seconds: share * longest, run: 0..0 };
-        Ok(Run { count, seconds: share * seconds, spent, longest })
+        Ok(Run { count, seconds: share * seconds, spent, longest_task: share * longest })
     }
 
     fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {
@@ -175,47 +163,19 @@ impl Counter {
     }
 
     /// Doubles the length of a run in the middle of the plan, from `run` on, until it has `fair` tasks and takes long enough, or
-    /// too long for more. Then measures runs of this length at random places, for up to a tenth of the time.
-    fn pilot(&mut self, effort: Effort, mut run: u64, fair: u64) -> Result<Pilot, CountError> {
-        let Effort { plan: Plan { tasks, .. }, time, .. } = effort;
-        let begun = Instant::now();
-        let mut random = StdRng::seed_from_u64(!effort.seed);
-        let at_most = time.as_secs_f64() / 32.0;
-        let mut seconds = loop {
-            let seconds = self.count(middle(tasks, run))?.spent;
-            let is_fair = run >= fair || 2.0 * seconds > at_most;
-            if is_fair && seconds >= LEAST_RUN.as_secs_f64() || 2 * run > tasks {
-                break seconds;
+    /// too long for more. Returns the length.
+    fn pilot(&mut self, effort: Effort, mut run: u64, fair: u64) -> Result<u64, CountError> {
+        let Effort { plan: Plan { tasks, .. }, time, threads, .. } = effort;
+        let at_least = LEAST_RUN.max(time.mul_f64(threads as f64 / MOST_RUNS));
+        let at_most = time / 32;
+        loop {
+            let spent = Duration::from_secs_f64(self.count(middle(tasks, run))?.spent);
+            let is_fair = run >= fair || 2 * spent > at_most;
+            if is_fair && spent >= at_least || 2 * run > tasks {
+                return Ok(run);
             }
             run *= 2;
-        };
-        let mut runs = 1.0;
-        while begun.elapsed() < time / 10 && runs < 64.0 {
-            let start = random.random_range(0..=tasks - run);
-            seconds += self.count(start..start + run)?.spent;
-            runs += 1.0;
         }
-        Ok(Pilot { run, seconds: (seconds / runs).max(1e-9) })
-    }
-
-    /// Seconds of the longest task in the longest run, of those for which there is time before `end`.
-    pub(super) fn longest_task(
-        &mut self,
-        longest: Longest,
-        end: Instant,
-    ) -> Result<f64, CountError> {
-        let mut most = longest.mean();
-        let Longest { run, .. } = longest;
-        if run.end - run.start <= 1 {
-            return Ok(most);
-        }
-        for ordinal in run {
-            if Instant::now() >= end {
-                break;
-            }
-            most = most.max(self.count(ordinal..ordinal + 1)?.seconds);
-        }
-        Ok(most)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Estimates the total of a plan, and the time to count it, from a sample of its tasks.
 //!
 //! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over it.
-//! [`strata`] chooses the tasks and computes the estimates with their error bars, or [`by_size`] where tasks take
+//! [`spread`] chooses the tasks and computes the estimates with their error bars, or [`by_size`] where tasks take
 //! long. This module counts them, on all threads, until the time is over.
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
@@ -9,22 +9,18 @@
 //! long, parts of them are counted ([`count::Kernel::sample`]).
 //!
 //! ```text
-//!   pilot    measures how long tasks take; this decides the length of a run, the number of
-//!            strata and how much of a task is done; its counts are not part of the sample
+//!   pilot    measures how long tasks take; this decides the length of a run and how much of a
+//!            task is done; its counts are not part of the sample
 //!   sample   counts one run after the other
-//!   longest  counts the tasks of the longest run once more, one by one, if runs are long
 //! ```
 //!
 //! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that would pass the end
 //! if it took as long as the longest before, so that what is left out is seldom a run that takes long.
-//!
-//! The sample may end in the middle of a round, so that some strata have one run less than others. This
-//! does not bias the estimate, because each stratum has its own mean.
 
 mod by_size;
 mod counter;
 mod guess;
-mod strata;
+mod spread;
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -40,19 +36,12 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use self::by_size::BySize;
-use self::counter::{Counter, Pilot, Run};
-use self::strata::Strata;
-pub use self::strata::{Estimate, student};
+use self::counter::{Counter, Run};
+use self::spread::Spread;
+pub use self::spread::{Estimate, student};
 
-/// Runs per stratum that the time should be enough for. An error bar needs two; the rest is a margin, because the pilot
-/// may have met cheap tasks, other programs may want the processor, and what is not enough when the time is over is nothing.
-const RUNS_PER_STRATUM: f64 = 20.0;
-
-/// The most strata of a sample: more of them do not make the error smaller.
-const MOST_STRATA: u64 = 4096;
-
-/// The share of the time that is left when the sample ends, for the longest run.
-const LAST: f64 = 1.0 / 16.0;
+/// The fewest draws for an error bar.
+const LEAST_DRAWS: usize = 3;
 
 /// The fewest candidates that each thread draws, where tasks are drawn by size.
 const LEAST_CANDIDATES: usize = 256;
@@ -84,7 +73,7 @@ pub struct Estimated {
     pub is_exact: bool,
     /// Seconds of processor time that one thread of this machine takes for all tasks.
     pub core_seconds: Estimate,
-    /// Seconds that the longest measured task took.
+    /// Seconds that a task of the longest run took. Where tasks take long, a run is one task.
     pub longest_task_seconds: f64,
     /// Number of tasks in the sample.
     pub tasks_counted: u64,
@@ -101,28 +90,16 @@ impl Effort {
     /// [`CountError`], if a task cannot be counted.
     pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
-        match until(&self.pilot(cut), end).transpose()? {
-            Some((counter, pilot)) => self.count_tasks(counter, pilot, end),
-            None => Ok(None),
-        }
-    }
-
-    /// Counts tasks, in full or in parts, until there is little time left before `end`. Returns `None` if these were too
-    /// few.
-    fn count_tasks(
-        self,
-        counter: Counter,
-        pilot: Pilot,
-        end: Instant,
-    ) -> Result<Option<Estimated>, CountError> {
-        let left = end.saturating_duration_since(Instant::now());
-        if counter.every().get() > 1 {
-            let sample = self.by_size(&counter.cut(), pilot.run, left / 20)?;
-            return self.sample(sample, counter, end);
-        }
-        let runs = left.as_secs_f64() * self.threads as f64 / pilot.seconds;
-        let strata = ((runs / RUNS_PER_STRATUM) as u64).min(MOST_STRATA);
-        self.sample(Strata::new(self.plan.tasks, pilot.run, strata), counter, end)
+        let Some((counter, run)) = until(&self.pilot(cut), end).transpose()? else {
+            return Ok(None);
+        };
+        let design = if counter.every().get() > 1 {
+            let left = end.saturating_duration_since(Instant::now());
+            Design::BySize(self.by_size(&counter.cut(), run, left / 20)?)
+        } else {
+            Design::Spread(Spread::new(self.plan.tasks, run, self.seed))
+        };
+        self.sample(design, counter, end)
     }
 
     /// Draws candidates of `run` tasks each, and guesses their sizes, on all threads for so long.
@@ -154,20 +131,19 @@ impl Effort {
         Ok(BySize::new(units, candidates.concat()))
     }
 
-    /// Counts runs that `design` draws, on all threads, until there is little time left before `end`.
-    fn sample<D: Design + 'static>(
+    /// Counts runs that `design` draws, on all threads, until `end`. Returns `None` if these were too few.
+    fn sample(
         self,
-        design: D,
+        design: Design,
         counter: Counter,
         end: Instant,
     ) -> Result<Option<Estimated>, CountError> {
         let random = StdRng::seed_from_u64(self.seed);
-        let longest = Longest { seconds: 0.0, run: 0..0 };
-        let sample = Sample { design, random, counted: 0, most_spent: Duration::ZERO, longest };
-        let last = self.time.mul_f64(LAST);
-        let shared = Arc::new(Shared { end: end - last, sample: Mutex::new(sample) });
+        let (drawn, most_spent) = (Vec::new(), Duration::ZERO);
+        let sample = Sample { design, random, drawn, counted: 0, most_spent, longest_task: 0.0 };
+        let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
         let (every, cut) = (counter.every(), counter.cut());
-        let (sender, counters) = mpsc::channel();
+        let (sender, ended) = mpsc::channel();
         let mut first = Some(counter);
         for _ in 0..self.threads {
             let (shared, cut, sender) = (shared.clone(), cut.clone(), sender.clone());
@@ -178,40 +154,26 @@ impl Effort {
                 let _ = sender.send(counter.and_then(|counter| shared.count(counter)));
             });
         }
-        let mut idle = None;
         for _ in 0..self.threads {
-            match until(&counters, end - last / 2).transpose()? {
-                Some(counter) => idle = Some(counter),
-                None => break,
-            }
+            until(&ended, end).transpose()?;
         }
-
-        let mut sample = shared.lock();
-        if !sample.design.is_enough() {
+        let sample = shared.lock();
+        let is_whole = sample.design.is_whole(sample.drawn.len());
+        if sample.drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
         }
-        let longest = std::mem::replace(&mut sample.longest, Longest { seconds: 0.0, run: 0..0 });
-        let is_exact = every.get() == 1 && sample.design.is_whole();
-        let total = says(sample.design.count(), is_exact);
-        let core_seconds = sample.design.seconds();
-        let tasks_counted = sample.counted;
-        drop(sample);
-        let longest_task_seconds = match idle {
-            Some(mut counter) => counter.longest_task(longest, end)?,
-            None => longest.mean(),
-        };
         Ok(Some(Estimated {
-            total,
-            is_exact,
-            core_seconds,
-            longest_task_seconds,
-            tasks_counted,
+            total: says(sample.estimate(|drawn| drawn.count), is_whole),
+            is_exact: is_whole,
+            core_seconds: sample.estimate(|drawn| drawn.seconds),
+            longest_task_seconds: sample.longest_task,
+            tasks_counted: sample.counted,
             blocks_per_draw: every,
         }))
     }
 
     /// Runs the pilot on a thread of its own, which may be abandoned.
-    fn pilot(self, cut: Cut) -> Receiver<Result<(Counter, Pilot), CountError>> {
+    fn pilot(self, cut: Cut) -> Receiver<Result<(Counter, u64), CountError>> {
         let (sender, receiver) = mpsc::channel();
         let cut = Arc::new(cut);
         std::thread::spawn(move || {
@@ -238,78 +200,82 @@ fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
 }
 
 /// How a sample is drawn, and what follows from it.
-trait Design: Send {
-    /// Something to be counted.
-    type Draw: Send;
+enum Design {
+    Spread(Spread),
+    BySize(BySize),
+}
 
-    /// Draws a run; `None` once all of the plan was drawn.
-    fn draw(&mut self, random: &mut StdRng) -> Option<(Self::Draw, Range<u64>)>;
-    /// Whether there are enough draws for an error bar.
-    fn is_enough(&self) -> bool;
-    /// Records what counting a draw gave.
-    fn note(&mut self, draw: &Self::Draw, count: u64, seconds: f64);
-    /// The sum of all tasks' counts, once there are enough draws.
-    fn count(&self) -> Estimate;
-    /// The seconds that one thread takes for all tasks, once there are enough draws.
-    fn seconds(&self) -> Estimate;
-    /// Whether all tasks were counted in full.
-    fn is_whole(&self) -> bool;
+impl Design {
+    /// The place of a draw and its ordinals; `None` once all of the plan was drawn.
+    fn draw(&mut self, random: &mut StdRng) -> Option<(u64, Range<u64>)> {
+        match self {
+            Design::Spread(spread) => spread.draw(),
+            Design::BySize(by_size) => Some(by_size.draw(random)),
+        }
+    }
+
+    /// Whether so many draws are all tasks, each counted in full.
+    fn is_whole(&self, draws: usize) -> bool {
+        matches!(self, Design::Spread(spread) if spread.is_whole(draws))
+    }
+}
+
+/// What counting a draw gave.
+struct Drawn {
+    place: u64,
+    count: f64,
+    seconds: f64,
 }
 
 /// State that the threads share.
-struct Shared<D> {
+struct Shared {
     end: Instant,
-    sample: Mutex<Sample<D>>,
+    sample: Mutex<Sample>,
 }
 
-struct Sample<D> {
-    design: D,
+struct Sample {
+    design: Design,
     random: StdRng,
+    drawn: Vec<Drawn>,
     /// Number of tasks counted.
     counted: u64,
     /// The most time that was spent on a run.
     most_spent: Duration,
-    longest: Longest,
+    longest_task: f64,
 }
 
-/// The longest run so far.
-struct Longest {
-    /// Seconds of its longest task, or of the run as a whole.
-    seconds: f64,
-    /// Its ordinals, if its tasks were not measured one by one.
-    run: Range<u64>,
-}
-
-impl Longest {
-    /// Seconds of one of its tasks.
-    fn mean(&self) -> f64 {
-        self.seconds / self.run.end.saturating_sub(self.run.start).max(1) as f64
+impl Sample {
+    /// The sum of all units' values, once there are enough draws.
+    fn estimate(&self, value: impl Fn(&Drawn) -> f64) -> Estimate {
+        let drawn: Vec<_> = self.drawn.iter().map(|it| (it.place, value(it))).collect();
+        match &self.design {
+            Design::Spread(spread) => spread.estimate(drawn),
+            Design::BySize(by_size) => by_size.estimate(&drawn),
+        }
     }
 }
 
-impl<D: Design> Shared<D> {
-    fn lock(&self) -> MutexGuard<'_, Sample<D>> {
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Sample> {
         self.sample.lock().expect("a panic ends the process")
     }
 
-    /// Counts runs until the time is over or all are counted, then gives the counter back.
-    fn count(&self, mut counter: Counter) -> Result<Counter, CountError> {
+    /// Counts runs until the time is over or all are counted.
+    fn count(&self, mut counter: Counter) -> Result<(), CountError> {
         loop {
             let draw = {
                 let Sample { design, random, most_spent, .. } = &mut *self.lock();
                 let is_over = Instant::now() + *most_spent >= self.end;
                 if is_over { None } else { design.draw(random) }
             };
-            let Some((draw, ordinals)) = draw else { return Ok(counter) };
+            let Some((place, ordinals)) = draw else { return Ok(()) };
             let tasks = ordinals.end - ordinals.start;
-            let Run { count, seconds, spent, longest } = counter.count(ordinals)?;
+            let Run { count, seconds, spent, longest_task } = counter.count(ordinals)?;
             let mut sample = self.lock();
-            sample.design.note(&draw, count, seconds);
+            sample.drawn.push(Drawn { place, count: count as f64, seconds });
             sample.counted += tasks;
             sample.most_spent = sample.most_spent.max(Duration::from_secs_f64(spent));
-            if longest.seconds > sample.longest.seconds {
-                sample.longest = longest;
-            }
+            sample.longest_task = sample.longest_task.max(longest_task);
         }
     }
 }
@@ -390,9 +356,9 @@ mod tests {
             let plan = Plan { problem, method, tasks: cut.len() };
             let (backend, time) = (Backend::detect(), Duration::from_millis(500));
             let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
-            let (_, pilot) = Counter::with_pilot(effort, Arc::new(cut)).expect("it counts");
+            let (_, run) = Counter::with_pilot(effort, Arc::new(cut)).expect("it counts");
             let fair = method.locality(n).fair_run().min(plan.tasks);
-            assert!(pilot.run >= fair, "{n}: {}", pilot.run);
+            assert!(run >= fair, "{n}: {run}");
         }
     }
 
@@ -404,11 +370,11 @@ mod tests {
         let (backend, time) = (Backend::detect(), Duration::ZERO);
         let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
         for run in [100, plan.tasks] {
-            let mut sample = effort.by_size(&cut, run, time).expect("they are there");
+            let sample = effort.by_size(&cut, run, time).expect("they are there");
             let mut random = StdRng::seed_from_u64(1);
             let mut seen = vec![0_u32; plan.tasks as usize];
             for _ in 0..100 {
-                let (_, unit) = sample.draw(&mut random).expect("it always draws");
+                let (_, unit) = sample.draw(&mut random);
                 unit.for_each(|ordinal| seen[ordinal as usize] += 1);
             }
             assert!(seen.iter().all(|&times| times > 0), "{run}: {seen:?}");

@@ -66,7 +66,7 @@ impl Farm {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         job.ended = false;
         if matches!(job.state, JobState::Done | JobState::Held) {
-            job.held = None;
+            (job.held, job.times.ended_at_ms) = (None, None);
             (job.state, job.durable_state) = (JobState::Running, JobState::Running);
             self.requeue(id);
         }

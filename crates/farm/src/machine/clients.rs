@@ -96,7 +96,8 @@ impl Farm {
     }
 
     pub(super) fn job_written(&mut self, id: JobId) {
-        let (job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
+        let (mut job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
+        job.times.submitted_at_ms = Some(self.unix_ms);
         self.jobs.insert(id, job);
         self.requeue(id);
         requests.into_iter().for_each(|request| self.answer(request, id));
@@ -173,6 +174,7 @@ impl Farm {
         };
         (job.durable_state, job.held) = (state, None);
         if state == JobState::Cancelled {
+            job.times.ended_at_ms = Some(self.unix_ms);
             job.rest();
         }
         self.answer(request, id);
@@ -221,6 +223,7 @@ impl Farm {
         }
         job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
+        job.times.ended_at_ms = Some(self.unix_ms);
         job.seed_told = true;
         job.rest();
         self.requeue(id);

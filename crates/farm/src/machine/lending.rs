@@ -30,8 +30,8 @@ use crate::job::Job;
 use crate::lease::{Lease, LeaseTerm};
 use crate::session::Session;
 use crate::{
-    Effect, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount,
-    SessionId,
+    IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount, SessionId,
+    WorkerOrder,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
@@ -323,7 +323,7 @@ impl Farm {
         let terms = LoanTerms { job, plan: fingerprint, lease, owner };
         let proof = self.key.prove(&terms, range, kind);
         let loan = Loan { lease, job, plan, fingerprint, range, proof, recount };
-        self.effects.push(Effect::Lend { session, loan });
+        self.tell(session, WorkerOrder::Loan(loan));
     }
 
     /// Notes that `range` is with `session` for this term, under a new or an adopted lease.

@@ -36,7 +36,7 @@ use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
     LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
-    SessionId, Stats, Times, WorkerView,
+    SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -45,6 +45,8 @@ pub struct Farm {
     config: Config,
     key: LoanKey,
     now: Millis,
+    /// When the ledger last answered: Unix milliseconds, for people.
+    unix_ms: i64,
     /// Until then leases of earlier lives of the coordinator may be taken up again.
     adopts_until: Millis,
     /// How often workers are to report.
@@ -110,19 +112,30 @@ impl Farm {
             Event::Joined { session, owner, is_trusted, hello } => {
                 self.joined(session, Session::new(owner, is_trusted, &hello, self.now), &hello);
             }
-            Event::CreditChanged { session, credit } => self.credit_changed(session, credit),
-            Event::Reported { session, report } => self.reported(session, report),
-            Event::Working { session, lease } => self.working(session, lease),
-            Event::Declined { session, lease } => self.declined(session, lease),
-            Event::Leaving { session } => self.leaving(session),
+            Event::Said { session, message } => self.said(session, message),
             Event::Left { session } => self.lost(session),
             Event::Asked { request, by, ask } => self.asked(request, by, ask),
-            Event::Ledger { asker, command, answer } => self.answered(asker, command, answer),
+            Event::Ledger { asker, command, answer, at_ms } => {
+                self.unix_ms = at_ms;
+                self.answered(asker, command, answer);
+            }
             Event::Tick => {}
         }
         self.expire();
         self.feed_hungry();
         std::mem::take(&mut self.effects)
+    }
+
+    fn said(&mut self, session: SessionId, message: WorkerMessage) {
+        match message {
+            WorkerMessage::Credit(credit) => self.credit_changed(session, credit),
+            WorkerMessage::Report(report) => self.reported(session, report),
+            WorkerMessage::Working(lease) => self.working(session, lease),
+            WorkerMessage::Decline(lease) => self.declined(session, lease),
+            WorkerMessage::Leaving => self.leaving(session),
+            // It has begun its session already.
+            WorkerMessage::Hello(_) => {}
+        }
     }
 
     /// When to send [`Event::Tick`] if nothing else happens before.
@@ -240,8 +253,12 @@ impl Farm {
             } else {
                 self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect()
             },
-            times: Times::default(),
+            times: job.times,
         }
+    }
+
+    fn tell(&mut self, session: SessionId, order: WorkerOrder) {
+        self.effects.push(Effect::Tell { session, order });
     }
 
     fn command(&mut self, asker: Asker, command: LedgerCommand) {

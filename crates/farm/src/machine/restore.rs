@@ -8,7 +8,7 @@ use crate::job::Job;
 use crate::lost::Lost;
 use crate::{
     AuditPolicy, Config, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey,
-    Millis, Pace, Plan, Range, Slice, Spent, Stats,
+    Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +49,8 @@ pub struct RestoredJob {
     pub known: Known,
     /// Where it stood.
     pub state: JobState,
+    /// When it was submitted, and when it ended.
+    pub times: Times,
     /// Why it was held, if it was.
     pub held: Option<Held>,
     /// What is accepted.
@@ -84,6 +86,7 @@ impl Farm {
             config,
             key,
             now,
+            unix_ms: 0,
             adopts_until: now.after(config.lease_ttl_ms),
             pace: Pace::default(),
             lend_from: grace.then(|| now.after(config.grace_ms)),
@@ -137,6 +140,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.tasks_done = restored.accepted.len();
     job.total = restored.total;
     job.costs = Costs::new(restored.spent);
+    job.times = restored.times;
     job.state = restored.state;
     job.seed_told = restored.seed_told;
     job.audits = Audits::new(restored.audits_wanted);

@@ -29,9 +29,9 @@ use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, Author, Claim, Dismissal, Effect, JobState, KernelName, LeaseId, LedgerCommand,
-    LoanKind, LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict,
-    Vote, Withdrawn,
+    Ack, Asker, Author, Claim, Dismissal, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
+    LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
+    Withdrawn, WorkerOrder,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -151,7 +151,7 @@ impl Farm {
             session.leases.remove(&id);
             self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
             if id != by {
-                self.effects.push(Effect::Revoke { session: session_id, lease: id });
+                self.tell(session_id, WorkerOrder::Revoke(id));
             }
         }
     }
@@ -325,7 +325,7 @@ impl Farm {
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
-            self.effects.push(Effect::Ack { session, ack: Ack::of(report, verdict) });
+            self.tell(session, WorkerOrder::Ack(Ack::of(report, verdict)));
         }
     }
 }

@@ -6,7 +6,9 @@ use super::Farm;
 use crate::job::Job;
 use crate::lease::Lease;
 use crate::session::Session;
-use crate::{Dismissal, Effect, Hello, Holding, JobState, LeaseId, LoanTerms, SessionId};
+use crate::{
+    Dismissal, Effect, Hello, Holding, JobState, LeaseId, LoanTerms, SessionId, WorkerOrder,
+};
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
@@ -38,8 +40,8 @@ impl Farm {
         // It was given none of what it holds under these leases; the others were adopted.
         let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
         let adopted = &self.sessions[&id].leases;
-        let unwanted = held.difference(adopted).map(|&lease| Effect::Revoke { session: id, lease });
-        self.effects.extend(unwanted);
+        let unwanted: Vec<LeaseId> = held.difference(adopted).copied().collect();
+        unwanted.into_iter().for_each(|lease| self.tell(id, WorkerOrder::Revoke(lease)));
         self.serve(id);
     }
 
@@ -168,7 +170,7 @@ impl Farm {
     pub(super) fn revoke(&mut self, id: LeaseId) {
         if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
             self.end_lease(id);
-            self.effects.push(Effect::Revoke { session, lease: id });
+            self.tell(session, WorkerOrder::Revoke(id));
         }
     }
 }

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use super::{Select, Store, StoredJob};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, TrustChange,
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, Times,
+    TrustChange,
 };
 
 /// Keeps everything in memory but what is noted for people, and knows no times. A count without a file uses it, as tests and
@@ -74,6 +75,7 @@ impl Store for MemoryStore {
             id,
             spec: spec.clone(),
             state: JobState::Running,
+            times: Times::default(),
             reason: None,
             total: None,
             policy: None,

@@ -35,7 +35,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, spec, state, reason, total, policy, seed_told } = job;
+    let StoredJob { id, spec, state, reason, times, total, policy, seed_told } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
     let wanted = spec.slice.ordinals(tasks);
@@ -82,6 +82,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         spec,
         known: Known::nothing(),
         state,
+        times,
         held,
         accepted,
         total: sum,

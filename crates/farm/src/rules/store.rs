@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, TrustChange,
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, Times,
+    TrustChange,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -110,6 +111,8 @@ pub struct StoredJob {
     pub state: JobState,
     /// Why it is held, if it is.
     pub reason: Option<String>,
+    /// When it was submitted and when it ended, as far as the store knows.
+    pub times: Times,
     /// Its total, once it is done.
     pub total: Option<u128>,
     /// Its newest audit policy, if it has any.

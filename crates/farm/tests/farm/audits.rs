@@ -2,7 +2,7 @@
 
 use farm::{
     Across, AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LedgerCommand, Refusal,
-    Report, RequestId, SessionId, Verdict,
+    Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -50,24 +50,24 @@ fn a_worker_that_lowered_its_credit_is_asked_for_no_more_than_that() {
     let mut stage = Stage::new();
     let [two, three] = [("w2", 100), ("w3", 3)].map(|(worker, credit)| stage.join(worker, credit));
     for session in [two, three] {
-        stage.act(Event::CreditChanged { session, credit: 0 });
+        stage.act(Event::Said { session, message: WorkerMessage::Credit(0) });
     }
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
 
-    stage.act(Event::CreditChanged { session: two, credit: 3 });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(3) });
     assert_eq!(stage.loans(two), []);
 
     // Who never held more may be asked for more, if nobody else can.
-    stage.act(Event::CreditChanged { session: three, credit: 3 });
+    stage.act(Event::Said { session: three, message: WorkerMessage::Credit(3) });
     assert_eq!(stage.last_loan(three).range, range(0, 4));
 }
 
 #[test]
 fn nobody_audits_himself() {
     let (mut stage, job) = counted();
-    stage.act(Event::CreditChanged { session: SessionId(1), credit: 100 });
+    stage.act(Event::Said { session: SessionId(1), message: WorkerMessage::Credit(100) });
     assert!(stage.loans(SessionId(1)).is_empty());
 
     // Nor unasked, with another kernel.
@@ -100,7 +100,7 @@ fn who_was_asked_about_a_row_that_is_no_more_may_be_asked_about_the_next() {
     let late = Report { kernel: kernel("portable"), ..report(job, plan(4), range(0, 4)) };
     assert_eq!(stage.report(two, asked_again(late)), Some(Verdict::Agreed));
 
-    stage.act(Event::CreditChanged { session: two, credit: 10 });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(10) });
 
     assert_eq!(stage.last_loan(two).recount.map(|r| r.unlike), Some(kernel("portable")));
 }
@@ -165,7 +165,7 @@ fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
     let two = stage.join("w2", 0);
     stage.report(two, report(job, plan(4), range(0, 4)));
 
-    stage.act(Event::CreditChanged { session: two, credit: 10 });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(10) });
     let loan = stage.last_loan(two);
     recount(&mut stage, two, loan, "search");
 
@@ -231,7 +231,10 @@ fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
     let (lease, proof) = (loan.lease, loan.proof);
     let of = report(job, plan(4), range(0, 4));
     let report = Report { lease, proof, kernel: kernel("search"), ..of };
-    let effects = stage.farm.step(farm::Millis(0), Event::Reported { session: two, report });
+    let effects = stage.farm.step(
+        farm::Millis(0),
+        Event::Said { session: two, message: WorkerMessage::Report(report) },
+    );
 
     let [Effect::Ledger { command, .. }] = &effects[..] else { panic!("{effects:?}") };
     assert!(matches!(command, LedgerCommand::Compare { .. }), "{command:?}");
@@ -244,7 +247,7 @@ fn a_policy_chooses_some_of_the_ranges() {
     let job = stage.submit(40, 0);
     ask(&mut stage, job, policy).expect("it runs");
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 1));
-    stage.act(Event::CreditChanged { session: two, credit: 0 });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(0) });
     for task in 0..40 {
         stage.report(one, report(job, plan(40), range(task, task + 1)));
     }
@@ -253,7 +256,7 @@ fn a_policy_chooses_some_of_the_ranges() {
     assert!((1..40).contains(&chosen.len()), "{chosen:?}");
     assert_eq!(audits(&stage, job), (chosen.len() as u64, 0));
 
-    stage.act(Event::CreditChanged { session: two, credit: 1 });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(1) });
     work(&mut stage, two);
 
     let recounts =
@@ -428,8 +431,8 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
     for minute in 1..10 {
         stage.now = minute * 59_000;
         // Another one's word counts for nothing.
-        stage.act(Event::Working { session: three, lease: loan.lease });
-        stage.act(Event::Working { session: two, lease: loan.lease });
+        stage.act(Event::Said { session: three, message: WorkerMessage::Working(loan.lease) });
+        stage.act(Event::Said { session: two, message: WorkerMessage::Working(loan.lease) });
     }
     assert!(!stage.revoked(loan.lease));
     assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Agreed));
@@ -440,7 +443,7 @@ fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
 fn hold_on(stage: &mut Stage, session: SessionId) -> u64 {
     let (lease, begun) = (stage.last_loan(session).lease, stage.now);
     while !stage.revoked(lease) {
-        stage.act(Event::Working { session, lease });
+        stage.act(Event::Said { session, message: WorkerMessage::Working(lease) });
         stage.tick(stage.now + 30_000);
         assert!(stage.now - begun < 24 * 3_600_000, "it keeps it for a day");
     }
@@ -470,7 +473,7 @@ fn who_says_once_that_it_gets_on_and_then_nothing_is_not_asked_again_before_othe
     let liar = stage.join("w2", 10);
     let other = stage.join("w3", 10);
     let lease = stage.last_loan(liar).lease;
-    stage.act(Event::Working { session: liar, lease });
+    stage.act(Event::Said { session: liar, message: WorkerMessage::Working(lease) });
     while !stage.revoked(lease) {
         stage.tick(stage.now + 30_000);
     }
@@ -493,7 +496,7 @@ fn a_machine_without_company_is_asked_again_and_has_longer() {
     assert_eq!((stage.loans(only).len(), loan.range), (2, range(0, 4)));
     for minute in 1..100 {
         stage.now = rested + 59_000 * minute;
-        stage.act(Event::Working { session: only, lease: loan.lease });
+        stage.act(Event::Said { session: only, message: WorkerMessage::Working(loan.lease) });
     }
     recount(&mut stage, only, loan, "search");
     assert_eq!(stage.state(job).0, JobState::Done);
@@ -509,13 +512,13 @@ fn who_rests_is_not_woken_by_saying_that_it_gets_on_with_something_else() {
     let loan = stage.last_loan(two);
     assert_eq!(loan.job, other);
     stage.now = 50_000;
-    stage.act(Event::Working { session: two, lease: recount.lease });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.lease) });
     stage.tick(60_000);
     assert!(stage.revoked(loan.lease) && !stage.revoked(recount.lease));
     let loans = stage.loans(two).len();
 
     stage.now = 61_000;
-    stage.act(Event::Working { session: two, lease: recount.lease });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.lease) });
     stage.tick(62_000);
 
     assert_eq!(stage.loans(two).len(), loans);
@@ -544,7 +547,7 @@ fn a_recount_of_which_nothing_is_heard_goes_to_another() {
     let (mut stage, _) = counted();
     let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
     let loan = stage.last_loan(two);
-    stage.act(Event::Working { session: three, lease: loan.lease });
+    stage.act(Event::Said { session: three, message: WorkerMessage::Working(loan.lease) });
 
     stage.tick(60_000);
 
@@ -560,7 +563,7 @@ fn a_sign_of_life_renews_no_other_loan_than_a_recount() {
     let lease = stage.last_loan(worker).lease;
 
     stage.now = 50_000;
-    stage.act(Event::Working { session: worker, lease });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Working(lease) });
     stage.tick(60_000);
 
     assert!(stage.revoked(lease));

@@ -1,6 +1,6 @@
 //! What clients are told, and when.
 
-use farm::{Change, Effect, Event, JobId, JobState, Refusal, RequestId};
+use farm::{Change, Effect, Event, JobId, JobState, Refusal, RequestId, WorkerMessage};
 
 use crate::stage::{CONFIG, Stage, answered, change, plan, submission, submission_by};
 
@@ -35,7 +35,7 @@ fn a_list_tells_of_every_job_what_the_job_alone_tells() {
         session
     });
     let lease = stage.last_loan(large).lease;
-    stage.act(Event::Declined { session: large, lease });
+    stage.act(Event::Said { session: large, message: WorkerMessage::Decline(lease) });
 
     let listed: Vec<_> = stage.farm.jobs(.., |_| true).collect();
 

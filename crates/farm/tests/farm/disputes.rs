@@ -2,7 +2,7 @@
 
 use farm::{
     Change, Effect, Event, JobId, JobState, LedgerAnswer, LedgerCommand, Report, RequestId,
-    SessionId, Verdict,
+    SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -124,7 +124,7 @@ fn a_third_opinion_that_agrees_with_nobody_settles_nothing() {
 fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
     let (mut stage, job) = disputed(5);
     for session in [SessionId(1), SessionId(2)] {
-        stage.act(Event::CreditChanged { session, credit: 100 });
+        stage.act(Event::Said { session, message: WorkerMessage::Credit(100) });
         assert!(stage.loans(session).is_empty());
     }
 
@@ -140,12 +140,14 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let event = Event::Reported { session: two, report: proven(told(job, 5), OWNER) };
+    let event =
+        Event::Said { session: two, message: WorkerMessage::Report(proven(told(job, 5), OWNER)) };
     let mut effects = stage.farm.step(farm::Millis(0), event);
     let Some(farm::Effect::Ledger { asker, command }) = effects.pop() else { panic!("no look-up") };
     stage.act(Event::Left { session: two });
     let found = report(job, plan(4), range(0, 4)).tally.claim();
-    stage.act(Event::Ledger { asker, command, answer: LedgerAnswer::Compared(Some(found)) });
+    let answer = LedgerAnswer::Compared(Some(found));
+    stage.act(Event::Ledger { asker, command, answer, at_ms: 0 });
 
     // When it comes back and says the same
     stage.join_as(SessionId(22), OWNER, hello("w2", 0));
@@ -208,15 +210,15 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
     let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
     assert_eq!((stage.loans(four).len(), stage.loans(idle).len()), (1, 0));
     stage.tick(180_000 - 1);
-    stage.act(Event::CreditChanged { session: SessionId(2), credit: 10 });
+    stage.act(Event::Said { session: SessionId(2), message: WorkerMessage::Credit(10) });
     let (credit, others) = (0, [late, idle]);
     for session in others {
-        stage.act(Event::CreditChanged { session, credit });
+        stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
     stage.submit(1, 0);
     let (credit, lost) = (10, stage.last_loan(SessionId(2)));
     for session in others {
-        stage.act(Event::CreditChanged { session, credit });
+        stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
 
     // When w3 proves it wrong after all, in the moment in which it has rested enough

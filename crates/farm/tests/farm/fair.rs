@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use farm::{Effect, Event, Hello, IntervalSet, JobState, Loan, Range, Report, SessionId};
+use farm::{
+    Effect, Event, Hello, IntervalSet, JobState, Loan, Range, Report, SessionId, WorkerOrder,
+};
 
 use crate::stage::{CONFIG, Stage, hello, report};
 
@@ -61,10 +63,14 @@ impl Model {
 
     fn takes(&mut self, effect: &Effect) {
         match effect {
-            Effect::Lend { session, loan } if *session == self.session => {
+            Effect::Tell { session, order: WorkerOrder::Loan(loan) }
+                if *session == self.session =>
+            {
                 self.queue.push_back((*loan, loan.range));
             }
-            Effect::Revoke { session, lease } if *session == self.session => {
+            Effect::Tell { session, order: WorkerOrder::Revoke(lease) }
+                if *session == self.session =>
+            {
                 let current = self.queue.front().map(|(loan, left)| (*loan, left.first(1)));
                 self.queue.retain(|(loan, _)| loan.lease != *lease);
                 if let Some(current) = current.filter(|(loan, _)| loan.lease == *lease) {
@@ -211,8 +217,12 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
         for effect in &stage.sent[seen..] {
             honest.iter_mut().for_each(|model| model.takes(effect));
             match effect {
-                Effect::Lend { session, loan } if session.0 <= 20 => trickled.push((*loan, 0)),
-                Effect::Revoke { lease, .. } => trickled.retain(|(loan, _)| loan.lease != *lease),
+                Effect::Tell { session, order: WorkerOrder::Loan(loan) } if session.0 <= 20 => {
+                    trickled.push((*loan, 0))
+                }
+                Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
+                    trickled.retain(|(loan, _)| loan.lease != *lease)
+                }
                 _ => {}
             }
         }

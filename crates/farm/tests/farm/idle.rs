@@ -1,7 +1,9 @@
 //! Workers that find nothing to do: they cost next to nothing while they wait, and whatever comes to be lendable
 //! reaches them.
 
-use farm::{Across, AuditPolicy, Change, Event, JobId, RequestId, SessionId, Verdict};
+use farm::{
+    Across, AuditPolicy, Change, Event, JobId, RequestId, SessionId, Verdict, WorkerMessage,
+};
 
 use crate::stage::{
     AUDIT_ALL, CONFIG, Stage, asked_again, change, plan, range, report, submission_by, tally,
@@ -34,7 +36,8 @@ fn searches(stage: &Stage) -> u64 {
 #[test]
 fn who_found_nothing_does_not_search_again_in_every_step() {
     let mut stage = waiting();
-    let credit = |credit| Event::CreditChanged { session: SessionId(1), credit };
+    let credit =
+        |credit| Event::Said { session: SessionId(1), message: WorkerMessage::Credit(credit) };
 
     // A tick is news of nobody, a credit of one worker, and a range of one job is no reason to look through all.
     for (event, expected) in [(Event::Tick, 0), (credit(2), 1), (credit(3), 1), (Event::Tick, 0)] {
@@ -111,7 +114,7 @@ fn a_range_that_was_kept_too_long_comes_back_to_its_only_worker_in_time() {
     while !stage.revoked(loan.lease) {
         let next = stage.farm.next_wakeup().expect("a lease has an end");
         stage.tick(next.0 - 1);
-        stage.act(Event::Working { session: two, lease: loan.lease });
+        stage.act(Event::Said { session: two, message: WorkerMessage::Working(loan.lease) });
         stage.tick(next.0);
     }
     let held_ms = stage.now;

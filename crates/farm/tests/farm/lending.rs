@@ -1,6 +1,6 @@
 //! Who is lent what, how much, and for how long.
 
-use farm::{Change, Event, JobState, Range, Report, RequestId, SessionId};
+use farm::{Change, Event, JobState, Range, Report, RequestId, SessionId, WorkerMessage};
 
 use crate::stage::{OWNER, Stage, change, hello, plan, proven, range, report};
 
@@ -258,11 +258,11 @@ fn credit_limits_what_is_held_and_none_stops_lending() {
     let loan = stage.last_loan(worker);
     assert_eq!(loan.range.len(), 3);
 
-    stage.act(Event::CreditChanged { session: worker, credit: 0 });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(0) });
     stage.finish(worker, &loan, 1_000);
     assert_eq!(stage.loans(worker).len(), 1);
 
-    stage.act(Event::CreditChanged { session: worker, credit: 2 });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(2) });
     assert_eq!(stage.last_loan(worker).range.len(), 2);
     assert_eq!(stage.farm.job(job).expect("it exists").workers, 1);
 }
@@ -404,7 +404,7 @@ fn a_leaving_worker_is_lent_nothing_more() {
     let worker = stage.join("w1", 100);
     let loan = stage.last_loan(worker);
 
-    stage.act(Event::Leaving { session: worker });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Leaving });
     stage.finish(worker, &loan, 1_000);
 
     assert_eq!(stage.loans(worker).len(), 1);
@@ -417,7 +417,7 @@ fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
     let job = stage.submit(2_000, 0);
     let worker = stage.join("w1", 4);
     let loan = stage.last_loan(worker);
-    stage.act(Event::CreditChanged { session: worker, credit: 0 });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(0) });
     let part = farm::Report {
         lease: loan.lease,
         busy_us: 1_000_000,
@@ -434,7 +434,7 @@ fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
 
     // Then the lease is over, and the next one is for a worker that was seen to count a task.
     assert!(stage.revoked(loan.lease));
-    stage.act(Event::CreditChanged { session: worker, credit: 1_000 });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1_000) });
     assert_eq!(stage.last_loan(worker).range.len(), 2);
 }
 
@@ -446,7 +446,7 @@ fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
     let liar = stage.join("w1", 1);
     let old = stage.last_loan(liar);
     stage.finish(liar, &old, 1_000);
-    stage.act(Event::CreditChanged { session: liar, credit: 0 });
+    stage.act(Event::Said { session: liar, message: WorkerMessage::Credit(0) });
     stage.now = 1_000;
     let honest = stage.join("w2", 1);
 

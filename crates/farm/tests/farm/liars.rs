@@ -2,7 +2,7 @@
 
 use farm::{
     Across, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId,
-    SessionId, Verdict,
+    SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -78,7 +78,7 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(ended), (JobState::Cancelled, 3));
     work(&mut stage, three);
-    stage.act(Event::CreditChanged { session: two, credit: 1 });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Credit(1) });
     work(&mut stage, two);
     assert_eq!(stage.state(first), (JobState::Done, 4));
     assert_eq!(stage.state(other), (JobState::Done, 3));

@@ -1,6 +1,6 @@
 //! Worker processes that are lost while they count, by machine.
 
-use farm::{Change, Effect, Event, Hello, JobId, LostWorkers, RequestId, SessionId};
+use farm::{Change, Effect, Event, Hello, JobId, LostWorkers, RequestId, SessionId, WorkerMessage};
 
 use crate::stage::{OWNER, Stage, change, hello};
 
@@ -61,7 +61,7 @@ fn who_comes_back_or_says_goodbye_or_held_nothing_is_not_lost() {
     let idle = start(&mut stage, "w2", 0);
     assert!(stage.loans(idle).is_empty());
     stage.act(Event::Left { session: idle });
-    stage.act(Event::Leaving { session });
+    stage.act(Event::Said { session, message: WorkerMessage::Leaving });
     stage.act(Event::Left { session });
     assert_eq!(lost(&stage, job), []);
 }

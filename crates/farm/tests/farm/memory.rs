@@ -1,6 +1,6 @@
 //! Workers that lack the memory for a job.
 
-use farm::{Change, Event, RequestId};
+use farm::{Change, Event, RequestId, WorkerMessage};
 
 use crate::stage::{Stage, change, range};
 
@@ -40,7 +40,7 @@ fn threads_without_memory_are_not_reckoned_with() {
     assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
     stage.join_with("w2", 1, 100);
     let credit = 1 << 40;
-    stage.act(Event::CreditChanged { session: worker, credit });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(credit) });
     for _ in 0..16 {
         let loan = stage.last_loan(worker);
         stage.finish(worker, &loan, 500);
@@ -55,7 +55,7 @@ fn company_is_who_can_count_the_job() {
         let mut stage = Stage::new();
         stage.submit_large(12, 0, 100);
         let worker = stage.join_with("w1", 1, 100);
-        stage.act(Event::CreditChanged { session: worker, credit: 1 << 40 });
+        stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1 << 40) });
         let probe = stage.last_loan(worker);
         stage.join_with("w2", 1, memory_of_other);
 
@@ -100,7 +100,7 @@ fn who_can_count_what_changes_with_workers_and_jobs_and_not_with_results() {
         change(request, job, Change::Resume),
         Event::Left { session: worker },
     ];
-    stage.act(Event::Declined { session: worker, lease });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Decline(lease) });
     assert!(stage.farm.take_staffing_change(), "a declined loan");
     for change in changes {
         let said = format!("{change:?}");
@@ -119,7 +119,7 @@ fn what_a_worker_gives_back_goes_to_others_and_never_to_it_again() {
     let loan = stage.last_loan(boaster);
     assert_eq!(loan.job, heavy);
 
-    stage.act(Event::Declined { session: boaster, lease: loan.lease });
+    stage.act(Event::Said { session: boaster, message: WorkerMessage::Decline(loan.lease) });
 
     assert!(stage.revoked(loan.lease), "what is on its way of it is stopped");
     assert_eq!(stage.last_loan(boaster).job, light);
@@ -136,7 +136,7 @@ fn nobody_gives_back_what_another_holds() {
     let (holder, other) = (stage.join_with("w1", 1, 100), stage.join_with("w2", 1, 100));
     let loan = stage.last_loan(holder);
 
-    stage.act(Event::Declined { session: other, lease: loan.lease });
+    stage.act(Event::Said { session: other, message: WorkerMessage::Decline(loan.lease) });
 
     assert!(!stage.revoked(loan.lease));
 }

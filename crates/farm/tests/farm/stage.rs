@@ -5,7 +5,8 @@ use farm::{
     Across, Answer, AuditPolicy, Author, Change, Config, Effect, Event, Farm, Hello, JobId,
     JobSpec, JobState, KernelName, Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind,
     LoanProof, LoanTerms, Maker, Method, Millis, Origin, Plan, Problem, Range, Refusal, Report,
-    Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
+    Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 
 /// A farm on a stage.
@@ -80,7 +81,7 @@ impl Stage {
                         if !is_look_up {
                             self.commands.push(command.clone());
                         }
-                        let event = Event::Ledger { asker, command, answer };
+                        let event = Event::Ledger { asker, command, answer, at_ms: 0 };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
                             false => events.push(event),
@@ -162,7 +163,7 @@ impl Stage {
     /// A report with whatever proof it has.
     pub fn report_as_is(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         let before = self.sent.len();
-        self.act(Event::Reported { session, report });
+        self.act(Event::Said { session, message: WorkerMessage::Report(report) });
         self.sent[before..].iter().find_map(verdict)
     }
 
@@ -178,7 +179,9 @@ impl Stage {
     /// What has been lent to a session so far.
     pub fn loans(&self, to: SessionId) -> Vec<Loan> {
         let loan = |effect: &Effect| match effect {
-            Effect::Lend { session, loan } if *session == to => Some(*loan),
+            Effect::Tell { session, order: WorkerOrder::Loan(loan) } if *session == to => {
+                Some(*loan)
+            }
             _ => None,
         };
         self.sent.iter().filter_map(loan).collect()
@@ -189,7 +192,9 @@ impl Stage {
     }
 
     pub fn revoked(&self, lease: LeaseId) -> bool {
-        self.sent.iter().any(|e| matches!(e, Effect::Revoke { lease: l, .. } if *l == lease))
+        self.sent
+            .iter()
+            .any(|e| matches!(e, Effect::Tell { order: WorkerOrder::Revoke(l), .. } if *l == lease))
     }
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
@@ -343,7 +348,7 @@ pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
 
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
-        Effect::Ack { ack, .. } => Some(ack.verdict),
+        Effect::Tell { order: WorkerOrder::Ack(ack), .. } => Some(ack.verdict),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What the farm tells those who watch it.
 
-use farm::{Change, Event, JobId, JobState, Request, RequestId, Verdict};
+use farm::{Change, Event, JobId, JobState, Request, RequestId, Verdict, WorkerMessage};
 
 use crate::stage::{Stage, asked, asked_again, change, noted, plan, range, report, tally};
 
@@ -51,7 +51,7 @@ fn a_worker_that_says_farewell_is_not_lost() {
     let mut stage = Stage::new();
     let (one, two) = (stage.join("w1", 1), stage.join("w2", 1));
 
-    stage.act(Event::Leaving { session: one });
+    stage.act(Event::Said { session: one, message: WorkerMessage::Leaving });
     stage.act(Event::Left { session: one });
     assert_eq!(stage.farm.stats().workers_lost, 0);
     stage.act(Event::Left { session: two });

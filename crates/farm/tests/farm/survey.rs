@@ -1,6 +1,6 @@
 //! What people see of a farm.
 
-use farm::{Change, Event, JobId, PlanMap, RequestId};
+use farm::{Change, Event, JobId, PlanMap, RequestId, WorkerMessage};
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
@@ -45,7 +45,7 @@ fn a_map_tells_what_is_lent_to_whom_and_what_is_accepted() {
     assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
 
     stage.finish(worker, &loan, 1_000);
-    stage.act(Event::Leaving { session: worker });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Leaving });
     stage.act(Event::Left { session: worker });
     let map = stage.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, loan.range.len(), 0, 0, 0]);

@@ -1,6 +1,8 @@
 //! What becomes of a report.
 
-use farm::{Change, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict};
+use farm::{
+    Change, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict, WorkerOrder,
+};
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
@@ -17,7 +19,10 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     stage.flush();
     assert!(matches!(
         stage.sent.last(),
-        Some(farm::Effect::Ack { ack: farm::Ack { verdict: Verdict::Accepted, .. }, .. })
+        Some(farm::Effect::Tell {
+            order: WorkerOrder::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
+            ..
+        })
     ));
     assert_eq!(stage.state(job), (JobState::Running, 4));
 }

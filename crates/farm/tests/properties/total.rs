@@ -3,7 +3,8 @@
 use farm::{
     Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
     LedgerAnswer, LedgerCommand, LoanKey, LoanKind, LoanTerms, Millis, Origin, Range, Report,
-    Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict,
+    Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict, WorkerMessage,
+    WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -57,7 +58,7 @@ proptest! {
                 kernel: KernelName::default(),
                 busy_us: 1_000,
             };
-            let verdicts = act(&mut farm, Event::Reported { session: SessionId(1), report });
+            let verdicts = act(&mut farm, Event::Said { session: SessionId(1), message: WorkerMessage::Report(report) });
             prop_assert_eq!(verdicts, vec![Verdict::Accepted]);
         }
         let job = farm.job(JobId(1)).expect("it was submitted");
@@ -78,10 +79,10 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
                     }
                     if !matches!(command, LedgerCommand::Compare { .. }) {
                         let answer = LedgerAnswer::Written;
-                        events.push(Event::Ledger { asker, command, answer });
+                        events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                 }
-                Effect::Ack { ack, .. } => verdicts.push(ack.verdict),
+                Effect::Tell { order: WorkerOrder::Ack(ack), .. } => verdicts.push(ack.verdict),
                 _ => {}
             }
         }

@@ -78,20 +78,18 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     .expect("it can be read");
     assert_eq!(first, [interval(0, 10)], "who breaks off sees no more");
 
-    let party = Party { owner: OWNER.into(), machine: Some("c".into()) };
-    let disputed = Happening::Disputed { range: interval(0, 10), worker: "c".into(), party };
     let log = look.incidents(JOB).expect("it can be read");
-    let changed = |change, by: &str| Happening::Changed { change, by: by.into() };
-    let by = "auditor".into();
-    for what in [
-        Happening::Submitted(OWNER.into()),
-        disputed,
-        changed(JobChange::Priority(5), "admin"),
-        Happening::AuditOrdered { share_ppm: AuditPolicy::ALL, by },
-        changed(JobChange::State(JobState::Cancelled), OWNER),
+    for text in [
+        &format!("submitted by {OWNER}"),
+        &format!(
+            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is not believed any more"
+        ),
+        "given the priority 5 by admin",
+        "an audit of 100% of the ranges was ordered by auditor",
+        &format!("cancelled by {OWNER}"),
     ] {
-        let times = log.iter().filter(|incident| incident.what == what).count();
-        assert_eq!(times, 1, "{what:?} in {log:?}");
+        let times = log.iter().filter(|incident| incident.text == text).count();
+        assert_eq!(times, 1, "{text} in {log:?}");
     }
     assert_eq!(log.len(), 5, "what changes nothing is not told: {log:?}");
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));

@@ -129,9 +129,11 @@ impl Pair {
                     Effect::Ledger { asker, command } => {
                         let answers = self.ledger.apply(std::slice::from_ref(&command));
                         let answer = answers.expect("it is written").remove(0);
-                        events.push(Event::Ledger { asker, command, answer });
+                        events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
-                    Effect::Lend { session, loan } => self.loans.push((session, loan)),
+                    Effect::Tell { session, order: WorkerOrder::Loan(loan) } => {
+                        self.loans.push((session, loan))
+                    }
                     _ => {}
                 }
             }
@@ -188,7 +190,10 @@ impl Pair {
         let terms = LoanTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
         let proof = key().prove(&terms, range, kind);
         let report = Report { lease, proof, kernel: kernel(name), ..report(range, count) };
-        self.step(Event::Reported { session: self.session(worker), report });
+        self.step(Event::Said {
+            session: self.session(worker),
+            message: WorkerMessage::Report(report),
+        });
     }
 
     fn session(&self, worker: &str) -> SessionId {

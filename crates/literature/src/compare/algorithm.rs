@@ -9,49 +9,61 @@ use crate::classical::{self, Searched};
 use crate::forced::{self, Looking};
 use crate::states::{self, StatesError};
 
-/// A way to count the placements of N queens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// Look at every choice of N squares
-    Combinations,
-    /// Look at every board with a queen in each row
-    Rooks,
-    /// Look at every permutation of the columns
-    PermutationsAll,
-    /// Compare each new queen with all earlier ones
-    Direct,
-    /// Boolean arrays for columns and diagonals
-    Arrays,
-    /// Boolean arrays, without recursion
-    Stack,
-    /// Permutations of the columns, abandoned at the first attack
-    Permutations,
-    /// Bit masks
-    Masks,
-    /// Bit masks, only one of every two mirror images
-    Mirror,
-    /// Bit masks, only one of every two images in the horizontal axis
-    Flip,
-    /// Search for one placement of each orbit, as in takaken's program
-    Unique,
-    /// Look for dead and forced columns before each queen
-    ForcedColumns,
-    /// Look for dead and forced columns and rows
-    Forced,
-    /// Keep each distinct state of a row once
-    States,
-    /// The farm's method rows, by its reference loop
-    RowsReference,
-    /// The farm's method ring, by its reference loop
-    RingReference,
-    /// The farm's method halves, by its reference loop
-    HalvesReference,
-    /// The farm's method rows, by the fastest loop of this processor
-    Rows,
-    /// The farm's method ring, by the fastest loop
-    Ring,
-    /// The farm's method halves, by the fastest loop
-    Halves,
+/// Makes [`Algorithm`]: each with its name, the largest board that it counts in about two seconds, and what it does.
+macro_rules! algorithms {
+    ($($algorithm:ident $name:literal $limit:literal $about:literal;)*) => {
+        /// A way to count the placements of N queens.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Algorithm {
+            $(#[doc = $about] $algorithm,)*
+        }
+
+        impl Algorithm {
+            /// All of them, the simplest first.
+            pub const ALL: [Algorithm; [$($name),*].len()] = [$(Algorithm::$algorithm),*];
+
+            /// Its name.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Algorithm::$algorithm => $name,)* }
+            }
+
+            /// What it does, in a few words.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Algorithm::$algorithm => $about,)* }
+            }
+
+            /// The largest board that it counts in about two seconds. Larger ones are counted only with `--all`.
+            #[must_use]
+            pub fn usual_limit(self) -> u32 {
+                match self { $(Algorithm::$algorithm => $limit,)* }
+            }
+        }
+    };
+}
+
+algorithms! {
+    Combinations "combinations" 7 "Look at every choice of N squares";
+    Rooks "rooks" 8 "Look at every board with a queen in each row";
+    PermutationsAll "permutations-all" 11 "Look at every permutation of the columns";
+    Direct "direct" 13 "Compare each new queen with all earlier ones";
+    Arrays "arrays" 13 "Boolean arrays for columns and diagonals";
+    Stack "stack" 13 "Boolean arrays, without recursion";
+    Permutations "permutations" 13 "Permutations of the columns, abandoned at the first attack";
+    Masks "masks" 15 "Bit masks";
+    Mirror "mirror" 15 "Bit masks, only one of every two mirror images";
+    Flip "flip" 15 "Bit masks, only one of every two images in the horizontal axis";
+    Unique "unique" 15 "Search for one placement of each orbit, as in takaken's program";
+    ForcedColumns "forced-columns" 14 "Look for dead and forced columns before each queen";
+    Forced "forced" 14 "Look for dead and forced columns and rows";
+    States "states" 14 "Keep each distinct state of a row once";
+    RowsReference "rows-reference" 15 "The farm's method rows, by its reference loop";
+    RingReference "ring-reference" 15 "The farm's method ring, by its reference loop";
+    HalvesReference "halves-reference" 15 "The farm's method halves, by its reference loop";
+    Rows "rows" 17 "The farm's method rows, by the fastest loop of this processor";
+    Ring "ring" 17 "The farm's method ring, by the fastest loop";
+    Halves "halves" 18 "The farm's method halves, by the fastest loop";
 }
 
 /// The result of a count.
@@ -79,93 +91,6 @@ pub enum Why {
 }
 
 impl Algorithm {
-    /// All of them, the simplest first.
-    pub const ALL: [Algorithm; 20] = {
-        use Algorithm::*;
-        [
-            Combinations,
-            Rooks,
-            PermutationsAll,
-            Direct,
-            Arrays,
-            Stack,
-            Permutations,
-            Masks,
-            Mirror,
-            Flip,
-            Unique,
-            ForcedColumns,
-            Forced,
-            States,
-            RowsReference,
-            RingReference,
-            HalvesReference,
-            Rows,
-            Ring,
-            Halves,
-        ]
-    };
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.texts()[0]
-    }
-
-    /// What it does, in a few words.
-    #[must_use]
-    pub fn about(self) -> &'static str {
-        self.texts()[1]
-    }
-
-    fn texts(self) -> [&'static str; 2] {
-        use Algorithm::*;
-        match self {
-            Combinations => ["combinations", "Look at every choice of N squares"],
-            Rooks => ["rooks", "Look at every board with a queen in each row"],
-            PermutationsAll => ["permutations-all", "Look at every permutation of the columns"],
-            Direct => ["direct", "Compare each new queen with all earlier ones"],
-            Arrays => ["arrays", "Boolean arrays for columns and diagonals"],
-            Stack => ["stack", "Boolean arrays, without recursion"],
-            Permutations => {
-                ["permutations", "Permutations of the columns, abandoned at the first attack"]
-            }
-            Masks => ["masks", "Bit masks"],
-            Mirror => ["mirror", "Bit masks, only one of every two mirror images"],
-            Flip => ["flip", "Bit masks, only one of every two images in the horizontal axis"],
-            Unique => ["unique", "Search for one placement of each orbit, as in takaken's program"],
-            ForcedColumns => {
-                ["forced-columns", "Look for dead and forced columns before each queen"]
-            }
-            Forced => ["forced", "Look for dead and forced columns and rows"],
-            States => ["states", "Keep each distinct state of a row once"],
-            RowsReference => ["rows-reference", "The farm's method rows, by its reference loop"],
-            RingReference => ["ring-reference", "The farm's method ring, by its reference loop"],
-            HalvesReference => {
-                ["halves-reference", "The farm's method halves, by its reference loop"]
-            }
-            Rows => ["rows", "The farm's method rows, by the fastest loop of this processor"],
-            Ring => ["ring", "The farm's method ring, by the fastest loop"],
-            Halves => ["halves", "The farm's method halves, by the fastest loop"],
-        }
-    }
-
-    /// The largest board that it counts in about two seconds. Larger ones are counted only with `--all`.
-    #[must_use]
-    pub fn usual_limit(self) -> u32 {
-        use Algorithm::*;
-        match self {
-            Combinations => 7,
-            Rooks => 8,
-            PermutationsAll => 11,
-            Direct | Arrays | Stack | Permutations => 13,
-            ForcedColumns | Forced | States => 14,
-            Masks | Mirror | Flip | Unique | RowsReference | RingReference | HalvesReference => 15,
-            Rows | Ring => 17,
-            Halves => 18,
-        }
-    }
-
     /// Counts a board. An algorithm that keeps states or lists may take `memory` bytes.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The figures that the literature prints, each counted again here.
 //!
-//! A figure is reproduced by a command of the program that anybody can repeat; `vectors/sources.toml` names
+//! A figure is reproduced by a command of the program that anybody can repeat; `vectors/sources.json` names
 //! it. An exact figure agrees, differs for a reason that is given, or is a fault. A measured one, such as
 //! the ratio of two times, depends on the machine, so that it can only be compared.
 

@@ -176,10 +176,10 @@ fn head(machine: &Machine) -> String {
     format!(
         "# Figures of the literature, reproduced\n\n\
          `queens reproduce --markdown docs/REPRODUCED.md` wrote this page; do not edit it. The figures and their \
-         sources are in `vectors/sources.toml`. Under each table are the commands that printed our values.\n\n\
+         sources are in `vectors/sources.json`. Under each table are the commands that printed our values.\n\n\
          Date: {date}. Machine: {processor}, {processors} processors, counting loop {backend}. {shared}\n\n\
          Figures with a decimal point are measured: quotients of times, or numbers that depend on chance. They \
-         agree if they differ by no more than a factor that `vectors/sources.toml` names.\n"
+         agree if they differ by no more than a factor that `vectors/sources.json` names.\n"
     )
 }
 

@@ -1,6 +1,8 @@
 //! Options that several commands share: how a problem is cut, and the resources of a count.
 
 use std::num::NonZero;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use board::MethodChoice;
@@ -196,7 +198,7 @@ impl CountingArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::SelfTest`], if it miscounts.
+    /// [`Failure::Miscounted`], if it miscounts.
     pub(super) fn tested_backend(
         &self,
         methods: impl IntoIterator<Item = MethodChoice>,
@@ -211,7 +213,7 @@ impl CountingArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::DeviceSelfTest`], if one miscounts, and if one was asked for that fails; [`Failure::NoDevice`], if there
+    /// [`Failure::Miscounted`], if one miscounts; [`Failure::Device`], if one was asked for that fails, or if there
     /// is none of those that were asked for.
     pub(super) fn tested_devices(&self, most: u32) -> Result<Devices, Failure> {
         let (choice, are_required) = match self.backend {
@@ -263,9 +265,141 @@ pub(super) fn backend_choice(name: &str) -> anyhow::Result<BackendChoice> {
     Ok(BackendChoice::Processor(name.parse::<Backend>().map_err(unknown)?.require()?))
 }
 
-/// Reads a share between 0 and 1, and returns it in millionths.
+/// Reads a share, as in 2% or 0.02, and returns it in millionths.
 pub(super) fn share(text: &str) -> anyhow::Result<u32> {
-    let share: f64 = text.parse()?;
-    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, like 0.02");
+    let share: f64 = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>()? / 100.0,
+        None => text.parse()?,
+    };
+    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, as in 2% or 0.02");
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
+}
+
+/// Reads a duration as in 90s or 1h30m, or as schedulers of clusters write it: 00:50:00, 1-12:00:00 with days, or 50:00.
+pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
+    match of_clock(text) {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => humantime::parse_duration(text)
+            .map_err(|error| anyhow!("{error}; give it as in 90s, 1h30m or 00:50:00")),
+    }
+}
+
+/// The seconds of a time in the notation of a clock.
+fn of_clock(text: &str) -> Option<u64> {
+    let number = |digits: &str| {
+        let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+        digits.parse::<u64>().ok().filter(|_| is_number)
+    };
+    let (days, clock) = match text.split_once('-') {
+        Some((days, clock)) => (Some(number(days)?), clock),
+        None => (None, text),
+    };
+    let parts = clock.split(':').map(number).collect::<Option<Vec<u64>>>()?;
+    let (hours, minutes, seconds) = match (days, parts.as_slice()) {
+        (_, &[hours, minutes, seconds]) => (hours, minutes, seconds),
+        (None, &[minutes, seconds]) => (0, minutes, seconds),
+        (Some(_), &[hours, minutes]) => (hours, minutes, 0),
+        (Some(_), &[hours]) => (hours, 0, 0),
+        _ => return None,
+    };
+    let hours = days.unwrap_or(0).checked_mul(24)?.checked_add(hours)?;
+    let minutes = hours.checked_mul(60)?.checked_add(minutes)?;
+    minutes.checked_mul(60)?.checked_add(seconds)
+}
+
+/// Reads a duration in whole units of so many milliseconds, rounded up; a bare number is of these units.
+pub(super) fn in_units(
+    unit_ms: u64,
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> anyhow::Result<u64> + Clone {
+    move |text| {
+        let units = match text.parse::<u64>() {
+            Ok(units) => units,
+            Err(_) => {
+                let units = duration(text)?.as_millis().div_ceil(unit_ms.into());
+                u64::try_from(units).unwrap_or(u64::MAX)
+            }
+        };
+        let shown = |units: u64| {
+            humantime::format_duration(Duration::from_millis(units.saturating_mul(unit_ms)))
+        };
+        anyhow::ensure!(
+            range.contains(&units),
+            "give a duration from {} to {}",
+            shown(*range.start()),
+            shown(*range.end())
+        );
+        Ok(units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_read_as_people_and_schedulers_write_it() {
+        let durations = [
+            ("90s", 90),
+            ("1h30m", 5_400),
+            ("1h 30m", 5_400),
+            ("00:50:00", 3_000),
+            ("50:00", 3_000),
+            ("90:00", 5_400),
+            ("100:00:00", 360_000),
+            ("1-00:00:00", 86_400),
+            ("2-12", 216_000),
+            ("2-12:30", 217_800),
+        ];
+        for (text, seconds) in durations {
+            let found = duration(text).map_err(|error| error.to_string());
+            assert_eq!(found, Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for wrong in
+            ["90", "", "soon", ":", "1:", "-1:00", "1:2:3:4", "+1:00", "1-", "1--2", "1.5:00"]
+        {
+            let refused = duration(wrong).expect_err(wrong).to_string();
+            assert!(refused.contains("00:50:00"), "{wrong}: {refused}");
+        }
+        assert!(
+            duration("99999999999999999999:00").is_err()
+                && duration("18446744073709551615-1").is_err()
+        );
+    }
+
+    #[test]
+    fn a_bare_number_is_of_the_units_that_the_option_names() {
+        let of = |unit_ms, text| in_units(unit_ms, 1..=100_000)(text).ok();
+        assert_eq!(
+            (of(1, "90"), of(1, "90s"), of(1, "1:00")),
+            (Some(90), Some(90_000), Some(60_000))
+        );
+        assert_eq!(
+            (of(1_000, "90"), of(1_000, "1h"), of(1_000, "1ms")),
+            (Some(90), Some(3_600), Some(1))
+        );
+        for wrong in ["0", "0s", "2m", "x", "-1", "100001"] {
+            assert_eq!(of(1, wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_part_of_one() {
+        let shares = [
+            ("5%", 50_000),
+            ("2 %", 20_000),
+            ("0.5%", 5_000),
+            ("0.02", 20_000),
+            ("100%", 1_000_000),
+            ("0", 0),
+        ];
+        for (text, ppm) in shares {
+            assert_eq!(share(text).ok(), Some(ppm), "{text}");
+        }
+        for wrong in ["", "%", "101%", "-1%", "1.5", "nan", "nan%", "inf%", "5%%", "a lot"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        let refused = share("5").expect_err("it is no percentage").to_string();
+        assert!(refused.contains("as in 2%"), "{refused}");
+    }
 }

@@ -21,9 +21,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
-    /// The share of the ranges to count again: 0.02 is two percent, and 0 withdraws earlier audits. Of a job that is held, the ranges that
-    /// look worst are counted again too
-    #[arg(long, value_name = "SHARE", default_value = "0.02", env = "QUEENS_AUDIT",
+    /// The share of the ranges to count again, as in 2%. Of a job that is held, the ranges that look worst are counted
+    /// again too
+    #[arg(long, value_name = "SHARE", default_value = "2%", env = "QUEENS_AUDIT",
           value_parser = share)]
     fraction: u32,
     /// Count every range again

@@ -35,9 +35,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
     let mut draft = to.clone().into_os_string();
     draft.push(".draft");
     let cannot_write = |fault: LedgerFault| match fault {
-        LedgerFault::File(error) => {
-            Failure::Output { what: to.display().to_string(), reason: error.to_string() }
-        }
+        LedgerFault::File(error) => Failure::output(to.display(), error),
         other => other.at(Some(to)).into(),
     };
     let draft = Draft::begin(draft.into(), to).map_err(cannot_write)?;
@@ -64,10 +62,7 @@ async fn receive(args: &BackupArgs, draft: &Draft) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.backup(v1::BackupRequest {}).await;
     let mut pieces = client.given(answer)?;
-    let cannot_write = |error: std::io::Error| Failure::Output {
-        what: draft.path().display().to_string(),
-        reason: error.to_string(),
-    };
+    let cannot_write = |error: std::io::Error| Failure::output(draft.path().display(), error);
     let mut file = draft.open().map_err(cannot_write)?;
     let mut hasher = blake3::Hasher::new();
     while let Some(piece) = pieces.message().await.map_err(|status| client.failure(status))? {

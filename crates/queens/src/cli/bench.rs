@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Method, Problem};
+use board::{Cut, Method, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
-use executor::{Device, DeviceSample, Sample, fit};
+use executor::{Device, DeviceSample, Effort, fit};
 use farm::Plan;
 use serde_json::json;
 
-use super::args::{BackendChoice, backend_choice};
+use super::args::{BackendChoice, backend_choice, in_units};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
@@ -28,9 +28,8 @@ pub(super) struct BenchArgs {
     /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
     backend: Vec<BackendChoice>,
-    /// How long each of them counts, at least, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 300,
-          value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    /// How long each of them counts, at least; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
     /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this process may
     /// use
@@ -73,7 +72,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     ];
     if !args.json {
         output::print(format!(
-            "N = {n}, one thread, or one device; the whole board is estimated from a sample"
+            "N = {n}, one thread, or one device; the whole board is estimated from a sample, which is too short where no \
+             number stands: give more --sample-ms"
         ))?;
         output::print("backend    method           solutions/s  whole board")?;
     }
@@ -120,24 +120,32 @@ fn line_of_device(args: &BenchArgs, device: &Device) -> Result<String, Failure> 
         });
         return Ok(object.to_string());
     }
-    Ok(row(&name, &Method::Halves.to_string(), rate, seconds / share))
+    Ok(row(&name, &Method::Halves.to_string(), Some(rate), Some(seconds / share)))
 }
 
-fn row(name: &str, method: &str, rate: f64, board_seconds: f64) -> String {
-    let board =
-        if board_seconds < 10.0 { format!("{board_seconds:.3} s") } else { clock(board_seconds) };
-    format!("{name:<9}  {method:<15}  {:>11}  {board:>11}", si(rate))
+/// A line of the table, with a dash for what too short a sample does not tell.
+fn row(name: &str, method: &str, rate: Option<f64>, board_seconds: Option<f64>) -> String {
+    let board = match board_seconds {
+        Some(seconds) if seconds < 10.0 => format!("{seconds:.3} s"),
+        Some(seconds) => clock(seconds),
+        None => "-".into(),
+    };
+    let rate = rate.map_or("-".into(), si);
+    format!("{name:<9}  {method:<15}  {rate:>11}  {board:>11}")
 }
 
 /// Measures one backend and method on a sample. Returns a line of the table.
 fn line(args: &BenchArgs, backend: Backend, method: Method) -> Result<String, Failure> {
-    let plan = Plan { problem: Problem::Total { n: args.n }, method, tasks: 0 };
-    let bytes = fit(plan, NonZero::<usize>::MIN, args.memory.bytes())?.bytes;
-    let mut sample = Sample::new(args.n, method, backend, bytes)?;
-    sample.fit(Duration::from_millis(args.sample_ms)).map_err(anyhow::Error::from)?;
-    let counted = sample.count().map_err(anyhow::Error::from)?;
-    let rate = counted.solutions as f64 / counted.seconds;
-    let board_seconds = counted.seconds / sample.share();
+    let problem = Problem::Total { n: args.n };
+    let cut = Cut::new(problem, method)?;
+    let plan = Plan { problem, method, tasks: cut.len() };
+    let memory = fit(plan, NonZero::<usize>::MIN, args.memory.bytes())?.bytes;
+    let time = Duration::from_millis(args.sample_ms);
+    let effort = Effort { plan, backend, threads: 1, memory, time, seed: 1 };
+    let estimated = effort.estimate(cut).map_err(anyhow::Error::from)?;
+    let board_seconds = estimated.map(|it| it.core_seconds.value);
+    let solutions = estimated.and_then(|it| it.total).map(|total| total.value);
+    let rate = solutions.zip(board_seconds).map(|(solutions, seconds)| solutions / seconds);
     if args.json {
         let object = json!({
             "n": args.n,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 use solve::attack;
 
 use super::queens_input;
@@ -25,7 +25,7 @@ pub(super) struct CheckArgs {
     /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
     #[arg(required_unless_present = "board")]
     queens: Vec<String>,
-    /// Read the queens from this file, a drawn board or any of these notations, of which each line may have one; - is
+    /// Read the queens from this file, drawn boards, any of these notations or JSON, of which there may be several; - is
     /// standard input
     #[arg(long, value_name = "FILE", conflicts_with = "queens", env = "QUEENS_BOARD")]
     board: Option<PathBuf>,
@@ -36,19 +36,12 @@ pub(super) struct CheckArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct CheckJson {
-    problem: &'static str,
-    n: u32,
-    placement: bool,
-}
-
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let (text, source) = match &args.board {
         Some(path) => queens_input::text_of(path)?,
         None => (args.queens.join(" "), "the queens".into()),
     };
-    let boards = solve::boards(&text);
+    let boards = queens_input::boards(&text);
     let mut refusals = Vec::new();
     for (board, number) in boards.iter().zip(1..) {
         let (source, which) = if boards.len() == 1 {
@@ -81,8 +74,7 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
         None
     };
     if reason.is_none() && args.json {
-        let json = CheckJson { problem: args.rules.name(), n, placement: true };
-        output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?)?;
+        output::print(json!({"problem": args.rules.name(), "n": n, "placement": true}))?;
     } else if reason.is_none() {
         output::print(format!("a placement of {n} queens ({})", args.rules.name()))?;
     }

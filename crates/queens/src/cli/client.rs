@@ -18,7 +18,8 @@ use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Coordinator")]
 pub(super) struct CoordinatorArgs {
-    /// The address of a coordinator that serves plain text
+    /// The address of a coordinator that serves plain text, as in HOST, HOST:PORT or http://HOST:PORT;
+    /// HOST alone has the port 7410
     #[arg(
         long,
         value_name = "URL",
@@ -198,19 +199,19 @@ impl Client {
     }
 
     pub(super) fn failure(&self, status: Status) -> Failure {
-        let (url, reason) = (self.endpoint.url().to_string(), status.message().to_string());
+        let (url, reason) = (self.endpoint.url(), status.message());
         match status.code() {
-            Code::Unauthenticated => Failure::Token { url, reason },
-            Code::PermissionDenied => Failure::Forbidden(reason),
-            Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason),
+            Code::Unauthenticated => Failure::token(url, reason),
+            Code::PermissionDenied => Failure::Secret(reason.into()),
+            Code::NotFound | Code::FailedPrecondition => Failure::NoSuchJob(reason.into()),
             Code::InvalidArgument | Code::ResourceExhausted | Code::AlreadyExists => {
-                Failure::Refused(reason)
+                Failure::Plan(reason.into())
             }
             Code::Unimplemented => Failure::Incompatible(format!(
                 "the coordinator at {url} is of another version than this program"
             )),
-            _ if self.is_passing(&status) => Failure::Unreachable { url, reason },
-            _ => Failure::Coordinator { url, reason },
+            _ if self.is_passing(&status) => Failure::unreachable(url, reason),
+            _ => Failure::Internal(format!("the coordinator at {url} failed: {reason}")),
         }
     }
 

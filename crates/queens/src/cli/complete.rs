@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use clap::Args;
 use solve::{Completion, Effort, Notation, Start, complete_within};
 
+use super::args::in_units;
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
 use super::solve::{LARGEST_SEARCHED, check};
@@ -41,8 +42,8 @@ pub(super) struct CompleteArgs {
     /// Print what the search took: on standard error, or with JSON in the object
     #[arg(long, env = "QUEENS_STATS")]
     stats: bool,
-    /// Give up after so long
-    #[arg(long, value_name = "S", default_value_t = 60)]
+    /// Give up after so long; a bare number is seconds
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = in_units(1_000, 0..=u64::MAX))]
     limit_seconds: u64,
     /// Where there are several placements, another seed may find another one
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -80,7 +81,11 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
                 format!("no placement of {n} queens has the {many} given: everything was searched")
             }
         })),
-        Completion::Undecided => Err(Failure::Undecided { seconds: args.limit_seconds }),
+        Completion::Undecided => Err(Failure::Undecided(format!(
+            "undecided: {} s did not suffice to find a completion or to prove that there is none; give it more with \
+             --limit-seconds, or another --seed",
+            args.limit_seconds
+        ))),
     }
 }
 

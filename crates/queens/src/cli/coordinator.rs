@@ -9,22 +9,24 @@ use farm::Config;
 use sd_notify::NotifyState;
 use tokio::sync::watch;
 
+use super::args::in_units;
 use super::door::DoorArgs;
 use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
-use service::KeyFolder;
 use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, serve};
 use service::tls::Authority;
+use service::{KeyFolder, with_port};
 
 /// How long streams may take to end once the ledger is closed.
 const DRAIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct CoordinatorArgs {
-    /// Where to listen, port 0 for any that is free; may be given several times, or with commas. If others
-    /// can reach one of the addresses, it serves TLS and wants a token, unless --insecure is given
+    /// Where to listen: a host, a port of this machine, or both; port 0 is any that is free. It may be
+    /// given several times, or with commas. If others can reach one of the addresses, it serves TLS and
+    /// wants a token, unless --insecure is given
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -36,18 +38,18 @@ pub(super) struct CoordinatorArgs {
     /// The file that keeps jobs and counts
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
-    /// How long a worker is to be busy with one lease, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10_000, env = "QUEENS_LEASE_MS",
-          value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    /// How long a worker is to be busy with one lease; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "10s", env = "QUEENS_LEASE_MS",
+          value_parser = in_units(1, 1..=86_400_000))]
     lease_ms: u64,
-    /// How long a lease lives without a report, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 60_000, env = "QUEENS_LEASE_TTL_MS",
-          value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    /// How long a lease lives without a report; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "60s", env = "QUEENS_LEASE_TTL_MS",
+          value_parser = in_units(1, 1..=86_400_000))]
     lease_ttl_ms: u64,
     /// How long after a restart workers that still hold ranges may take to reconnect, before
-    /// these are lent to others, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5_000, env = "QUEENS_GRACE_MS",
-          value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    /// these are lent to others; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_GRACE_MS",
+          value_parser = in_units(1, 0..=3_600_000))]
     grace_ms: u64,
     /// The most jobs that have not ended; further ones are refused
     #[arg(long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
@@ -83,6 +85,7 @@ impl CoordinatorArgs {
                 self.lease_ms, self.lease_ttl_ms
             )));
         }
+        ledger::check_name(&self.ledger).map_err(|fault| fault.at(Some(&self.ledger)))?;
         check_folder(&self.ledger)
     }
 }
@@ -157,10 +160,10 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
     let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         None => Ok(()),
-        Some(folder) => Err(Failure::LedgerOpen {
-            path: ledger.into(),
-            reason: format!("there is no folder {}", folder.display()),
-        }),
+        Some(folder) => Err(Failure::unopened_ledger(
+            ledger,
+            &format!("there is no folder {}", folder.display()),
+        )),
     }
 }
 
@@ -172,8 +175,15 @@ async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }
 
+/// The address that is meant: a port alone is one of this machine's, and a host alone has the port of coordinators.
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
-    let fault = |reason: String| Failure::Listen { address: listen.into(), reason };
-    let mut found = tokio::net::lookup_host(listen).await.map_err(|e| fault(e.to_string()))?;
-    found.next().ok_or_else(|| fault("the name has no address".into()))
+    let fault = |reason: &str| Failure::listen(listen, reason);
+    let address = match listen.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => with_port(listen),
+    };
+    let found = tokio::net::lookup_host(address).await.map_err(|e| fault(&e.to_string()))?;
+    // Whoever names no address reaches a coordinator at that of IPv4.
+    let best = found.min_by_key(SocketAddr::is_ipv6);
+    best.ok_or_else(|| fault("the name has no address"))
 }

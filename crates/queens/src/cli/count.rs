@@ -1,33 +1,34 @@
 //! `queens count`.
 
-use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use board::squares::Square;
-use board::{Given, MethodChoice, Problem};
+use board::squares::{Square, check_queens};
+use board::{Given, MAX_N, MethodChoice, Problem};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use count::Variant;
 use executor::provenance;
 use farm::{JobView, Slice};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
-use super::args::{CountingArgs, CutArgs};
+use super::args::{CountingArgs, CutArgs, duration};
 use super::large_board;
-use super::local_methods::{self, LocalArgs, LookingName};
+use super::local_methods::{self, LocalArgs, LocalMethod, LookingName};
 use super::problem::ProblemArgs;
-use super::shard::{Shard, with_shard};
+use super::shard::{Shard, has_place, with_shard};
 use super::show;
-use super::signal::requests_to_stop;
+use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output::{self, ResultOutput};
-use crate::progress::{Progress, ProgressArgs};
+use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::sizes::Sizes;
 use service::local::{LocalCount, LocalResult};
 
@@ -54,9 +55,9 @@ pub(super) struct CountArgs {
     /// from PBS, Kubernetes and HTCondor too, which do not tell how many there are [default: all tasks]
     #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
     shard: Option<Shard>,
-    /// Stop after this time, as in 90s or 1h30m; with --ledger the same command goes on from there (exit code
+    /// Stop after this time, as in 90s, 1h30m or 00:50:00; with --ledger the same command goes on from there (exit code
     /// 75) [default: no limit]
-    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", value_parser = duration)]
     time_limit: Option<Duration>,
     /// Write the result to this file, too, as JSON, once all is counted; `{shard}` in its name stands for the
     /// part [default: no file]
@@ -70,29 +71,12 @@ pub(super) struct CountArgs {
     /// Several threads were asked for, in so many words.
     #[arg(skip)]
     wants_threads: bool,
+    #[arg(skip)]
+    log_is_json: bool,
     /// Print a table on standard error: with `--problem fundamental` the census by symmetry, with `states`
     /// and `forced` the cost of the count
     #[arg(long)]
     stats: bool,
-}
-
-#[derive(Serialize)]
-struct CountJson {
-    problem: &'static str,
-    n: u32,
-    method: &'static str,
-    #[serde(flatten)]
-    parameter: BTreeMap<&'static str, u32>,
-    /// The given squares, for completions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    given: Option<String>,
-    total: String,
-    #[serde(flatten)]
-    census: Map<String, Value>,
-    tasks: u64,
-    seconds: f64,
-    threads: usize,
-    backend: &'static str,
 }
 
 /// Reports that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
@@ -118,6 +102,25 @@ fn tested_methods(
 }
 
 impl CountArgs {
+    /// Says something about the count on standard error, unless it is to be quiet.
+    fn tell(&self, text: impl Display) {
+        match (self.progress.is_wanted(), self.log_is_json) {
+            (false, _) => {}
+            (true, false) => output::tell(format_args!("{text}\n")),
+            (true, true) => tracing::info!(target: LOG_TARGET, "{text}"),
+        }
+    }
+
+    /// Says of a board that is larger than any that has been counted that its count may take longer than anybody lives.
+    fn tell_of_no_end(&self, n: u32, free: usize) {
+        const LARGEST_COUNTED: usize = 27;
+        if n > MAX_N && free > LARGEST_COUNTED {
+            self.tell(format_args!(
+                "N={n}: {free} rows are free, and no board with so many has ever been counted: this may never end"
+            ));
+        }
+    }
+
     /// Keeps in mind whether threads were asked for in so many words, and gives the command line precedence over
     /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain
     /// search counts, those of ledgers and parts.
@@ -135,20 +138,40 @@ impl CountArgs {
 }
 
 /// Counts the completions of these queens on a board whose rows do not fit words.
-async fn count_beyond_words(args: CountArgs, n: u32, queens: Vec<Square>) -> Result<(), Failure> {
+async fn count_beyond_words(args: CountArgs, n: u32, queens: Vec<Square>) -> Result<Took, Failure> {
+    let is_wanted = args.progress.is_wanted();
     let keeps = args.ledger.is_some() || args.shard.is_some();
     if args.wants_threads || keeps || args.cut.is_said() || args.stats || args.looking.is_some() {
         return Err(large_board::refuses_options());
     }
+    if n <= large_board::LARGEST && check_queens(n, &queens).is_ok() {
+        args.tell_of_no_end(n, n as usize - queens.len());
+    }
     let size = args.n.are_many().then_some(n);
     let output = ResultOutput::new(args.json, args.output)?.of_size(size);
-    let counted = spawn_blocking(move || large_board::count(n, &queens, &output));
-    counted.await.map_err(anyhow::Error::from)?
+    let found = Arc::new(AtomicU64::new(0));
+    let counting = found.clone();
+    let counted = spawn_blocking(move || large_board::count(n, &queens, &output, &counting));
+    let begun = Instant::now();
+    let mut progress = Progress::new(is_wanted, false);
+    tokio::pin!(counted);
+    let counted = loop {
+        tokio::select! {
+            counted = &mut counted => break counted,
+            () = tokio::time::sleep(progress.interval()) => {
+                progress.show_search(n, found.load(Ordering::Relaxed), begun);
+            }
+        }
+    };
+    progress.finish();
+    counted.map_err(anyhow::Error::from)?
 }
 
 /// Counts one board, or several, the smallest first.
-pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
-    let mut stops = requests_to_stop(args.time_limit);
+pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Failure> {
+    args.log_is_json = log_is_json;
+    let is_for_reader = args.ledger.is_none() && args.output.is_none();
+    let mut stops = Stops::new(args.time_limit, is_for_reader);
     if args.n.are_many() && (args.ledger.is_some() || args.output.is_some()) {
         return Err(Failure::Usage(
             "a ledger and a file are for one board: leave out --ledger (QUEENS_LEDGER), --shard and --output \
@@ -156,17 +179,34 @@ pub(super) async fn run(args: CountArgs) -> Result<(), Failure> {
                 .into(),
         ));
     }
+    let mut all: Option<Took> = None;
     for n in args.n.each() {
-        count(args.clone(), n, &mut stops).await?;
+        let counted = count(args.clone(), n, &mut stops).await;
+        let took = counted.map_err(|failure| of_stop(failure, stops.first))?;
+        all = Some(all.map_or(took.clone(), |before| before.and(took)));
+    }
+    if let Some(took) = all {
+        args.tell(&took);
     }
     Ok(())
+}
+
+/// The failure of a count that something else than a signal has stopped.
+fn of_stop(failure: Failure, stop: Option<Stop>) -> Failure {
+    let limit = |text| format!("--time-limit is over: {text}");
+    match (stop, failure) {
+        (Some(Stop::TimeLimit), Failure::Interrupted(text)) => Failure::Interrupted(limit(text)),
+        (Some(Stop::TimeLimit), Failure::Stopped(text)) => Failure::Stopped(limit(text)),
+        (Some(Stop::Unread), Failure::Interrupted(_)) => Failure::Unread,
+        (_, failure) => failure,
+    }
 }
 
 async fn count(
     args: CountArgs,
     n: u32,
     mut stops: impl Stream<Item = ()> + Unpin,
-) -> Result<(), Failure> {
+) -> Result<Took, Failure> {
     let size = args.n.are_many().then_some(n);
     if let Some(queens) = args.problem.beyond_words(n)? {
         return tokio::select! {
@@ -178,6 +218,14 @@ async fn count(
     let of_environment = |name: &str| std::env::var(name).ok();
     let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
     let named = |path: &Path| with_shard(path, slice);
+    let is_part = slice.is_some_and(|slice| !slice.is_all());
+    if let Some(output) = args.output.as_deref().filter(|output| is_part && !has_place(output)) {
+        return Err(Failure::Usage(format!(
+            "all parts would be written to one file, {}: have {{shard}} in the name of --output (QUEENS_OUTPUT), for the \
+             part",
+            output.display()
+        )));
+    }
     let ledger = args.ledger.as_deref().map(named).transpose()?;
     let output = args.output.as_deref().map(named).transpose()?;
     let output = ResultOutput::new(args.json, output)?.of_size(size);
@@ -190,7 +238,9 @@ async fn count(
         }
         let CountArgs { looking, stats, .. } = args;
         let memory = args.counting.memory();
-        let local = LocalArgs { problem, memory, looking, output, stats };
+        let is_plain = args.problem.no_mirror() && method == LocalMethod::States;
+        let problem = if is_plain { Problem::Total { n } } else { problem };
+        let local = LocalArgs { problem, memory, looking, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
             counted = counted => counted.map_err(anyhow::Error::from)?,
@@ -206,7 +256,13 @@ async fn count(
         ));
     }
     let keeps = ledger.is_some();
+    let goes_on = ledger.as_deref().is_some_and(Path::exists);
     let method = args.cut.choice()?;
+    if let Problem::Completions(_) = problem
+        && method.is_none_or(|choice| problem.suits(choice.for_problem(problem)))
+    {
+        args.tell_of_no_end(n, problem.open_rows().len());
+    }
     let devices = args.counting.tested_devices(problem.n())?;
     let count = LocalCount {
         problem,
@@ -226,8 +282,18 @@ async fn count(
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();
     let LocalResult { job, seconds, threads } = result?;
+    let backend = if devices.count(job.spec.plan) { Variant::DEVICE } else { backend };
+    let took = Took {
+        seconds,
+        counted: (!goes_on).then_some(job.counted),
+        how: format!(
+            "{} by {backend}, {threads} thread{}",
+            job.spec.plan.method.name(),
+            show::plural(threads.get() as u64, "s")
+        ),
+    };
     if !job.spec.slice.is_all() {
-        return part_counted(&job, &output);
+        return part_counted(&job, &output).map(|()| took);
     }
     let answer = tokio::select! {
         answer = answering.of(job.counted) => answer?,
@@ -237,24 +303,32 @@ async fn count(
                  was not finished",
                 job.counted
             );
-            return Err(if keeps { Failure::Stopped(text) } else { Failure::Interrupted(text) });
+            return Err(if keeps {
+                Failure::Stopped(format!("{text}; the same command goes on from there"))
+            } else {
+                Failure::Interrupted(text)
+            });
         }
     };
     if args.stats {
         output::tell(answer::table(&answer));
     }
-    let json = CountJson {
-        problem: job.spec.plan.problem.name(),
-        n: job.spec.plan.problem.n(),
-        method: job.spec.plan.method.name(),
-        parameter: job.spec.plan.method.parameter().into_iter().collect(),
-        given: show::given(&problem),
-        total: answer.count().to_string(),
-        census: answer::fields(&answer),
-        tasks: job.spec.plan.tasks,
-        seconds,
-        threads: threads.get(),
-        backend: if devices.count(job.spec.plan) { Variant::DEVICE } else { backend },
-    };
-    output.print(answer.count(), serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+    let plan = job.spec.plan;
+    let mut json = json!({"problem": plan.problem.name(), "n": n, "method": plan.method.name()});
+    if let Some((parameter, value)) = plan.method.parameter() {
+        json[parameter] = value.into();
+    }
+    if let Some(given) = show::given(&problem) {
+        json["given"] = given.into();
+    }
+    json["total"] = answer.count().to_string().into();
+    for (name, number) in answer::fields(&answer) {
+        json[name] = number;
+    }
+    json["tasks"] = plan.tasks.into();
+    json["seconds"] = seconds.into();
+    json["threads"] = threads.get().into();
+    json["backend"] = backend.into();
+    output.print(answer.count(), json)?;
+    Ok(took)
 }

@@ -75,7 +75,7 @@ impl DoorArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`], if the options do not fit together; [`Failure::SecretFile`], if a secret cannot be made or
+    /// [`Failure::Usage`], if the options do not fit together; [`Failure::Secret`], if a secret cannot be made or
     /// is of no use.
     pub(super) fn open(
         self,
@@ -141,8 +141,8 @@ impl Door {
     ///
     /// # Errors
     ///
-    /// [`Failure::SecretFile`], if a file cannot be written; [`Failure::Usage`], if there is no address to tell
-    /// others; [`Failure::LedgerWrite`] and its like, if the ledger cannot be written.
+    /// [`Failure::Secret`], if a file cannot be written; [`Failure::Usage`], if there is no address to tell
+    /// others; [`Failure::Unwritten`] and its like, if the ledger cannot be written.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,

@@ -50,8 +50,8 @@ async fn fetch(
     };
     loop {
         match blocks.message().await {
-            Ok(Some(v1::ExportResponse { length, zstd, is_last })) => {
-                file.write_block(length, &zstd).map_err(|error| unwritten(bundle, &error))?;
+            Ok(Some(v1::ExportResponse { length, gzip, is_last })) => {
+                file.write_block(length, &gzip).map_err(|error| unwritten(bundle, &error))?;
                 if is_last {
                     return Ok(Ok(()));
                 }
@@ -63,14 +63,12 @@ async fn fetch(
 }
 
 fn unwritten(bundle: &Path, error: &io::Error) -> Failure {
-    Failure::Output { what: bundle.display().to_string(), reason: error.to_string() }
+    Failure::output(bundle.display(), error)
 }
 
 fn finish(file: NewFile, bundle: &Path) -> Result<Checked, Failure> {
     file.finish_bundle().map_err(|error| match error {
-        NewFileError::Bundle(error) => {
-            Failure::Bundle { path: bundle.to_path_buf(), reason: error.to_string() }
-        }
+        NewFileError::Bundle(error) => Failure::bundle(bundle, error),
         NewFileError::Output(error) => unwritten(bundle, &error),
     })
 }

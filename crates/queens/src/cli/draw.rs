@@ -36,7 +36,7 @@ pub(super) struct DrawArgs {
     /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
     #[arg(required_unless_present_any = ["board", "fundamental"])]
     queens: Vec<String>,
-    /// Read the queens from this file, a drawn board or any of these notations; - is standard input
+    /// Read the queens from this file, a drawn board, any of these notations or JSON; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
     /// Draw all essentially different placements of N queens on one sheet, N up to 10
@@ -102,10 +102,9 @@ pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
         }
     };
     match &args.out {
-        Some(path) => std::fs::write(path, bytes).map_err(|error| Failure::Output {
-            what: path.display().to_string(),
-            reason: error.to_string(),
-        }),
+        Some(path) => {
+            std::fs::write(path, bytes).map_err(|error| Failure::output(path.display(), error))
+        }
         None if format == FormatName::Png && std::io::stdout().is_terminal() => {
             Err(Failure::Usage("a PNG cannot be shown on a terminal: give --out FILE".into()))
         }

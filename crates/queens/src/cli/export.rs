@@ -18,7 +18,7 @@ use crate::output;
 pub(super) struct ExportArgs {
     /// The job's number
     job: u64,
-    /// The file to write; it must not exist yet. It is compressed by zstd if its name ends in .zst
+    /// The file to write; it must not exist yet. It is compressed by gzip if its name ends in .gz
     bundle: PathBuf,
     /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator
     /// is asked]
@@ -63,7 +63,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let at_ledger = |fault: LedgerFault| fault.at(Some(ledger));
     let evidence = Evidence::open(ledger).map_err(at_ledger)?;
     let known = evidence.jobs().iter().find(|known| known.id == job);
-    let known = known.ok_or(Failure::Job(Refusal::NoSuchJob(job)))?;
+    let known = known.ok_or(Refusal::NoSuchJob(job))?;
     if known.state == JobState::Done {
         check_done(known, ledger)?;
     }
@@ -71,9 +71,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
         evidence::export(known, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
     exported.map_err(|fault| match fault {
         ExportFault::Ledger(fault) => at_ledger(fault).into(),
-        ExportFault::Output(error) => {
-            Failure::Output { what: args.bundle.display().to_string(), reason: error.to_string() }
-        }
+        ExportFault::Output(error) => Failure::output(args.bundle.display(), error),
     })
 }
 
@@ -81,8 +79,8 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
 fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     let reason = known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
     reason.map_or(Ok(()), |reason| {
-        let (what, held) = (job.spec.plan.to_string(), Held { reason, worst: Vec::new() });
-        Err(Failure::TotalHeld { what, held, ledger: Some(ledger.to_path_buf()) })
+        let held = Held { reason, worst: Vec::new() };
+        Err(Failure::total_held(job.spec.plan, &held, Some(ledger)))
     })
 }
 

@@ -39,11 +39,10 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
     };
     let endpoint = args.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);
-    let unreachable =
-        |reason: String| Failure::Unreachable { url: endpoint.url().to_string(), reason };
+    let unreachable = |reason: &str| Failure::unreachable(endpoint.url(), reason);
     let mut ask = async |service: &str| {
         let answer = client.check(HealthCheckRequest { service: service.into() }).await;
-        let answer = answer.map_err(|status| unreachable(status.message().into()));
+        let answer = answer.map_err(|status| unreachable(status.message()));
         answer.map(|answer| answer.into_inner().status())
     };
     match ask(service).await? {
@@ -51,7 +50,7 @@ pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
         ServingStatus::Serving => output::print("serving"),
         other => {
             let status = other.as_str_name();
-            Err(unreachable(format!("it is {status}: it reads its ledger, or is stopping")))
+            Err(unreachable(&format!("it is {status}: it reads its ledger, or is stopping")))
         }
     }
 }

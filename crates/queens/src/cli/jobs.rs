@@ -19,7 +19,7 @@ use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::answer::{self, Answering};
-use crate::failure::Failure;
+use crate::failure::{Failure, suspects};
 use crate::output;
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::{JobNumbers, Sizes};
@@ -36,8 +36,7 @@ pub(super) struct SubmitArgs {
     /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
-    /// Have this share of the ranges counted a second time, by another machine and another kernel: 0.02
-    /// is two percent
+    /// Have this share of the ranges counted a second time, by another machine and another kernel, as in 2%
     #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
     audit: Option<u32>,
     /// Have every range counted a second time
@@ -171,14 +170,13 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.coordinator).await?;
     let mut jobs = Vec::new();
-    for request in requests {
-        let job = client.ask_for_job(Asked::Submit(request)).await?;
+    for job in submit_all(&mut client, requests).await? {
         if args.wait {
             output::tell(format_args!("job {}\n", job.id));
         } else if args.json {
-            output::print(show::json(&job))?;
+            output::mention(show::json(&job))?;
         } else {
-            output::print(job.id)?;
+            output::mention(job.id)?;
         }
         jobs.push((job.id, Some(job.spec.plan)));
     }
@@ -191,6 +189,48 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         bar: args.progress.is_wanted() && !args.json,
     };
     following.all(&mut client, jobs).await
+}
+
+/// Submits all of these jobs or, if one of them cannot be, none.
+async fn submit_all(
+    client: &mut Client,
+    requests: Vec<v1::Submit>,
+) -> Result<Vec<JobView>, Failure> {
+    let (mut newest, mut jobs) = (None, Vec::<JobView>::new());
+    let are_many = requests.len() > 1;
+    if are_many {
+        client
+            .newest(0, |job| {
+                newest = Some(job.id);
+                ControlFlow::Break(())
+            })
+            .await?;
+    }
+    for request in requests {
+        let failure = match client.ask_for_job(Asked::Submit(request)).await {
+            Ok(job) => {
+                jobs.push(job);
+                continue;
+            }
+            Err(failure) => failure,
+        };
+        // A job of that name may have been there before.
+        for job in jobs.iter().map(|job| job.id).filter(|job| Some(*job) > newest) {
+            let change = v1::Change { job: job.0, change: Some(Change::Cancel(v1::Cancel {})) };
+            // It may be done already.
+            let _ = client.ask(Asked::Change(change)).await;
+            if client.ask(Asked::Remove(job.0)).await.is_err() {
+                output::tell(format_args!("job {job} was submitted and could not be removed\n"));
+            }
+        }
+        return Err(match failure {
+            Failure::Plan(reason) if are_many => {
+                Failure::Plan(format!("{reason}; no other size was submitted"))
+            }
+            failure => failure,
+        });
+    }
+    Ok(jobs)
 }
 
 impl SubmitArgs {
@@ -317,7 +357,7 @@ async fn for_each(
     for job in jobs {
         let failure = match act(job).await {
             Ok(()) => continue,
-            Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+            Err(failure @ (Failure::Interrupted(_) | Failure::Unread)) => return Err(failure),
             Err(failure) => failure,
         };
         if let Some(before) = last.replace(failure) {
@@ -388,7 +428,7 @@ async fn each(
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(numbers(&args.jobs), async |job| {
         let job = client.ask_for_job(ask(job.0)).await?;
-        if args.json { output::print(show::json(&job)) } else { output::print(tell(&job)) }
+        if args.json { output::mention(show::json(&job)) } else { output::mention(tell(&job)) }
     })
     .await
 }
@@ -482,6 +522,7 @@ impl Following {
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
+            () = output::unread() => return Err(Failure::Unread),
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} goes on; `queens watch {job}` shows it again"
@@ -497,8 +538,16 @@ impl Following {
                 output::print(show::json(&end))?;
             }
             return Err(match end.held {
-                Some(held) => Failure::JobHeld { job, held },
-                None => Failure::NoTotal(job, end.state),
+                Some(held) => Failure::Held(format!(
+                    "job {job} is held and has no total: {}{}; `queens audit {job}` has the worst counted again by other \
+                     workers, and `queens cancel {job}` gives the job up",
+                    held.reason,
+                    suspects(&held)
+                )),
+                None => Failure::Incomplete(format!(
+                    "job {job} ended as {}, without a total; `queens submit` counts it anew",
+                    end.state
+                )),
             });
         }
         let answer = tokio::select! {

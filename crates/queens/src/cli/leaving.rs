@@ -5,6 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use service::worker::LeaveRules;
 
+use super::args::duration;
+
 /// When the Slurm job of this process ends, in seconds since 1970.
 const SLURM_END: &str = "SLURM_JOB_END_TIME";
 
@@ -13,16 +15,16 @@ const SLURM_END: &str = "SLURM_JOB_END_TIME";
 pub(super) struct LeaveArgs {
     /// Leave after so long without anything to do, such as 5m, while there is a coordinator [default: never]
     #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE",
-          value_parser = humantime::parse_duration)]
+          value_parser = duration)]
     exit_when_idle: Option<Duration>,
     /// Have left after so long, such as 2h: towards the end, take on only what can be finished [default: in a
     /// Slurm job, by the time in SLURM_JOB_END_TIME; elsewhere, never]
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT",
-          value_parser = humantime::parse_duration)]
+          value_parser = duration)]
     time_limit: Option<Duration>,
     /// Leave with exit code 5 after so long without a coordinator, such as 10m [default: never]
     #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER",
-          value_parser = humantime::parse_duration)]
+          value_parser = duration)]
     give_up_after: Option<Duration>,
 }
 

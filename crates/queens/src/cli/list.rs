@@ -1,5 +1,6 @@
 //! `queens list`.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ Examples:
   queens list 8 --fundamental --format fen
   queens list 6 --given b1 --format board
   queens list 8 --by-file --number 87 --orbit
+  queens list 8 --numbered           the 92 with their numbers, and those of the twelve groups
   queens list 13 --problem toroidal --format permutation
   queens list 8 --rows 2             the 42 ways to fill the first two rows";
 
@@ -48,6 +50,11 @@ pub(super) struct ListArgs {
     /// With --number: print all rotations and reflections of it, each once [default: it alone]
     #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
     orbit: bool,
+    /// Print before each placement its number in the list and that of its group, which are its
+    /// rotations and reflections; groups are numbered as they come, and one placement of each is held in
+    /// memory
+    #[arg(long, conflicts_with_all = ["number", "rows"], env = "QUEENS_NUMBERED")]
+    numbered: bool,
     /// Order placements by the rank on each file from a on, and write a permutation as these ranks
     /// [default: by the column on each rank]
     #[arg(long, env = "QUEENS_BY_FILE")]
@@ -77,6 +84,14 @@ fn list_all(args: &ListArgs) -> Result<(), Failure> {
     let mut printer = args.printer(args.limit)?;
     let ended = match args.limit {
         Some(0) => ControlFlow::Continue(()),
+        _ if args.numbered => {
+            let mut groups = HashMap::new();
+            listing.visit(|placement| {
+                let (least, next) = (placement.orbit().swap_remove(0), groups.len() + 1);
+                printer.group = Some(*groups.entry(least).or_insert(next));
+                printer.print_placement(placement)
+            })
+        }
         _ => listing.visit(|placement| printer.print_placement(placement)),
     };
     printer.end(ended)
@@ -151,6 +166,7 @@ impl ListArgs {
             by_file: self.by_file,
             limit: limit.unwrap_or(u64::MAX),
             printed: 0,
+            group: None,
         })
     }
 }
@@ -162,6 +178,8 @@ struct Printer {
     by_file: bool,
     limit: u64,
     printed: u64,
+    /// The number of the next placement's group, if numbers are printed.
+    group: Option<usize>,
 }
 
 impl Printer {
@@ -181,7 +199,20 @@ impl Printer {
         let takes_lines = matches!(self.notation, Notation::Board | Notation::Columns);
         let between = if takes_lines && self.printed > 0 { "\n" } else { "" };
         self.printed += 1;
-        match self.out.print(format_args!("{between}{text}")) {
+        let number = self.printed;
+        let printed = match (self.group, self.notation) {
+            (None, _) => self.out.print(format_args!("{between}{text}")),
+            (Some(group), Notation::Json) => {
+                let object = text.to_string();
+                let fields = object.trim_start_matches('{');
+                self.out.print(format_args!(r#"{{"number":{number},"group":{group},{fields}"#))
+            }
+            (Some(group), _) => {
+                let behind = if takes_lines { "\n" } else { " " };
+                self.out.print(format_args!("{between}{number} {group}{behind}{text}"))
+            }
+        };
+        match printed {
             Ok(()) if self.printed < self.limit => ControlFlow::Continue(()),
             end => ControlFlow::Break(end),
         }

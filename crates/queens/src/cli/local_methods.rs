@@ -8,12 +8,13 @@ use clap::ValueEnum;
 use count::Answer;
 use literature::forced::{self, ForcedCount, Looking};
 use literature::states::{self, RowStats};
-use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::output::{self, ResultOutput};
+use crate::progress::Took;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub(super) struct LocalArgs {
     pub(super) memory: u64,
     /// For `forced`, if it was said.
     pub(super) looking: Option<LookingName>,
+    /// For `states`: whether each state is kept as it is.
+    pub(super) is_plain: bool,
     pub(super) output: ResultOutput,
     pub(super) stats: bool,
 }
@@ -75,7 +78,7 @@ impl LocalMethod {
     /// The failure for a count that was asked to stop.
     pub(super) fn interrupted(self) -> Failure {
         Failure::Interrupted(format!(
-            "interrupted, and nothing is kept, because --method {} has no ledger",
+            "stopped, and nothing is kept, because --method {} has no ledger",
             self.name()
         ))
     }
@@ -90,46 +93,17 @@ impl LocalMethod {
     }
 }
 
-/// The result of a count, as JSON.
-#[derive(Serialize)]
-struct LocalJson {
-    problem: &'static str,
-    n: u32,
-    method: &'static str,
-    total: String,
-    seconds: f64,
-    threads: u32,
-    #[serde(flatten)]
-    stats: Stats,
+/// What a count has found.
+struct Found {
+    /// The sum of all placements, before symmetry.
+    total: u128,
+    answer: u128,
+    /// What a count tells besides, in JSON and in a table.
+    fields: Value,
+    table: String,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Stats {
-    States {
-        rows: Vec<RowJson>,
-    },
-    Forced {
-        tries: u64,
-        forced: u64,
-        dead: u64,
-    },
-    #[serde(serialize_with = "fields")]
-    Census(Answer),
-}
-
-fn fields<S: Serializer>(answer: &Answer, serializer: S) -> Result<S::Ok, S::Error> {
-    answer::fields(answer).serialize(serializer)
-}
-
-#[derive(Serialize)]
-struct RowJson {
-    states: u64,
-    merged: u64,
-    bytes: u64,
-}
-
-pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> {
+pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure> {
     let problem = args.problem;
     let n = problem.n();
     let is_total = problem.sums_all_placements() && !problem.counts_orbits();
@@ -153,55 +127,55 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<(), Failure> 
         return Err(method.refuses("nothing to look at", "--looking (QUEENS_LOOKING)"));
     }
     let begun = Instant::now();
-    let (total, stats) = match method {
-        LocalMethod::States => {
-            let found = states::count(n, args.memory)?;
-            let row = |RowStats { states, merged, bytes }| RowJson { states, merged, bytes };
-            (found.total, Stats::States { rows: found.rows.into_iter().map(row).collect() })
-        }
+    let found = match method {
+        LocalMethod::States => by_states(n, args)?,
+        LocalMethod::Forced => by_forced_lines(n, args)?,
         LocalMethod::Unique => {
             let census = solve::census(n).map_err(anyhow::Error::from)?;
-            (census.total, Stats::Census(census.into()))
-        }
-        LocalMethod::Forced => {
-            let looking = args.looking.unwrap_or(LookingName::Lines).looking();
-            let ForcedCount { total, tries, forced, dead } =
-                forced::count(n, looking).map_err(anyhow::Error::from)?;
-            (total.into(), Stats::Forced { tries, forced, dead })
+            let answer = Answer::from(census);
+            let (fields, table) = (answer::fields(&answer).into(), answer::table(&answer));
+            Found { total: census.total, answer: answer.count(), fields, table }
         }
     };
     let seconds = begun.elapsed().as_secs_f64();
-    check_total(problem, total)?;
+    check_total(problem, found.total)?;
     if args.stats {
-        output::tell(stats.table());
+        output::tell(&found.table);
     }
-    let count = stats.count().unwrap_or(total);
-    let (method, total) = (method.name(), count.to_string());
-    let json = LocalJson { problem: problem.name(), n, method, total, seconds, threads: 1, stats };
-    args.output.print(count, serde_json::to_string(&json).map_err(anyhow::Error::from)?)
+    let mut json = json!({
+        "problem": problem.name(),
+        "n": n,
+        "method": method.name(),
+        "total": found.answer.to_string(),
+        "seconds": seconds,
+        "threads": 1,
+    });
+    for (name, value) in found.fields.as_object().into_iter().flatten() {
+        json[name] = value.clone();
+    }
+    args.output.print(found.answer, json)?;
+    Ok(Took::by_one_thread(seconds, found.total, method.name()))
 }
 
-impl Stats {
-    /// The answer, if it differs from the sum of all placements.
-    fn count(&self) -> Option<u128> {
-        match self {
-            Stats::Census(answer) => Some(answer.count()),
-            Stats::States { .. } | Stats::Forced { .. } => None,
-        }
-    }
+fn by_states(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
+    let count = if args.is_plain { states::count_plain } else { states::count };
+    let found = count(n, args.memory)?;
+    let head = "row           states           merged            bytes\n".to_string();
+    let table = (1..).zip(&found.rows).fold(head, |table, (row, it)| {
+        let RowStats { states, merged, bytes } = it;
+        format!("{table}{row:>3} {states:>16} {merged:>16} {bytes:>16}\n")
+    });
+    let sum = |of: fn(&RowStats) -> u64| found.rows.iter().map(of).sum::<u64>();
+    let table = format!("{table}all {:>16} {:>16}\n", sum(|row| row.states), sum(|row| row.merged));
+    let fields = json!({"rows": found.rows});
+    Ok(Found { total: found.total, answer: found.total, fields, table })
+}
 
-    fn table(&self) -> String {
-        match self {
-            Stats::Census(answer) => answer::table(answer),
-            Stats::Forced { tries, forced, dead } => {
-                format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n")
-            }
-            Stats::States { rows } => {
-                let head = "row           states           merged            bytes\n".to_string();
-                (1..).zip(rows).fold(head, |table, (row, RowJson { states, merged, bytes })| {
-                    format!("{table}{row:>3} {states:>16} {merged:>16} {bytes:>16}\n")
-                })
-            }
-        }
-    }
+fn by_forced_lines(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
+    let looking = args.looking.unwrap_or(LookingName::Lines).looking();
+    let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
+    let ForcedCount { total, tries, forced, dead } = found;
+    let table = format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n");
+    let fields = json!({"tries": tries, "forced": forced, "dead": dead});
+    Ok(Found { total: total.into(), answer: total.into(), fields, table })
 }

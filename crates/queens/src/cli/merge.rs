@@ -35,7 +35,7 @@ pub(super) struct MergeArgs {
 ///
 /// # Errors
 ///
-/// [`Failure::Incomplete`], if tasks are missing; [`Failure::TotalHeld`], if the total contradicts what is
+/// [`Failure::Incomplete`], if tasks are missing; [`Failure::Held`], if the total contradicts what is
 /// known; and everything that is wrong with a ledger.
 pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
@@ -81,11 +81,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     match (answer, joined.held) {
         (Some(_), _) if args.json => Ok(()),
         (Some(answer), _) => output::print(answer.count()),
-        (None, Some(held)) => Err(Failure::TotalHeld {
-            what: plan.to_string(),
-            held,
-            ledger: Some(args.into.clone()),
-        }),
+        (None, Some(held)) => Err(Failure::total_held(plan, &held, Some(&args.into))),
         (None, None) => Err(Failure::Incomplete(format!(
             "{} of {} tasks are missing: {}; count them and merge again, or let `queens count {}{} --ledger {}` \
              count what is missing",
@@ -107,13 +103,13 @@ fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             ledgers.push(path.clone());
             continue;
         }
-        let fault = |reason: String| Failure::LedgerOpen { path: path.clone(), reason };
+        let fault = |reason: &str| Failure::unopened_ledger(path, reason);
         let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(|error| fault(error.to_string()))?;
+        let entries = entries.map_err(|error| fault(&error.to_string()))?;
         let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).collect();
         found.retain(|path| path.extension().is_some_and(|extension| extension == "db"));
         if found.is_empty() {
-            return Err(fault("no name in this folder ends in .db".into()));
+            return Err(fault("no name in this folder ends in .db"));
         }
         found.sort();
         ledgers.append(&mut found);

@@ -36,6 +36,7 @@ mod show;
 mod signal;
 mod solve;
 mod systemd;
+mod task_list;
 mod token;
 mod tools;
 mod top;
@@ -58,7 +59,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
 over; 5 no coordinator answers, or it serves TLS and was asked in plain text; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
 ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or a join string leads to a port that speaks plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 18 no such graphics processor, or it failed; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted.
+12 versions do not fit, or a join string leads to a port that speaks plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 18 no such graphics processor, or it failed; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted; 141 nobody reads the output any more.
 
 Options can also be set by the environment variables shown beside them.";
 
@@ -149,7 +150,7 @@ fn started() -> Result<(), Failure> {
     let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
     cli.log.start(serves);
     exit_on_panic();
-    cli.command.run()
+    cli.command.run(&cli.log)
 }
 
 /// The matches of the innermost subcommand.
@@ -169,9 +170,9 @@ impl Command {
         }
     }
 
-    fn run(self) -> Result<(), Failure> {
+    fn run(self, log: &log::LogArgs) -> Result<(), Failure> {
         match self {
-            Command::Count(args) => on_one_thread(count::run(args)),
+            Command::Count(args) => on_one_thread(count::run(args, log.is_json())),
             Command::List(args) => list::run(&args),
             Command::Draw(args) => draw::run(&args),
             Command::Plan(args) => plan::run(&args),

@@ -8,7 +8,7 @@ use super::show;
 
 /// Lines for people.
 pub(super) fn text(checked: &Checked) -> impl Iterator<Item = String> + '_ {
-    checked.policies.iter().map(|ordered| policy(ordered, checked.header.covered))
+    checked.content.policies.iter().map(|ordered| policy(ordered, checked.header.covered))
 }
 
 /// The audits, the oldest first.
@@ -23,7 +23,7 @@ pub(super) fn policies(checked: &Checked) -> Value {
             "ranges_counted_twice": policy.drawn.map(|drawn| drawn.counted_twice),
         })
     };
-    checked.policies.iter().map(policy).collect()
+    checked.content.policies.iter().map(policy).collect()
 }
 
 /// A line about an audit. `tasks` is how many the bundle has.

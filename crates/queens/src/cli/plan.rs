@@ -1,19 +1,19 @@
 //! `queens plan`: estimates what a count will take, before it runs.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use board::{Cut, MethodChoice};
+use board::{Cut, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::{Fact, Plan};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::args::{CountingArgs, CutArgs};
+use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
-use super::{show, unique_plan};
+use super::{show, task_list, unique_plan};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{ProgressArgs, clock, while_time_passes};
@@ -40,9 +40,13 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, env = "QUEENS_SECONDS",
-          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
+          value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: u64,
+    /// Print each task of the method rows instead, a line each: left, down and right as numbers, and for
+    /// how many boards it stands; with --no-mirror for any M
+    #[arg(long)]
+    tasks: bool,
     /// Decides which tasks are drawn [default: a random seed]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -53,56 +57,21 @@ pub(super) struct PlanArgs {
     progress: ProgressArgs,
 }
 
-#[derive(Serialize)]
-struct PlanJson {
-    problem: &'static str,
-    n: u32,
-    method: &'static str,
-    #[serde(flatten)]
-    parameter: BTreeMap<&'static str, u32>,
-    /// The given squares, for completions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    given: Option<String>,
-    fingerprint: String,
-    tasks: u64,
-    /// The number of placements, where it is published; a decimal string, like all counts.
-    published: Option<String>,
-    thread_memory_bytes: u64,
-    memory_bytes: u64,
-    threads: usize,
-    #[serde(flatten)]
-    estimate: Option<EstimateJson>,
-    /// None where no device would count the plan.
-    devices: Vec<DeviceJson>,
-}
-
-/// Estimates of the sum over all tasks and of the time of one thread. Errors are for 95% confidence.
-#[derive(Serialize)]
-struct EstimateJson {
-    /// A decimal string. `None`, like its error, if no placement was found in the tasks that were counted.
-    estimate: Option<String>,
-    estimate_error: Option<String>,
-    /// Every task was counted, and the estimate is the total.
-    exact: bool,
-    /// Of processor time.
-    core_seconds: f64,
-    core_seconds_error: f64,
-    longest_task_seconds: f64,
-    tasks_counted: u64,
-    /// Of so many blocks of a task's join one was counted; 1 if tasks were counted in full.
-    blocks_per_draw: u32,
-    backend: &'static str,
-    /// The program and the machine, as in the evidence of counts.
-    build: String,
-    /// A decimal string, because it may exceed 2^53.
-    seed: String,
-}
-
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     if args.cut.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
         return unique_plan::run(args.n, args.seconds, seed, args.json);
+    }
+    if args.tasks {
+        if !(matches!(problem, Problem::Total { .. }) || args.problem.no_mirror()) {
+            return Err(Failure::Usage(
+                "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
+                    .into(),
+            ));
+        }
+        let choice = args.cut.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
+        return task_list::run(args.n, choice, args.problem.no_mirror(), args.json);
     }
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
@@ -119,22 +88,29 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         seed,
     };
     if args.json {
-        let json = PlanJson {
-            problem: plan.problem.name(),
-            n: args.n,
-            method: method.name(),
-            parameter: method.parameter().into_iter().collect(),
-            given: show::given(&problem),
-            fingerprint: plan.fingerprint().to_string(),
-            tasks: plan.tasks,
-            published: published(plan).map(|(value, _)| value.to_string()),
-            thread_memory_bytes: thread_memory,
-            memory_bytes: memory,
-            threads: threads.get(),
-            estimate: args.estimated(effort, cut)?.map(|it| estimate_json(&it, effort)),
-            devices: args.on_devices(plan)?,
-        };
-        return output::print(serde_json::to_string(&json).map_err(anyhow::Error::from)?);
+        let mut object = json!({
+            "problem": plan.problem.name(),
+            "n": args.n,
+            "method": method.name(),
+        });
+        if let Some((parameter, value)) = method.parameter() {
+            object[parameter] = value.into();
+        }
+        if let Some(given) = show::given(&problem) {
+            object["given"] = given.into();
+        }
+        object["fingerprint"] = plan.fingerprint().to_string().into();
+        object["tasks"] = plan.tasks.into();
+        object["published"] = published(plan).map(|(value, _)| value.to_string()).into();
+        object["thread_memory_bytes"] = thread_memory.into();
+        object["memory_bytes"] = memory.into();
+        object["threads"] = threads.get().into();
+        if let Some(estimated) = args.estimated(effort, cut)? {
+            note_estimate(&mut object, &estimated, effort);
+        }
+        object["devices"] =
+            serde_json::to_value(args.on_devices(plan)?).map_err(anyhow::Error::from)?;
+        return output::print(object);
     }
     output::print(format!("plan      {plan}\ntasks     {}", plan.tasks))?;
     match thread_memory {
@@ -222,21 +198,21 @@ fn before_symmetry(plan: Plan) -> &'static str {
     if plan.problem.counts_orbits() { " before symmetry" } else { "" }
 }
 
-fn estimate_json(estimated: &Estimated, effort: Effort) -> EstimateJson {
+/// Estimates of the sum over all tasks and of the processor time of one thread, in decimal strings where they may exceed
+/// 2^53. Errors are for 95% confidence.
+fn note_estimate(object: &mut Value, estimated: &Estimated, effort: Effort) {
     let Estimated { total, is_exact, core_seconds, .. } = *estimated;
-    EstimateJson {
-        estimate: total.map(|total| format!("{:.0}", total.value)),
-        estimate_error: total.map(|total| format!("{:.0}", total.error.ceil())),
-        exact: is_exact,
-        core_seconds: core_seconds.value,
-        core_seconds_error: core_seconds.error,
-        longest_task_seconds: estimated.longest_task_seconds,
-        tasks_counted: estimated.tasks_counted,
-        blocks_per_draw: estimated.blocks_per_draw.get(),
-        backend: effort.backend.name(),
-        build: provenance(PROGRAM, &Devices::default()),
-        seed: effort.seed.to_string(),
-    }
+    object["estimate"] = total.map(|total| format!("{:.0}", total.value)).into();
+    object["estimate_error"] = total.map(|total| format!("{:.0}", total.error.ceil())).into();
+    object["exact"] = is_exact.into();
+    object["core_seconds"] = core_seconds.value.into();
+    object["core_seconds_error"] = core_seconds.error.into();
+    object["longest_task_seconds"] = estimated.longest_task_seconds.into();
+    object["tasks_counted"] = estimated.tasks_counted.into();
+    object["blocks_per_draw"] = estimated.blocks_per_draw.get().into();
+    object["backend"] = effort.backend.name().into();
+    object["build"] = provenance(PROGRAM, &Devices::default()).into();
+    object["seed"] = effort.seed.to_string().into();
 }
 
 fn text(estimated: &Estimated, effort: Effort) -> String {
@@ -292,7 +268,7 @@ fn percent(Estimate { value, error }: Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use board::{Method, Problem};
+    use board::Method;
 
     use super::*;
 

@@ -14,7 +14,8 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_enum, env = "QUEENS_PROBLEM")]
     problem: Option<ProblemName>,
     /// With the method rows: tasks are all ways to fill the first M rows, at most 5, mirror images too (8, 42, 140, 344
-    /// at N = 8). The total is counted as the completions of an empty board, which takes longer
+    /// at N = 8). The total is counted as the completions of an empty board, which takes longer. With the method states:
+    /// every state is kept as it is, and neither made one with its mirror image nor rid of attacks that meet no free square
     #[arg(long)]
     no_mirror: bool,
     #[command(flatten)]
@@ -37,6 +38,11 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
+    /// Whether mirror images are not to be left out.
+    pub(super) fn no_mirror(&self) -> bool {
+        self.no_mirror
+    }
+
     /// The given queens of a board that is too large for words of 64 bits; `None` for any other problem.
     pub(super) fn beyond_words(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
         match self.problem {

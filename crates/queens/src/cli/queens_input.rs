@@ -1,10 +1,13 @@
 //! Reads the queens that the user gives, as options or files.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use board::squares::{Square, parse_squares};
 use clap::Args;
+use serde::Deserialize;
+use serde_json::{Deserializer, Value};
+use solve::NotationError;
 
 use crate::failure::Failure;
 
@@ -18,8 +21,8 @@ pub(crate) struct GivenArgs {
     /// corner
     #[arg(long, value_name = "SQUARES")]
     given: Option<String>,
-    /// Given queens from a file: a board drawn from the highest row down with Q and ., or squares (-:
-    /// standard input)
+    /// Given queens from a file: a board drawn from the highest row down with Q and ., a matrix of 1 and 0, squares,
+    /// or what `--json` prints of a placement (-: standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "given")]
     board: Option<PathBuf>,
 }
@@ -53,8 +56,49 @@ impl GivenArgs {
     }
 }
 
+/// The boards of a text in any notation, each to be read by itself.
+pub(super) fn boards(text: &str) -> Vec<String> {
+    match objects(text) {
+        Some(objects) => objects.iter().map(Value::to_string).collect(),
+        None => solve::boards(text).into_iter().map(str::to_owned).collect(),
+    }
+}
+
+/// The objects of a text of JSON, as this program prints them, or in an array.
+fn objects(text: &str) -> Option<Vec<Value>> {
+    if !text.trim_start().trim_start_matches('[').trim_start().starts_with('{') {
+        return None;
+    }
+    let values = Deserializer::from_str(text).into_iter::<Value>();
+    let values: Vec<Value> = values.collect::<Result<_, _>>().ok()?;
+    let flat = values.into_iter().flat_map(|value| match value {
+        Value::Array(values) => values,
+        one => vec![one],
+    });
+    Some(flat.collect())
+}
+
+/// The placement in JSON as this program prints it.
+#[derive(Deserialize)]
+struct PlacementJson {
+    n: u32,
+    squares: Vec<String>,
+}
+
 /// Reads queens in any notation: there is one at least. Errors name `source`.
 pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
+    if let Some(objects) = objects(text) {
+        let usage = |reason: String| Failure::Usage(format!("{source}: {reason}"));
+        let [object] = objects.as_slice() else {
+            return Err(usage(NotationError::Several(objects.len()).to_string()));
+        };
+        let PlacementJson { n, squares } = PlacementJson::deserialize(object).map_err(|error| {
+            usage(format!("this JSON is no placement with its n and its squares ({error})"))
+        })?;
+        let squares =
+            parse_squares(&squares.join(" ")).map_err(|error| usage(error.to_string()))?;
+        return Ok((Some(n), squares));
+    }
     if text.trim().is_empty() {
         return Err(Failure::Usage(format!(
             "{source}: there is no queen; name at least one, as in a1"
@@ -65,6 +109,10 @@ pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
 
 /// Reads a permutation as the rank of the queen on each file. Errors name `source`.
 pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
+    // Squares are the same whatever the permutation beside them means.
+    if objects(text).is_some() {
+        return read(text, source);
+    }
     solve::read_ranks(text).map_err(|_| {
         Failure::Usage(format!(
             "{source}: --by-file reads a permutation, the rank of the queen on each file, as in 2 4 1 3"
@@ -82,14 +130,30 @@ pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
 pub(super) fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
-    let text = if stdin {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    let bytes = if stdin {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        std::fs::read_to_string(path)
+        std::fs::read(path)
     };
+    let text = bytes.and_then(decoded);
     let text = text.map_err(|error| {
         Failure::Usage(format!("cannot read {name} ({error}); give a text file that can be read"))
     })?;
     Ok((text, name))
+}
+
+/// A text as editors of all systems write it, with line feeds alone and without marks of the byte order.
+fn decoded(bytes: Vec<u8>) -> io::Result<String> {
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let units =
+            bytes[2..].chunks(2).map(|pair| unit([pair[0], pair.get(1).copied().unwrap_or(0)]));
+        char::decode_utf16(units).collect::<Result<String, _>>().map_err(io::Error::other)
+    };
+    let text = match bytes.as_slice() {
+        [0xff, 0xfe, _, ..] => wide(u16::from_le_bytes)?,
+        [0xfe, 0xff, _, ..] => wide(u16::from_be_bytes)?,
+        _ => String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))?,
+    };
+    Ok(text.replace('\u{feff}', "").replace("\r\n", "\n").replace('\r', "\n"))
 }

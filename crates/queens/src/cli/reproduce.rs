@@ -48,12 +48,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let machine = Machine::look();
     let mut outputs = Outputs::default();
     let mut lines = Vec::new();
+    let has_files = args.csv.is_some() || args.markdown.is_some();
+    let print = if has_files { output::mention::<String> } else { output::print };
     if !args.json {
-        output::print(report::HEAD)?;
+        print(report::HEAD.into())?;
     }
     for figure in chosen {
         let line = Line::new(figure, outputs.value(figure)?);
-        output::print(if args.json {
+        print(if args.json {
             report::json(&line).map_err(anyhow::Error::from)?
         } else {
             report::row(&line)
@@ -69,7 +71,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     output::tell(format_args!("{}\n", report::summary(&lines)));
     let faults: Vec<String> =
         lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
-    if faults.is_empty() { Ok(()) } else { Err(Failure::NotReproduced { figures: faults }) }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Miscounted(format!(
+        "not reproduced here: {}; this machine miscounts, or this program has a fault: run `queens reproduce` on another \
+         machine, and report this",
+        faults.join(", ")
+    )))
 }
 
 impl ReproduceArgs {
@@ -101,5 +110,5 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+    Failure::output(path.display(), error)
 }

@@ -21,7 +21,7 @@ pub(super) struct ScrubArgs {
 
 /// # Errors
 ///
-/// [`Failure::LedgerCorrupt`], if something is damaged, once all ledgers were read; and whatever keeps a ledger from
+/// [`Failure::LedgerDamaged`], if something is damaged, once all ledgers were read; and whatever keeps a ledger from
 /// being read.
 pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
     let mut failure = None;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
             let reason = format!(
                 "{damaged} of its rows or jobs are damaged; the list is on standard output"
             );
-            failure.get_or_insert(Failure::LedgerCorrupt { path: path.clone(), reason });
+            failure.get_or_insert(Failure::damaged_ledger(path, &reason));
         }
     }
     failure.map_or(Ok(()), Err)

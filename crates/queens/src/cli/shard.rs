@@ -1,5 +1,6 @@
 //! `--shard`: which part of a plan this process counts, said by number or read from the scheduler of a cluster.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -264,16 +265,46 @@ impl Scheduler {
 ///
 /// [`Failure::Usage`], if the path wants a part and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
-    let Some(text) = path.to_str().filter(|text| text.contains(PLACE)) else {
-        return Ok(path.to_path_buf());
-    };
-    let slice = slice.ok_or_else(|| {
-        Failure::Usage(format!(
-            "{text} has a place for the part, but no part was given: give --shard"
-        ))
-    })?;
-    let name = format!("{}-of-{}", slice.index(), slice.of());
-    Ok(text.replace(PLACE, &name).into())
+    let mut pieces = pieces(path).into_iter();
+    let mut named = pieces.next().unwrap_or_default();
+    for piece in pieces {
+        let slice = slice.ok_or_else(|| {
+            Failure::Usage(format!(
+                "{} has a place for the part, but no part was given: give --shard",
+                path.display()
+            ))
+        })?;
+        named.push(format!("{}-of-{}", slice.index(), slice.of()));
+        named.push(piece);
+    }
+    Ok(named.into())
+}
+
+/// Whether the name of a file differs from part to part.
+pub(super) fn has_place(path: &Path) -> bool {
+    pieces(path).len() > 1
+}
+
+/// What stands before, between and behind the places for the part. A name need not be UTF-8.
+#[cfg(unix)]
+fn pieces(path: &Path) -> Vec<OsString> {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let mut rest = path.as_os_str().as_bytes();
+    let mut pieces = Vec::new();
+    while let Some(at) = rest.windows(PLACE.len()).position(|piece| piece == PLACE.as_bytes()) {
+        pieces.push(OsString::from_vec(rest[..at].into()));
+        rest = &rest[at + PLACE.len()..];
+    }
+    pieces.push(OsString::from_vec(rest.into()));
+    pieces
+}
+
+#[cfg(not(unix))]
+fn pieces(path: &Path) -> Vec<OsString> {
+    match path.to_str() {
+        Some(text) => text.split(PLACE).map(OsString::from).collect(),
+        None => vec![path.into()],
+    }
 }
 
 #[cfg(test)]
@@ -371,6 +402,17 @@ mod tests {
         let path = named("parts/{shard}.db", slice).expect("there is a part");
         assert_eq!(path, Path::new("parts/3-of-64.db"));
         assert_eq!(named("q.db", slice).expect("it needs none"), Path::new("q.db"));
+        let path = named("{shard}/{shard}.db", slice).expect("there is a part");
+        assert_eq!(path, Path::new("3-of-64/3-of-64.db"));
+        #[cfg(unix)]
+        {
+            use std::ffi::OsStr;
+            use std::os::unix::ffi::OsStrExt;
+            let latin = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
+            let path = with_shard(latin(b"Z\xfcrich-{shard}.db"), slice).expect("there is a part");
+            assert_eq!(path, latin(b"Z\xfcrich-3-of-64.db"));
+            assert!(with_shard(latin(b"\xff{shard}"), None).is_err());
+        }
         let refused = named("{shard}.db", None).expect_err("there is none");
         assert!(refused.to_string().contains("--shard"), "{refused}");
     }

@@ -1,8 +1,13 @@
 //! Signals that ask the process to stop.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::stream::once;
 use tokio_stream::{Stream, StreamExt};
+
+use crate::output;
 
 /// Completes at the first signal that asks to stop. Signals count from the call on, not only from the first
 /// await.
@@ -13,32 +18,70 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     }
 }
 
-/// Each request to stop: a signal, or the end of the time.
-pub(crate) fn requests_to_stop(time_limit: Option<Duration>) -> impl Stream<Item = ()> + Unpin {
-    let end_of_time = async move {
-        match time_limit {
-            Some(limit) => tokio::time::sleep(limit).await,
-            None => std::future::pending().await,
-        }
-    };
-    Box::pin(stop_signals().merge(futures_util::stream::once(end_of_time)))
+/// Why a count is to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A signal asks for it.
+    Signal,
+    /// Its time is over.
+    TimeLimit,
+    /// Nobody reads its result any more.
+    Unread,
+}
+
+/// Each request to stop, and which came first.
+pub(crate) struct Stops {
+    requests: Pin<Box<dyn Stream<Item = Stop>>>,
+    pub(crate) first: Option<Stop>,
+}
+
+impl Stops {
+    /// Signals, and the end of the time; and of the reader of standard output, if the result is for nobody else.
+    pub(crate) fn new(time_limit: Option<Duration>, is_for_reader: bool) -> Stops {
+        let end_of_time = async move {
+            match time_limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+            Stop::TimeLimit
+        };
+        let unread = async move {
+            match is_for_reader {
+                true => output::unread().await,
+                false => std::future::pending().await,
+            }
+            Stop::Unread
+        };
+        let others = once(end_of_time).merge(once(unread));
+        let requests = Box::pin(stop_signals().map(|()| Stop::Signal).merge(others));
+        Stops { requests, first: None }
+    }
+}
+
+impl Stream for Stops {
+    type Item = ();
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<()>> {
+        let stop = ready!(self.requests.as_mut().poll_next(context));
+        self.first = self.first.or(stop);
+        Poll::Ready(stop.map(|_| ()))
+    }
 }
 
 /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and
-/// SIGHUP of a terminal that is closed, unless `nohup` has this process ignore it. Signals count from the
-/// call on.
+/// SIGHUP of a terminal that is closed, unless whoever started this process has it ignore them, as `nohup` does with
+/// SIGHUP. Signals count from the call on.
 #[cfg(unix)]
 pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
+    use SignalKind as Kind;
     use futures_util::stream::select_all;
     use tokio::signal::unix::{SignalKind, signal};
     use tokio_stream::wrappers::SignalStream;
-    let mut kinds =
-        vec![SignalKind::interrupt(), SignalKind::terminate(), SignalKind::user_defined1()];
-    if !is_ignored(SignalKind::hangup()) {
-        kinds.push(SignalKind::hangup());
-    }
+    let kinds = [Kind::interrupt(), Kind::terminate(), Kind::user_defined1(), Kind::hangup()];
     let caught = |kind| SignalStream::new(signal(kind).expect("signals can be caught"));
-    select_all(kinds.into_iter().map(caught))
+    let signals = select_all(kinds.into_iter().filter(|kind| !is_ignored(*kind)).map(caught));
+    // If all are ignored, none ever comes.
+    signals.chain(futures_util::stream::pending())
 }
 
 /// Whether this process ignores a signal, as far as the system tells; Linux does.

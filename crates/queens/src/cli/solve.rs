@@ -3,7 +3,10 @@
 use anyhow::anyhow;
 use board::squares::Square;
 use clap::{Args, ValueEnum};
-use solve::{ConstructError, Construction, Rules, attack, is_placement, random_placement};
+use solve::{
+    ConstructError, Construction, Placement, Rules, Symmetry, attack, is_placement,
+    random_placement,
+};
 
 use super::placement_output::{self, FormatArgs};
 use super::rules::RulesArgs;
@@ -42,6 +45,10 @@ pub(super) struct SolveArgs {
     /// Seed of the random placement [default: another one each time]
     #[arg(long, value_name = "S", requires = "random")]
     seed: Option<u32>,
+    /// Read what is constructed as the rank on each file from a on, and write a permutation so
+    /// [default: as the column on each rank]
+    #[arg(long, env = "QUEENS_BY_FILE", conflicts_with = "random")]
+    by_file: bool,
     #[command(flatten)]
     rules: RulesArgs,
     #[command(flatten)]
@@ -73,6 +80,11 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
         check(n, construction.columns())?;
         if args.rules.rules() == Rules::Torus {
             check_torus(construction)?;
+        }
+        if args.by_file {
+            let ranks = Placement::new(construction.columns().collect());
+            let placement = ranks.image(Symmetry::TRANSPOSITION);
+            return placement_output::print(notation.by_file(&placement));
         }
         return placement_output::print(notation.of_rows(n, construction.columns(), &[]));
     }

@@ -7,6 +7,7 @@ use ledger::unix_ms;
 use serde_json::{Value, json};
 use wire::v1;
 
+use super::args::in_units;
 use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
 use crate::output;
@@ -42,8 +43,8 @@ struct CreateArgs {
     /// Who answers for what is done with it
     #[arg(long, value_name = "NAME")]
     owner: String,
-    /// How long it is valid, in days [default: for ever]
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=36_500))]
+    /// How long it is valid, in whole days, as in 90days or 1year; a bare number is days [default: for ever]
+    #[arg(long, value_name = "DURATION", value_parser = in_units(86_400_000, 1..=36_500))]
     days: Option<u64>,
     /// Print JSON
     #[arg(long)]

@@ -48,5 +48,22 @@ pub(super) struct CompletionsArgs {
 pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "queens", &mut script);
+    if args.shell == Shell::Bash {
+        let text = String::from_utf8(script).map_err(anyhow::Error::from)?;
+        script = (BASH_FILES.to_owned() + &text.replace(BASH_WORDS, "_queens_files")).into();
+    }
     output::write(&script)
 }
+
+/// How the script for bash completes the name of a file by itself, which takes it apart at spaces.
+const BASH_WORDS: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
+/// What it does instead.
+const BASH_FILES: &str = r#"_queens_files() {
+    local name
+    while IFS= read -r name; do
+        COMPREPLY+=("${name}")
+    done < <(compgen -f -- "${cur}")
+    compopt -o filenames 2>/dev/null
+}
+
+"#;

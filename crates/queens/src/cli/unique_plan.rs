@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use board::squares::Square;
 use serde::Serialize;
+use serde_json::json;
 use solve::{Job, JobSizes, jobs};
 
 use crate::failure::Failure;
@@ -21,31 +22,6 @@ struct First {
     /// The queens that they place below row 2, and the most that one of them places; estimated.
     nodes: f64,
     largest: f64,
-}
-
-#[derive(Serialize)]
-struct UniquePlanJson {
-    problem: &'static str,
-    n: u32,
-    method: &'static str,
-    jobs: usize,
-    jobs_by_first: Vec<usize>,
-    /// The sum of the totals of all jobs, for small boards.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total: Option<String>,
-    #[serde(flatten)]
-    estimate: Option<EstimateJson>,
-}
-
-#[derive(Serialize)]
-struct EstimateJson {
-    nodes: f64,
-    /// For 95% confidence.
-    nodes_error: f64,
-    probes: u32,
-    /// A decimal string, because it may exceed 2^53.
-    seed: String,
-    by_first: Vec<First>,
 }
 
 /// Prints the jobs of a board of size `n`. Their sizes are estimated for so many seconds, if any.
@@ -67,23 +43,26 @@ pub(super) fn run(n: u32, seconds: u64, seed: u64, json: bool) -> Result<(), Fai
     }
     let by_first = by_first(&sizes);
     if json {
-        let (nodes, nodes_error) = sizes.nodes();
-        let plan = UniquePlanJson {
-            problem: "fundamental",
-            n,
-            method: "unique",
-            jobs: by_first.iter().map(|first| first.jobs).sum(),
-            jobs_by_first: by_first.iter().map(|first| first.jobs).collect(),
-            total: total.map(|total| total.to_string()),
-            estimate: (seconds > 0).then(|| EstimateJson {
-                nodes,
-                nodes_error,
-                probes: sizes.probes(),
-                seed: seed.to_string(),
-                by_first,
-            }),
-        };
-        return output::print(serde_json::to_string(&plan).map_err(anyhow::Error::from)?);
+        let of_each: Vec<usize> = by_first.iter().map(|first| first.jobs).collect();
+        let mut object = json!({
+            "problem": "fundamental",
+            "n": n,
+            "method": "unique",
+            "jobs": of_each.iter().sum::<usize>(),
+            "jobs_by_first": of_each,
+        });
+        if let Some(total) = total {
+            object["total"] = total.to_string().into();
+        }
+        if seconds > 0 {
+            let (nodes, error) = sizes.nodes();
+            object["nodes"] = nodes.into();
+            object["nodes_error"] = error.into();
+            object["probes"] = sizes.probes().into();
+            object["seed"] = seed.to_string().into();
+            object["by_first"] = serde_json::to_value(by_first).map_err(anyhow::Error::from)?;
+        }
+        return output::print(object);
     }
     output::print(text(n, &by_first, total))?;
     if seconds == 0 {

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Amount, Another, Busy, Checked, Recounted, StatedRow, Verdict};
+use board::Method;
+use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedRow, Verdict};
 use farm::{JobState, ToldBy};
 use serde_json::json;
 
@@ -16,14 +17,15 @@ use crate::progress::clock;
 pub(super) struct Verified<'a> {
     pub(super) checked: &'a Checked,
     pub(super) recounted: &'a Recounted,
-    /// The total by another method, if it was asked for.
-    pub(super) also: Option<Another>,
+    /// Another method that counts the same total, if one was asked for.
+    pub(super) also: Option<Method>,
 }
 
 impl Verified<'_> {
     /// Lines for people.
     pub(super) fn text(&self) -> String {
-        let Checked { header, name, plan, slice, state, total, worth, .. } = self.checked;
+        let Checked { header, name, plan, slice, state, total, content, .. } = self.checked;
+        let worth = &content.worth;
         let what = match (state, slice.is_all()) {
             (JobState::Done, true) => match self.total() {
                 Some(answer) if answer != *total => {
@@ -52,7 +54,7 @@ impl Verified<'_> {
             ),
         ];
         lines.push(format!("machines  told apart by {}", self.told_apart()));
-        let told = self.checked.tasks_told;
+        let told = self.checked.content.tasks_told;
         if told > 0 {
             lines.push(format!(
                 "told      what {told} of {} tasks count, each by itself",
@@ -77,7 +79,7 @@ impl Verified<'_> {
                 owner.escape_default()
             ));
         }
-        let Busy { counts, second_counts } = self.checked.busy;
+        let Busy { counts, second_counts } = self.checked.content.busy;
         lines.push(format!(
             "time      {} of one thread, and {} for second counts, as the farm says",
             clock(counts.as_secs_f64()),
@@ -113,7 +115,7 @@ impl Verified<'_> {
             ));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
-        if let Some(Another { method, total }) = self.also {
+        if let Some(method) = self.also {
             lines.push(format!("also      {method} counts {total} here, too"));
         }
         lines.extend(self.recount());
@@ -122,15 +124,15 @@ impl Verified<'_> {
 
     /// Lines about what was counted again, and what follows.
     fn recount(&self) -> Vec<String> {
-        let Recounted { ranges, told, pieces, tasks, busy, kernel, is_cut_short, verdict } =
-            self.recounted;
+        let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
+        let RecountSums { ranges, told, pieces, tasks, busy } = *sums;
         let mut lines = vec![format!(
             "recount   {ranges} whole range{}, {told} single task{} and {pieces} piece{} of larger ones, {tasks} task{} in \
              all, {} of one thread, by {kernel}; seed {}{}",
-            plural(*ranges as u64, "s"),
-            plural(*told as u64, "s"),
-            plural(*pieces as u64, "s"),
-            plural(*tasks, "s"),
+            plural(ranges as u64, "s"),
+            plural(told as u64, "s"),
+            plural(pieces as u64, "s"),
+            plural(tasks, "s"),
             clock(busy.as_secs_f64()),
             self.checked.drawn.seed,
             if *is_cut_short { "; the time was over before all that was drawn" } else { "" }
@@ -208,12 +210,13 @@ impl Verified<'_> {
 
     /// One line for programs, in ASCII.
     pub(super) fn json(&self) -> String {
-        let Checked { header, name, plan, state, total, worth, .. } = self.checked;
-        let taken = self.checked.busy;
+        let Checked { header, name, plan, state, total, content, .. } = self.checked;
+        let worth = &content.worth;
+        let taken = self.checked.content.busy;
         let builds: BTreeSet<_> =
-            self.checked.authors.iter().map(|author| &author.author.build).collect();
-        let Recounted { ranges, told, pieces, tasks, busy, kernel, is_cut_short, verdict } =
-            self.recounted;
+            self.checked.content.authors.iter().map(|author| &author.author.build).collect();
+        let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
+        let RecountSums { ranges, told, pieces, tasks, busy } = *sums;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
         let left = verdict.largest_left.as_ref().map(|row| {
@@ -231,8 +234,8 @@ impl Verified<'_> {
         let shares =
             |by: &dyn Fn(&farm::Author, farm::KernelName) -> String| -> BTreeMap<String, String> {
                 let mut shares = BTreeMap::<String, u128>::new();
-                for (&author, amount) in &self.checked.counted_by {
-                    let author = &self.checked.authors[author as usize];
+                for (&author, amount) in &self.checked.content.counted_by {
+                    let author = &self.checked.content.authors[author as usize];
                     *shares.entry(by(&author.author, author.kernel)).or_default() += amount.count;
                 }
                 shares.into_iter().map(|(name, count)| (name, count.to_string())).collect()
@@ -261,7 +264,7 @@ impl Verified<'_> {
             "counted_only_by_distrusted": amount(worth.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "total_by_another_method": self.also.map(|also| {
-                json!({"method": also.method.name(), "total": also.total.to_string()})
+                json!({"method": also.name(), "total": total.to_string()})
             }),
             "recounted_by": kernel.to_string(),
             "recounted_ranges": ranges,
@@ -283,8 +286,8 @@ impl Verified<'_> {
         json["machines_told_by_name"] = self.told_by(ToldBy::Name).into();
         json["machines_told_by_boot"] = self.told_by(ToldBy::Boot).into();
         json["machines_unknown"] = self.told_by(ToldBy::Nothing).into();
-        json["tasks_told"] = self.checked.tasks_told.into();
-        json["recounted_told_tasks"] = (*told).into();
+        json["tasks_told"] = self.checked.content.tasks_told.into();
+        json["recounted_told_tasks"] = told.into();
         json["policies"] = ordered::policies(self.checked);
         ascii(&json.to_string())
     }
@@ -301,13 +304,13 @@ impl Verified<'_> {
     }
 
     fn machines(&self) -> usize {
-        let makers = self.checked.authors.iter().map(|author| &author.author.maker);
+        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
         makers.collect::<BTreeSet<_>>().len()
     }
 
     /// How many machines are told apart by what.
     fn told_by(&self, by: ToldBy) -> usize {
-        let makers = self.checked.authors.iter().map(|author| &author.author.maker);
+        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
         makers.filter(|maker| maker.told_by() == by).collect::<BTreeSet<_>>().len()
     }
 
@@ -323,7 +326,12 @@ impl Verified<'_> {
     }
 
     fn owners(&self) -> BTreeSet<&str> {
-        self.checked.authors.iter().map(|author| author.author.maker.owner.as_str()).collect()
+        self.checked
+            .content
+            .authors
+            .iter()
+            .map(|author| author.author.maker.owner.as_str())
+            .collect()
     }
 
     fn kernels(&self) -> Vec<String> {
@@ -333,7 +341,7 @@ impl Verified<'_> {
     /// Who counted a range, and with what. Names are in quotation marks, and whatever is not ASCII is escaped, so that
     /// different names look different.
     fn author_of(&self, row: &StatedRow) -> String {
-        let by = &self.checked.authors[row.by as usize];
+        let by = &self.checked.content.authors[row.by as usize];
         format!("\"{}\" with {}", by.author.maker.to_string().escape_default(), by.kernel)
     }
 }

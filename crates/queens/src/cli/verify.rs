@@ -7,12 +7,14 @@ use board::MethodChoice;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use count::Variant;
-use evidence::{By, RecountEffort, Sample, Seed};
+use evidence::{By, Checked, RecountEffort, Sample, Seed};
 
-use super::args::CountingArgs;
+use super::args::{CountingArgs, in_units};
+use super::show::plural;
 use super::verified::Verified;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::clock;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
@@ -21,8 +23,9 @@ pub(super) struct VerifyArgs {
     /// How many random draws are counted again: half of them from the claimed total, half from the tasks
     #[arg(long, value_name = "DRAWS", default_value_t = 200, env = "QUEENS_SAMPLE")]
     sample: usize,
-    /// Seconds after which the recount ends
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "QUEENS_SECONDS")]
+    /// How long the recount may take; a bare number is seconds
+    #[arg(long, value_name = "DURATION", default_value = "60s", env = "QUEENS_SECONDS",
+          value_parser = in_units(1_000, 0..=u64::MAX))]
     seconds: u64,
     /// Count every range again, however long it takes
     #[arg(long, conflicts_with_all = ["sample", "seconds"])]
@@ -55,7 +58,7 @@ pub(super) struct VerifyArgs {
 const MOST_DRAWS: usize = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    let refused = |reason: String| Failure::Bundle { path: args.bundle.clone(), reason };
+    let refused = |reason: String| Failure::bundle(&args.bundle, reason);
     let unreadable = |error: std::io::Error| {
         Failure::Usage(format!(
             "cannot read the bundle {} ({error}); name a file that `queens export` has written",
@@ -106,18 +109,22 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
         count::self_test(backend, MethodChoice::all())?;
     }
-    let also = args.also.map(|choice| evidence::another(&checked, choice)).transpose();
-    let also = also.map_err(|error| Failure::Usage(error.to_string()))?;
+    let also = args.also.map_or(Ok(()), |choice| evidence::another(&checked, choice));
+    also.map_err(|error| Failure::Usage(error.to_string()))?;
     let effort = RecountEffort {
         threads: args.counting.threads(),
         variant,
         memory: args.counting.memory(),
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
+    if let Some(outlook) = outlook(&checked, effort) {
+        output::tell(format_args!("{outlook}\n"));
+    }
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;
     let (threads, memory) = (effort.threads, effort.memory);
-    let also = also.map(|method| evidence::count_by_another(&checked, method, threads, memory));
+    let also = args.also;
+    let also = also.map(|choice| evidence::count_by_another(&checked, choice, threads, memory));
     let also = also.transpose().map_err(|error| refused(error.to_string()))?;
     let verified = Verified { checked: &checked, recounted: &recounted, also };
     output::print(if args.json { verified.json() } else { verified.text() })?;
@@ -129,6 +136,23 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.bundle.display()
         ))),
     }
+}
+
+/// How long the recount will take; `None` if nothing is counted.
+fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
+    let taken = clock(checked.content.busy.counts.as_secs_f64());
+    let threads = effort.threads;
+    let what = match effort.time {
+        Some(Duration::ZERO) => return None,
+        Some(time) => {
+            format!("counts a sample again, for {} at most (--seconds)", clock(time.as_secs_f64()))
+        }
+        None => "counts every range again, however long it takes".into(),
+    };
+    Some(format!(
+        "{what}, on {threads} thread{}; for all ranges the farm took {taken} of one thread",
+        plural(threads.get() as u64, "s")
+    ))
 }
 
 /// Reads the name of a method.

@@ -8,7 +8,7 @@ use clap::Args;
 use count::Variant;
 use tokio::sync::watch;
 
-use super::args::CountingArgs;
+use super::args::{CountingArgs, in_units};
 use super::client::CoordinatorArgs;
 use super::leaving::LeaveArgs;
 use super::signal::asked_to_stop;
@@ -36,14 +36,14 @@ pub(super) struct WorkerArgs {
     #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     credit: u64,
-    /// How long finished parts of a range are gathered before they are reported, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1_000, env = "QUEENS_REPORT_MS",
-          value_parser = clap::value_parser!(u64).range(0..=3_600_000))]
+    /// How long finished parts of a range are gathered before they are reported; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "1s", env = "QUEENS_REPORT_MS",
+          value_parser = in_units(1, 0..=3_600_000))]
     report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, milliseconds; each further time twice as
-    /// long, up to four minutes
-    #[arg(long, value_name = "MS", default_value_t = 30_000, env = "QUEENS_RESEND_MS",
-          value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    /// How long to wait for an acknowledgement before a report is sent again, each further time twice as long, up to
+    /// four minutes; a bare number is milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "30s", env = "QUEENS_RESEND_MS",
+          value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
     #[command(flatten)]
     leaving: LeaveArgs,

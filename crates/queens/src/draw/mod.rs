@@ -1,4 +1,4 @@
-//! Diagrams of boards as in chess books, as text, SVG or PNG. Plots become PNG here, too.
+//! Diagrams of boards as in chess books, as text, SVG or PNG.
 //!
 //! A picture is a [`Scene`] of paths. Letters are paths too, so that SVG and PNG look the same and need no
 //! font.
@@ -11,8 +11,7 @@ mod svg;
 mod text;
 
 pub(crate) use diagram::{Diagram, Style, sheet};
-pub(crate) use glyphs::{width as width_of_words, words};
 pub(crate) use png::png;
-pub(crate) use scene::{Path, Point, Scene, Shape, Stroke};
+pub(crate) use scene::Scene;
 pub(crate) use svg::svg;
 pub(crate) use text::text;

@@ -1,7 +1,10 @@
 //! Writes a scene as PNG.
 
+use std::io::{self, Write};
+
 use anyhow::{Context, Result};
-use miniz_oxide::deflate::compress_to_vec_zlib;
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Crc};
 use tiny_skia::{
     FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke as Pen, Transform,
 };
@@ -28,33 +31,31 @@ pub(crate) fn png(scene: &Scene) -> Result<Vec<u8>> {
             pixels.stroke_path(&path, &paint(stroke.colour), &pen, Transform::identity(), None);
         }
     }
-    Ok(file([pixels.width(), pixels.height()], &pixels.take_demultiplied()))
+    Ok(file([pixels.width(), pixels.height()], &pixels.take_demultiplied())?)
 }
 
 /// A PNG file of pixels with eight bits each of red, green, blue and opacity, row after row.
-fn file([width, height]: [u32; 2], pixels: &[u8]) -> Vec<u8> {
+fn file([width, height]: [u32; 2], pixels: &[u8]) -> io::Result<Vec<u8>> {
     const DEPTH_AND_COLOURS: [u8; 5] = [8, 6, 0, 0, 0];
     const UNFILTERED: u8 = 0;
     let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &DEPTH_AND_COLOURS].concat();
     let rows = pixels.chunks(4 * width as usize);
-    let rows: Vec<u8> = rows.flat_map(|row| [&[UNFILTERED], row].concat()).collect();
+    let mut compressed = ZlibEncoder::new(Vec::new(), Compression::default());
+    for row in rows {
+        compressed.write_all(&[UNFILTERED])?;
+        compressed.write_all(row)?;
+    }
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    let chunks =
-        [(b"IHDR", header), (b"IDAT", compress_to_vec_zlib(&rows, 6)), (b"IEND", Vec::new())];
+    let chunks = [(b"IHDR", header), (b"IDAT", compressed.finish()?), (b"IEND", Vec::new())];
     for (name, content) in chunks {
         let chunk = [name, &content[..]].concat();
         file.extend((content.len() as u32).to_be_bytes());
         file.extend(&chunk);
-        file.extend(checksum(&chunk).to_be_bytes());
+        let mut checksum = Crc::new();
+        checksum.update(&chunk);
+        file.extend(checksum.sum().to_be_bytes());
     }
-    file
-}
-
-/// The CRC-32 that PNG demands.
-fn checksum(bytes: &[u8]) -> u32 {
-    const POLYNOMIAL: u32 = 0xedb8_8320;
-    let shift = |sum: u32, _| sum >> 1 ^ if sum & 1 == 1 { POLYNOMIAL } else { 0 };
-    !bytes.iter().fold(!0, |sum, &byte| (0..8).fold(sum ^ u32::from(byte), shift))
+    Ok(file)
 }
 
 /// Converts a path; `None` if it has no line.

@@ -87,12 +87,6 @@ impl Path {
         }
     }
 
-    /// Straight lines from each of these points to the next.
-    pub(crate) fn through(points: impl Iterator<Item = Point>) -> Path {
-        let segment = |(i, point)| if i == 0 { Segment::Move(point) } else { Segment::Line(point) };
-        Path { segments: points.enumerate().map(segment).collect() }
-    }
-
     pub(crate) fn add_line(&mut self, from: Point, to: Point) {
         self.segments.extend([Segment::Move(from), Segment::Line(to)]);
     }
@@ -110,15 +104,7 @@ impl Path {
 
     /// A copy that is scaled, then moved.
     pub(crate) fn placed(&self, [x, y]: Point, scale: f32) -> Path {
-        self.mapped(|[px, py]| [x + scale * px, y + scale * py])
-    }
-
-    /// A copy that is turned by a quarter to the left, around the upper left corner of the picture.
-    pub(crate) fn turned(&self) -> Path {
-        self.mapped(|[x, y]| [y, -x])
-    }
-
-    fn mapped(&self, place: impl Fn(Point) -> Point) -> Path {
+        let place = |[px, py]: Point| [x + scale * px, y + scale * py];
         let segments = self.segments.iter().map(|segment| match *segment {
             Segment::Move(p) => Segment::Move(place(p)),
             Segment::Line(p) => Segment::Line(place(p)),

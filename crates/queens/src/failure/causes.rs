@@ -1,50 +1,109 @@
 //! Which failure an error of another crate is, and what to do about it.
 
-use executor::CountingError;
+use std::path::Path;
+
+use executor::{CountingError, DeviceSelfTestError};
 use ledger::{FaultKind, JoinError, LedgerError};
 use service::ServiceError;
 use service::local::LocalError;
 
 use super::Failure;
 
+/// Makes failures of errors, each with a sentence about the error `{0}`.
+macro_rules! failures {
+    ($($error:ty => $failure:ident, $sentence:literal;)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::$failure(format!($sentence, error))
+            }
+        }
+    )*};
+}
+
+failures! {
+    board::CutError => Plan, "{0}";
+    executor::TooLittleMemory =>
+        Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
+    literature::states::StatesError =>
+        Plan, "{0}: allow more with --memory, or count by another method";
+    farm::Refusal => NoSuchJob, "{0}";
+    count::AnswerError => Miscounted, "{0}; count again on another machine, and report this";
+    count::SelfTestError => Miscounted, "{0}";
+    executor::MissingDevice => Device, "{0}; `queens bench --list` shows what can count here";
+    executor::DeviceError =>
+        Device, "{0}; what it was counting was not counted: run the same command again, or with another --backend";
+    anyhow::Error =>
+        Internal, "internal fault: {0:#}; nothing that was accepted is lost, please report this";
+}
+
+impl From<DeviceSelfTestError> for Failure {
+    fn from(error: DeviceSelfTestError) -> Failure {
+        let text = error.to_string();
+        match error {
+            DeviceSelfTestError::Miscount(_) => Failure::Miscounted(text),
+            DeviceSelfTestError::Failed(_) => Failure::Device(text),
+        }
+    }
+}
+
 impl From<LedgerError> for Failure {
     fn from(LedgerError { path, fault }: LedgerError) -> Failure {
-        let reason = fault.to_string();
+        let (ledger, reason) = (path.display(), fault.to_string());
         match fault.kind() {
-            FaultKind::Held => Failure::LedgerHeld { path },
-            FaultKind::Busy => Failure::LedgerBusy { path },
-            FaultKind::Damaged => Failure::LedgerCorrupt { path, reason },
-            FaultKind::NoLedger => Failure::NoLedger { path },
-            FaultKind::Version => Failure::LedgerVersion { path, reason },
-            FaultKind::Open => Failure::LedgerOpen { path, reason },
-            FaultKind::Gone => Failure::LedgerGone { path, reason },
-            FaultKind::Write => Failure::LedgerWrite { path, reason },
+            FaultKind::Held => Failure::LedgerHeld(format!(
+                "the ledger {ledger} is held by another process; stop that one, or use another file with --ledger"
+            )),
+            FaultKind::Busy => Failure::LedgerHeld(format!(
+                "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \
+                 export that is being made, or `sqlite3`), then start again: everything accepted so far is safe"
+            )),
+            FaultKind::Damaged => Failure::damaged_ledger(&path, &reason),
+            FaultKind::NoLedger => Failure::LedgerDamaged(format!(
+                "{ledger} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in \
+                 it: restore a copy, or name another file with --ledger"
+            )),
+            FaultKind::Version => Failure::Incompatible(format!(
+                "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
+                 file with --ledger"
+            )),
+            FaultKind::Open => Failure::unopened_ledger(&path, &reason),
+            FaultKind::Gone => Failure::Unwritten(format!(
+                "the ledger {ledger}: {reason} while it was in use; put it or its latest copy in its place, then start \
+                 again: workers keep what was not acknowledged"
+            )),
+            FaultKind::Write => Failure::Unwritten(format!(
+                "cannot write the ledger {ledger} ({reason}); everything accepted so far is safe: make room or mend the \
+                 disk, then start again with the same command"
+            )),
         }
     }
 }
 
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Failure {
+        let text = error.to_string();
         match error {
             ServiceError::Ledger(error) => error.into(),
-            ServiceError::Plan(error) => Failure::Plan(error),
-            ServiceError::Url { .. } => Failure::Usage(error.to_string()),
-            ServiceError::Unreachable { url, reason } => Failure::Unreachable { url, reason },
-            ServiceError::GaveUp { reason } => Failure::GaveUp { reason },
-            ServiceError::Token { url, reason } => Failure::Token { url, reason },
-            ServiceError::Forbidden(reason) => Failure::Forbidden(reason),
-            ServiceError::SecretFile { path, reason } => Failure::SecretFile { path, reason },
-            ServiceError::Impostor { url, reason } => Failure::Impostor { url, reason },
-            ServiceError::Listen { address, reason } => Failure::Listen { address, reason },
-            ServiceError::Incompatible(text) => Failure::Incompatible(text),
-            ServiceError::Tasks(_) => Failure::Incompatible(format!(
-                "{error}; run the same version of this program at both ends, or work for another \
-                 coordinator"
+            ServiceError::Plan(error) => error.into(),
+            ServiceError::Url { .. } => Failure::Usage(text),
+            ServiceError::Unreachable { url, reason } => Failure::unreachable(&url, &reason),
+            ServiceError::GaveUp { reason } => Failure::Unreachable(format!(
+                "there was no coordinator for as long as --give-up-after says ({reason}); what this worker has not \
+                 reported is counted again by others"
             )),
-            ServiceError::Device(error) => Failure::Device(error),
-            ServiceError::Distrusted { url, reason } => Failure::Distrusted { url, reason },
-            ServiceError::Stopping(gone) => Failure::Internal(gone.into()),
-            ServiceError::Internal(error) => Failure::Internal(error),
+            ServiceError::Token { url, reason } => Failure::token(&url, &reason),
+            ServiceError::Forbidden(_)
+            | ServiceError::SecretFile { .. }
+            | ServiceError::Impostor { .. } => Failure::Secret(text),
+            ServiceError::Listen { address, reason } => Failure::listen(&address, &reason),
+            ServiceError::Incompatible(_) => Failure::Incompatible(text),
+            ServiceError::Tasks(_) => Failure::Incompatible(format!(
+                "{text}; run the same version of this program at both ends, or work for another coordinator"
+            )),
+            ServiceError::Device(error) => error.into(),
+            ServiceError::Distrusted { .. } => Failure::Miscounted(text),
+            ServiceError::Stopping(gone) => anyhow::Error::from(gone).into(),
+            ServiceError::Internal(error) => error.into(),
         }
     }
 }
@@ -52,8 +111,8 @@ impl From<ServiceError> for Failure {
 impl From<CountingError> for Failure {
     fn from(error: CountingError) -> Failure {
         match error {
-            CountingError::Device(error) => Failure::Device(error),
-            CountingError::Count(error) => Failure::Internal(error.into()),
+            CountingError::Device(error) => error.into(),
+            CountingError::Count(error) => anyhow::Error::from(error).into(),
         }
     }
 }
@@ -62,28 +121,30 @@ impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Failure {
         match error {
             // Here the coordinator is this program, too.
-            LocalError::Service(ServiceError::Tasks(error)) => Failure::Internal(error.into()),
+            LocalError::Service(ServiceError::Tasks(error)) => anyhow::Error::from(error).into(),
             LocalError::Service(error) => error.into(),
-            LocalError::Memory(error) => Failure::Memory(error),
-            LocalError::Refused(refusal) => Failure::Job(refusal),
-            LocalError::AnotherPlan { path, holds, wanted } => {
-                Failure::LedgerOfAnotherPlan { path, holds, wanted }
-            }
-            LocalError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
-            LocalError::Miscounted => Failure::Miscounted,
+            LocalError::Memory(error) => error.into(),
+            LocalError::Refused(refusal) => refusal.into(),
+            LocalError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
+            LocalError::Unsettled { path, open } => unsettled(&path, open),
+            LocalError::Miscounted => Failure::Miscounted(
+                "this machine counted the same range twice, with different results; do not trust it with counting \
+                 before its memory and cooling are checked"
+                    .into(),
+            ),
             LocalError::Held { plan, held, ledger } => {
-                Failure::TotalHeld { what: plan, held, ledger }
+                Failure::total_held(plan, &held, ledger.as_deref())
             }
             LocalError::Stopped { percent, ledger } => {
                 let place = percent
                     .map_or("before counting began".into(), |percent| format!("at {percent:.1}%"));
                 match ledger {
                     Some(path) => Failure::Stopped(format!(
-                        "stopped {place}, and {} keeps what is counted",
+                        "stopped {place}, and {} keeps what is counted; the same command goes on from there",
                         path.display()
                     )),
                     None => Failure::Interrupted(format!(
-                        "interrupted {place}, and nothing is kept; --ledger FILE keeps the work"
+                        "stopped {place}, and nothing is kept; --ledger FILE keeps the work"
                     )),
                 }
             }
@@ -96,11 +157,30 @@ impl From<JoinError> for Failure {
         match error {
             JoinError::Nothing => Failure::Usage("name the ledgers to join".into()),
             JoinError::Ledger(error) => error.into(),
-            JoinError::AnotherPlan { path, holds, wanted } => {
-                Failure::LedgerOfAnotherPlan { path, holds, wanted }
-            }
-            JoinError::Unsettled { path, open } => Failure::LedgerUnsettled { path, open },
-            JoinError::Conflict { path, reason } => Failure::Conflict { path, reason },
+            JoinError::AnotherPlan { path, holds, wanted } => another_plan(&path, &holds, &wanted),
+            JoinError::Unsettled { path, open } => unsettled(&path, open),
+            JoinError::Conflict { path, reason } => Failure::Miscounted(format!(
+                "the ledger {} conflicts with the others: {reason}; one of the machines miscounts: count that part \
+                 again elsewhere, and leave the wrong ledger out",
+                path.display()
+            )),
         }
     }
+}
+
+/// The ledger holds another job.
+fn another_plan(path: &Path, holds: &str, wanted: &str) -> Failure {
+    Failure::AnotherPlan(format!(
+        "the ledger {} holds {holds}, not {wanted}; use another file with --ledger, or ask for what it holds",
+        path.display()
+    ))
+}
+
+/// Ranges of the ledger wait for a count by another machine or owner.
+fn unsettled(path: &Path, open: u64) -> Failure {
+    Failure::Incomplete(format!(
+        "{open} ranges of the ledger {} wait for another machine to count them again; serve it with `queens coordinator \
+         --ledger` and two or more workers until its job is done",
+        path.display()
+    ))
 }

@@ -89,7 +89,8 @@ fn a_session_that_was_lent_nothing_cannot_end_a_job() {
     let text = farm.client(&["jobs", "1", "--json"]).success();
     let status: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let fingerprint = status["fingerprint"].as_str().expect("it is text");
-    let fingerprint = hex::decode(fingerprint).expect("it is hexadecimal");
+    let fingerprint = blake3::Hash::from_hex(fingerprint).expect("it is hexadecimal");
+    let fingerprint = fingerprint.as_bytes().to_vec();
     let all = v1::OrdinalRange { start: 0, end: status["tasks"].as_u64().expect("a number") };
     let made_up = farm::LoanProof {
         range: farm::Range::new(all.start, all.end).expect("it has tasks"),

@@ -16,7 +16,7 @@ fn who_may_see_a_job_takes_its_evidence_home() {
     let _worker = farm.start_worker();
     farm.client(&["submit", "11", "--wait"]).success();
     let scratch = Scratch::new();
-    let [far, small, near] = ["far", "small.zst", "near"].map(|name| scratch.path(name));
+    let [far, small, near] = ["far", "small.gz", "near"].map(|name| scratch.path(name));
     let [far, small, near] = [&far, &small, &near].map(|path| path.to_str().expect("it is text"));
 
     let said = farm.client(&["export", "1", far]).success();
@@ -24,7 +24,15 @@ fn who_may_see_a_job_takes_its_evidence_home() {
     assert!(said.contains("ranges") && said.contains("name"), "{said}");
     farm.client(&["export", "1", small]).success();
     for bundle in [far, small] {
-        let verified = run(&mut queens(&["verify", bundle, "--all"])).success();
+        let verified = run(&mut queens(&["verify", bundle, "--all"]));
+        assert!(verified.stderr.starts_with("counts every range again"), "{}", verified.stderr);
+        let sampled = run(&mut queens(&["verify", bundle, "--seconds", "2m"]));
+        assert!(
+            sampled.stderr.contains("for 2m 00s at most (--seconds), on "),
+            "{}",
+            sampled.stderr
+        );
+        let verified = verified.success();
         assert!(verified.starts_with(&format!("total     {}", vectors::total(11))), "{verified}");
     }
     // The same lines as from the ledger itself; only the time in the header differs.

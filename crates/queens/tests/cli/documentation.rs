@@ -26,7 +26,7 @@ const TESTED_ELSEWHERE: [(&str, &str); 2] = [
     ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
 ];
 
-const PAGES: [Page; 8] = [
+const PAGES: [Page; 9] = [
     Page {
         name: "docs/COUNTING.md",
         instead: &[
@@ -80,6 +80,7 @@ const PAGES: [Page; 8] = [
             ("docker compose", "tools/platforms/tests/platforms"),
         ],
     },
+    Page { name: "docs/FROM-MCSHARP.md", instead: &[("submit 14", "submit 10")], elsewhere: &[] },
     Page {
         name: "docs/GPU.md",
         instead: &[("plan 24", "plan 12")],
@@ -95,7 +96,6 @@ const PAGES: [Page; 8] = [
             ("compare 8..14", "compare 5..6"),
             ("compare 12", "compare 7"),
             ("compare 4..16", "compare 4..7"),
-            ("count 14", "count 11"),
         ],
         elsewhere: &[
             ("queens reproduce   ", "cli/reproduce.rs; all figures take minutes"),
@@ -113,9 +113,9 @@ const PAGES: [Page; 8] = [
     },
     Page {
         name: "docs/RECORDS.md",
-        instead: &[("q20.bundle.zst", "q18.bundle.zst --seed 1")],
+        instead: &[("q20.bundle.gz", "q18.bundle.gz --seed 1")],
         elsewhere: &[(
-            "queens verify docs/records/q20.bundle.zst --all",
+            "queens verify docs/records/q20.bundle.gz --all",
             "cli/trust.rs, on a small board",
         )],
     },
@@ -329,6 +329,11 @@ fn graphics_processors_are_used_as_the_page_says() {
 #[test]
 fn algorithms_are_compared_as_the_page_says() {
     follow(page("docs/LITERATURE.md"));
+}
+
+#[test]
+fn the_program_in_mcsharp_is_run_as_the_page_says() {
+    follow(page("docs/FROM-MCSHARP.md"));
 }
 
 #[test]

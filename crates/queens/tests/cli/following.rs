@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::ledger::Snapshot;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Outcome, Process, queens, run, wait_until};
-use crate::support::{Farm, Scratch};
+use crate::support::{Farm, Port, Scratch};
 
 /// A board that takes some seconds to count.
 const LONG: u32 = 16;
@@ -82,6 +82,26 @@ fn every_address_is_served() {
     for address in &served {
         run(&mut queens(&["jobs", "--coordinator", &address.to_string()])).success();
     }
+}
+
+#[test]
+fn a_port_or_a_host_is_enough_to_listen_and_to_connect() {
+    let farm = Farm::new("", "");
+    let port = Port::reserve();
+    let number = port.address().rsplit_once(':').expect("it has a port").1.to_owned();
+    for listen in [number.clone(), format!("localhost:{number}")] {
+        let coordinator = start_at(&farm, &listen);
+        assert_eq!(
+            addresses(&coordinator),
+            [port.address().parse().expect("it is one")],
+            "{listen}"
+        );
+        run(&mut queens(&["jobs", "--coordinator", &port.address()])).success();
+        coordinator.stop();
+    }
+    // An address of loopback that nothing else uses.
+    let refused = run(&mut queens(&["jobs", "--coordinator", "127.0.0.3"]));
+    refused.refusal(5, &["no coordinator answers", "127.0.0.3:7410"]);
 }
 
 #[test]

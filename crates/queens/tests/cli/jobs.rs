@@ -1,5 +1,7 @@
 //! Jobs as a client sees them: they are submitted, followed, paused and ended.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use farm::{JobId, JobSpec, LedgerCommand, Origin, Slice};
@@ -10,7 +12,7 @@ use wire::v1::client_service_client::ClientServiceClient;
 use crate::access::connect;
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
-use crate::support::process::{Process, queens};
+use crate::support::process::{Process, end_of, queens};
 
 #[test]
 fn submit_and_wait_prints_the_total() {
@@ -21,6 +23,52 @@ fn submit_and_wait_prints_the_total() {
     let total = farm.client(&["submit", "13", "--wait"]).success();
 
     assert_eq!(total, format!("{}\n", vectors::total(13)));
+}
+
+#[test]
+fn nothing_is_submitted_if_one_of_several_sizes_cannot_be() {
+    let farm = Farm::new("--max-jobs 5", "");
+    let _coordinator = farm.start_coordinator();
+    let is_empty = || farm.client(&["jobs", "--all", "--json"]).success().is_empty();
+    farm.client(&["submit", "3..9", "--method", "halves"]).refusal(3, &["no other size"]);
+    farm.client(&["submit", "9..20", "--rows", "3"]).refusal(3, &["5 jobs", "no other size"]);
+    farm.client(&["submit", "30..33", "--rows", "2"]).refusal(3, &["size 33", "no other size"]);
+    assert!(is_empty());
+
+    // One that was there before by its name stays.
+    farm.client(&["submit", "10", "--name", "old-10"]).success();
+    farm.client(&["submit", "10..15", "--name", "old"]).refusal(3, &["5 jobs"]);
+    let left = farm.client(&["jobs", "--all", "--json"]).success();
+    assert_eq!((left.lines().count(), left.contains("old-10")), (1, true), "{left}");
+}
+
+#[test]
+fn a_watch_ends_with_its_reader_and_changes_are_made_without_one() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let unread = |words: &[&str]| {
+        let (reader, writer) = std::io::pipe().expect("pipes can be made");
+        let mut command = queens(words);
+        command.env("QUEENS_COORDINATOR", farm.url()).stdout(writer).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        (command, child, reader)
+    };
+    let (command, child, reader) = unread(&["submit", "12..15", "--rows", "3"]);
+    drop(reader);
+    assert_eq!(end_of(&command, child).code, Some(0));
+    // Nobody counts, so that there is nothing more to print.
+    let (command, child, reader) = unread(&["watch", "1", "--json"]);
+    let mut line = String::new();
+    BufReader::new(reader).read_line(&mut line).expect("a line");
+    assert!(line.starts_with('{'), "{line}");
+    let ended = end_of(&command, child);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(141), ""));
+
+    let (command, child, reader) = unread(&["cancel", "1-4"]);
+    drop(reader);
+    assert_eq!(end_of(&command, child).code, Some(0));
+    let live = farm.client(&["jobs", "--state", "running", "--json"]).success();
+    assert_eq!(live, "");
 }
 
 #[test]

@@ -145,6 +145,44 @@ fn a_ledger_that_cannot_be_opened_is_refused() {
 }
 
 #[test]
+fn what_is_no_name_of_a_file_is_no_ledger_and_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("folder");
+    fs::create_dir(&folder).expect("it can be made");
+    for (name, reason) in [
+        (":memory:", "SQLite does not take this for the name of a file"),
+        ("file:u.db", "SQLite does not take this"),
+        ("file::memory:?cache=shared", "SQLite does not take this"),
+        ("folder", "it is a folder: name a file in it"),
+        ("folder/", "it is a folder"),
+        ("nothing/", "it is a folder"),
+    ] {
+        let ledger = Path::new(name);
+        let (from, into) = (["--from", name], ["merge", "folder/1.db", "--into", name]);
+        for words in [
+            &["count", "8", "--ledger", name][..],
+            &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
+            &["merge", name, "--into", "whole.db"],
+            &into,
+            &["scrub", name],
+            &[&["backup", "copy.db"][..], &from].concat(),
+        ] {
+            if words[..2] == ["merge", name] && name.starts_with("folder") {
+                // A folder stands for the ledgers in it.
+                continue;
+            }
+            run(queens(words).current_dir(scratch.path(""))).refusal(10, &[reason]);
+        }
+        let left = fs::read_dir(scratch.path("")).expect("it is there").count();
+        assert_eq!(left, 1, "{}", ledger.display());
+    }
+    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 0);
+    let words = ["count", "8", "--ledger", "./:memory:"];
+    run(queens(&words).current_dir(scratch.path(""))).success();
+    assert!(scratch.path(":memory:").is_file());
+}
+
+#[test]
 fn a_board_that_cannot_be_counted_leaves_no_ledger() {
     let scratch = Scratch::new();
     let ledger = scratch.path("none.db");

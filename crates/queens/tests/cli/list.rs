@@ -93,6 +93,28 @@ fn a_board_without_a_placement_prints_nothing() {
 }
 
 #[test]
+fn placements_have_numbers_and_those_of_their_groups() {
+    let list = |words: &[&str]| run(queens(&["list", "8", "--numbered"]).args(words)).success();
+    let text = list(&[]);
+    let mut groups = std::collections::BTreeMap::new();
+    for (line, number) in text.lines().zip(1..) {
+        let mut words = line.split(' ');
+        assert_eq!(words.next(), Some(number.to_string().as_str()), "{line}");
+        *groups.entry(words.next().expect("a group").to_owned()).or_insert(0) += 1;
+        assert_eq!(words.count(), 8, "{line}");
+    }
+    // Eleven groups of eight, and one whose placements a half turn leaves as they are.
+    let mut sizes: Vec<i32> = groups.into_values().collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8]);
+    let json = list(&["--json", "--limit", "2", "--by-file"]);
+    let second: serde_json::Value = json.lines().nth(1).expect("two").parse().expect("JSON");
+    assert_eq!((&second["number"], &second["n"]), (&2.into(), &8.into()));
+    assert!(list(&["--format", "board", "--limit", "1"]).starts_with("1 1\n. "));
+    run(&mut queens(&["list", "8", "--numbered", "--rows", "2"])).usage("--rows");
+}
+
+#[test]
 fn queens_that_cannot_be_given_are_refused() {
     let refusals: [(&[&str], &str); 4] = [
         (&["--given", "i9"], "i9 is off the board of size 8"),
@@ -113,7 +135,7 @@ fn a_list_ends_with_its_reader() {
     drop(reader);
     // The whole list would take years.
     let outcome = run_into(&mut queens(&["list", "25"]), writer);
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""));
 
     let full = File::options().write(true).open("/dev/full").expect("Linux has it");
     let outcome = run_into(&mut queens(&["list", "25"]), full);

@@ -44,14 +44,22 @@ fn as_json_they_say_what_it_took() {
 #[test]
 fn statistics_are_a_table_beside_the_result() {
     let told = |method: &str, words: &[&str]| {
-        let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats"]));
+        let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats", "-q"]));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "92\n"));
         let said = outcome.stderr;
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
         said.lines().count()
     };
     assert_eq!(told("forced", &["tries", "592", "dead ends"]), 3);
-    assert_eq!(told("states", &["row", "states", "merged", "bytes"]), 9);
+    assert_eq!(told("states", &["row", "states", "merged", "bytes"]), 10);
+    // The distinct states of the source, which keeps them as they are.
+    let plain = ["count", "8", "--method", "states", "--no-mirror", "--stats", "-q"];
+    let outcome = run(&mut queens(&plain));
+    let column = outcome.stderr.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1));
+    let states: Vec<&str> = column.collect();
+    assert_eq!(states, ["8", "42", "140", "339", "538", "482", "224", "44", "1817"]);
+    assert_eq!(outcome.success(), "92\n");
+    run(&mut queens(&["count", "8", "--method", "forced", "--no-mirror"])).usage("the total alone");
 }
 
 #[test]

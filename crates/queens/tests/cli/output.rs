@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::process::{queens, run, run_into};
+use crate::support::process::{queens, run, run_into, run_with_input};
 use crate::support::{Farm, Port, Scratch};
 
 #[test]
@@ -73,6 +73,30 @@ fn a_plan_says_what_a_count_will_take() {
     let plan = ["plan", "16", "--rows", "4", "--seconds", "0", "--json"];
     let rows = one_object(&run(&mut queens(&plan)).success());
     assert_eq!((&rows["rows"], &rows["tasks"]), (&4.into(), &9844.into()));
+}
+
+#[test]
+fn a_plan_prints_its_tasks() {
+    let lines = |words: &[&str]| -> Vec<String> {
+        let printed = run(queens(&["plan", "8", "--tasks"]).args(words)).success();
+        printed.lines().map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&["--rows", "1"]), ["2 1 0 2", "4 2 1 2", "8 4 2 2", "16 8 4 2"]);
+    // Mirror images of the four stand behind them.
+    let plain = lines(&["--rows", "1", "--no-mirror"]);
+    assert_eq!((plain.len(), plain[0].as_str(), plain[7].as_str()), (8, "2 1 0 1", "0 128 64 1"));
+    for (rows, tasks) in [("2", 42), ("3", 140), ("4", 344), ("8", 92)] {
+        assert_eq!(lines(&["--rows", rows, "--no-mirror"]).len(), tasks, "M = {rows}");
+        let json = lines(&["--rows", rows, "--json"]);
+        let weight = |line: &String| one_object(line)["weight"].as_u64().expect("a number");
+        let weights: u64 = json.iter().map(weight).sum();
+        assert_eq!(weights, tasks as u64, "M = {rows}");
+    }
+    run(&mut queens(&["plan", "8", "--tasks", "--method", "halves"])).usage("--method rows");
+    run(&mut queens(&["plan", "8", "--tasks", "--problem", "toroidal"])).usage("--problem");
+    for words in [&["--rows", "9"][..], &["--rows", "9", "--no-mirror"]] {
+        run(queens(&["plan", "8", "--tasks"]).args(words)).refusal(3, &["has no 9 rows"]);
+    }
 }
 
 #[test]
@@ -199,11 +223,38 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
-    let (reader, writer) = std::io::pipe().expect("pipes can be made");
-    drop(reader);
-    let outcome = run_into(&mut queens(&["count", "8"]), writer);
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+fn nothing_is_counted_for_a_reader_that_has_gone_away() {
+    // The last of these boards would take for ever.
+    for words in [&["count", "8"][..], &["count", "8..32", "-q"], &["compare", "8..32", "--all"]] {
+        let (reader, writer) = std::io::pipe().expect("pipes can be made");
+        drop(reader);
+        let outcome = run_into(&mut queens(words), writer);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""), "{words:?}");
+    }
+}
+
+#[test]
+fn a_count_ends_with_a_line_that_says_what_it_took() {
+    for (words, how) in [
+        (&["count", "10"][..], "rows by portable, "),
+        (&["count", "8..10"], "rows by portable, "),
+        (
+            &["count", "10", "--method", "halves", "--threads", "1"],
+            "halves by portable, 1 thread\n",
+        ),
+        (&["count", "10", "--method", "states"], "states, 1 thread\n"),
+        (&["count", "70", "--board", "-"], "arrays, 1 thread\n"),
+    ] {
+        let given = run(&mut queens(&["solve", "70", "--format", "squares"])).success();
+        let input = if words.contains(&"--board") { given.as_str() } else { "" };
+        let outcome = run_with_input(&mut queens(words), input);
+        let line = &outcome.stderr;
+        assert!(line.starts_with("done in 0.") && line.contains(" placements/s; "), "{line}");
+        assert!(line.contains(how) && line.lines().count() == 1, "{line}");
+        outcome.success();
+        let words = [words, &["--quiet"]].concat();
+        assert_eq!(run_with_input(&mut queens(&words), input).stderr, "", "{words:?}");
+    }
 }
 
 #[test]
@@ -316,7 +367,7 @@ fn options_can_be_environment_variables() {
 #[test]
 fn every_exit_code_is_in_the_help() {
     let help = run(&mut queens(&["--help"])).success().replace('\n', " ");
-    for code in (1..=17).chain([70, 75, 130]) {
+    for code in (1..=17).chain([70, 75, 130, 141]) {
         assert!(help.contains(&format!(" {code} ")), "{code}: {help}");
     }
 }

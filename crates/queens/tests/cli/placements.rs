@@ -64,6 +64,56 @@ fn a_board_from_a_file_or_standard_input_is_completed() {
 }
 
 #[test]
+fn boards_are_read_as_editors_programs_and_this_program_write_them() {
+    let windows = "\u{feff}. Q . .  \r\n. . . Q\r\nQ . . .\r\n. . Q .\r\n\r\n";
+    let wide: Vec<u8> = windows.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let texts = [
+        windows.as_bytes(),
+        &wide,
+        b"_*__\n___*\n*___\n__*_\n",
+        b".#..\r...#\r#...\r..#.",
+        b"0 1 0 0\n0 0 0 1\n1 0 0 0\n0 0 1 0\n",
+        b"[[0, 1, 0, 0],\n [0, 0, 0, 1],\n [1, 0, 0, 0],\n [0, 0, 1, 0]]\n",
+        b"\xef\xbb\xbf1Q2/3Q/Q3/2Q1 \r\n",
+        b"[3, 1, 4, 2]",
+        br#"{"n":4,"permutation":[3,1,4,2],"squares":["a2","b4","c1","d3"]}"#,
+        b"[\r\n {\"n\": 4,\r\n \"squares\": [\"a2\", \"b4\", \"c1\", \"d3\"]}]",
+    ];
+    let scratch = Scratch::new();
+    let file = scratch.path("board");
+    for text in texts {
+        std::fs::write(&file, text).expect("it can be written");
+        let with = |words: &[&str]| run(queens(words).arg("--board").arg(&file)).success();
+        let shown = String::from_utf8_lossy(text);
+        assert_eq!(with(&["check"]), "a placement of 4 queens (total)\n", "{shown}");
+        assert_eq!(with(&["complete"]), "a2 b4 c1 d3\n", "{shown}");
+        assert_eq!(with(&["count", "4"]), "1\n", "{shown}");
+        assert!(with(&["draw"]).starts_with("4 . Q . .\n3 . . . Q\n"), "{shown}");
+    }
+}
+
+#[test]
+fn every_format_is_read_again_one_board_or_several() {
+    for format in ["squares", "permutation", "columns", "fen", "board", "json"] {
+        let print = |limit| {
+            run(&mut queens(&["list", "6", "--limit", limit, "--format", format])).success()
+        };
+        let several = run_with_input(&mut queens(&["check", "--board", "-"]), &print("4"));
+        assert_eq!(several.success(), "a placement of 6 queens (total)\n".repeat(4), "{format}");
+        let one = run_with_input(&mut queens(&["draw", "--board", "-"]), &print("1"));
+        assert!(one.success().starts_with("6 . . . . Q .\n"), "{format}");
+        let refused = run_with_input(&mut queens(&["draw", "--board", "-"]), &print("2"));
+        refused.refusal(2, &["there are 2 boards: give one"]);
+    }
+    let by_file = ["list", "6", "--by-file", "--limit", "1", "--json"];
+    let by_file = run(&mut queens(&by_file)).success();
+    let drawn = run_with_input(&mut queens(&["draw", "--by-file", "--board", "-"]), &by_file);
+    assert!(drawn.success().starts_with("6 . . Q . . .\n"));
+    let said = run(&mut queens(&["check", "2", "4", "1", "3", "--json"])).success();
+    run_with_input(&mut queens(&["draw", "--board", "-"]), &said).refusal(2, &["`squares`"]);
+}
+
+#[test]
 fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
     let scratch = Scratch::new();
     let file = scratch.path("board");
@@ -92,14 +142,14 @@ fn a_search_without_time_is_undecided() {
 }
 
 #[test]
-fn a_reader_that_takes_one_line_of_many_is_no_failure() {
+fn a_placement_ends_with_a_reader_that_takes_one_line_of_many() {
     let mut command = queens(&["solve", "1000000"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let mut line = String::new();
     let stdout = child.stdout.take().expect("it is piped");
     BufReader::with_capacity(16, stdout).read_line(&mut line).expect("a line");
     let outcome = end_of(&command, child);
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""));
 }
 
 #[test]

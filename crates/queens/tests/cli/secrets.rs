@@ -26,6 +26,27 @@ fn a_secret_of_the_group_is_read_through_the_links_of_kubernetes() {
 }
 
 #[test]
+fn what_an_editor_leaves_around_a_secret_does_not_belong_to_it() {
+    let farm = Farm::new("--tls", "");
+    let coordinator = farm.start_coordinator();
+    for name in ["join", "token"] {
+        let file = farm.key(name);
+        let text = fs::read_to_string(&file).expect("it is text");
+        fs::write(&file, format!("\u{feff}{}  \r\n\r\n", text.trim())).expect("it is ours");
+    }
+    let words = |option| run(queens(&["jobs", option]).arg(farm.key("join")));
+    words("--join-file").success();
+    let join = fs::read_to_string(farm.key("join")).expect("it is text");
+    run(queens(&["jobs"]).env("QUEENS_JOIN", join)).success();
+    // The coordinator reads its own.
+    coordinator.stop();
+    let authority = farm.key("authority.pem");
+    let pem = fs::read_to_string(&authority).expect("it is text").replace('\n', "\r\n");
+    fs::write(&authority, format!("\u{feff}{pem}")).expect("it is ours");
+    let _coordinator = farm.start_coordinator();
+}
+
+#[test]
 fn a_file_that_is_larger_than_a_secret_is_not_read_into_memory() {
     let scratch = Scratch::new();
     let large = scratch.path("large");

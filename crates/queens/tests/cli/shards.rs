@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use farm::{JobChange, JobId, LedgerCommand};
 use ledger::CheckedLedger;
@@ -9,6 +10,7 @@ use rusqlite::Connection;
 
 use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
+use crate::support::small_disk::SmallDisk;
 
 #[test]
 fn parts_that_are_joined_make_the_total() {
@@ -52,6 +54,43 @@ fn a_folder_stands_for_the_ledgers_in_it() {
 
     let joined = merge(&[folder], &scratch.path("whole.db"));
     assert_eq!(joined.success(), format!("{}\n", vectors::total(10)));
+}
+
+#[test]
+#[ignore = "mounts a small file system, which needs root: CI runs it"]
+fn parts_that_may_only_be_read_are_joined() {
+    let (scratch, disk) = (Scratch::new(), SmallDisk::mount());
+    let parts = [1, 2, 3].map(|index| {
+        let part = part(&scratch, "10", index);
+        let place = disk.path(&format!("{index}.db"));
+        fs::copy(part, &place).expect("there is room");
+        place
+    });
+    let mut mount = Command::new("mount");
+    run(mount.args(["-o", "remount,ro"]).arg(disk.path(""))).success();
+    let whole = scratch.path("whole.db");
+    assert_eq!(merge(&parts, &whole).success(), format!("{}\n", vectors::total(10)));
+    let folder = disk.path("");
+    merge(std::slice::from_ref(&folder), &whole).success();
+    merge(&[whole], &folder.join("new.db")).refusal(10, &["Read-only file system"]);
+}
+
+#[test]
+fn parts_do_not_write_their_results_to_one_file() {
+    let scratch = Scratch::new();
+    let count = |shard: &str, output: &str| {
+        let mut command = queens(&["count", "9", "--shard", shard, "--ledger", "{shard}.db"]);
+        SCHEDULERS.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.current_dir(scratch.path("")).env("JOB_COMPLETION_INDEX", "1");
+        run(command.args(["--output", output]))
+    };
+    for shard in ["1/3", "auto/3"] {
+        count(shard, "o.json").refusal(2, &["one file, o.json", "{shard}"]);
+    }
+    assert_eq!(fs::read_dir(scratch.path("")).expect("it is there").count(), 0);
+    count("1/1", "o.json").success();
 }
 
 #[test]

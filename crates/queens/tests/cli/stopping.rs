@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::ledger::Snapshot;
 use crate::support::log::{self, Entry};
-use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
+use crate::support::process::{Process, behind, queens, queens_at_a_terminal, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 /// A board that takes about a second to count.
@@ -142,10 +142,45 @@ fn a_count_stops_at_its_time_limit_and_goes_on_from_there() {
     limited("soon").usage("--time-limit");
     let stopped = limited("300ms");
     assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(75), ""), "{}", stopped.stderr);
-    assert_eq!(limited("1h").success(), format!("{}\n", vectors::total(LONG)));
+    assert!(stopped.stderr.contains("--time-limit is over: stopped"), "{}", stopped.stderr);
+    assert_eq!(limited("01:00:00").success(), format!("{}\n", vectors::total(LONG)));
 
     let nothing_kept = run(queens(&ENDLESS).args(["--time-limit", "300ms"]));
-    nothing_kept.refusal(130, &["nothing is kept", "--ledger"]);
+    nothing_kept.refusal(130, &["--time-limit is over", "nothing is kept", "--ledger"]);
+    for words in
+        [&["count", "20", "--method", "forced"][..], &["count", "100", "--given", "a1", "-q"]]
+    {
+        let stopped = run(queens(words).args(["--time-limit", "300ms"]));
+        assert!(!stopped.stderr.contains("interrupted"), "{}", stopped.stderr);
+        stopped.refusal(130, &["--time-limit is over", "nothing is kept"]);
+    }
+}
+
+#[test]
+fn a_count_that_may_never_end_says_so() {
+    for words in [["count", "100", "--given", "a1"], ["count", "64", "--given", "a1,b5"]] {
+        let stopped = run(queens(&words).args(["--time-limit", "300ms"]));
+        assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
+        assert!(stopped.stderr.contains("this may never end"), "{}", stopped.stderr);
+    }
+}
+
+#[test]
+fn a_signal_that_whoever_started_a_count_ignores_stays_ignored() {
+    let scratch = Scratch::new();
+    for name in ["INT", "USR1", "HUP"] {
+        let ignoring = format!("trap '' {name}; exec \"$@\"");
+        let mut endless = queens(&ENDLESS);
+        endless.args(["--log", "service=info"]);
+        let mut ignoring = behind(&["sh", "-c", &ignoring, "sh"], &endless);
+        let mut count = Process::start(&mut ignoring, scratch.new_file("log"));
+        count.wait_for_line("welcomes this worker");
+        count.signal(name);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(count.is_running(), "{name}: {}", count.said());
+        count.signal("TERM");
+        assert_eq!(count.wait().code(), Some(130), "{name}: {}", count.said());
+    }
 }
 
 #[test]

@@ -25,6 +25,10 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         ),
         (&["count", "8..9", "--ledger", "x"], "for one board"),
         (&["submit", "8", "--audit", "much"], "it is no number"),
+        (&["submit", "8", "--audit", "5"], "a share is between 0 and 1, as in 2%"),
+        (&["count", "8", "--time-limit", "90"], "give it as in 90s, 1h30m or 00:50:00"),
+        (&["plan", "8", "--seconds", "1000000000s"], "give a duration from 0s to"),
+        (&["coordinator", "--lease-ms", "2days"], "give a duration from 1ms to 1day"),
         (&["submit", "8", "--name", "two words"], "a name is made of 1 to 128 visible ASCII"),
         (&["verify", "nowhere"], "cannot read the bundle nowhere"),
         (&["watch"], "on a terminal alone"),
@@ -161,6 +165,37 @@ fn the_help_has_groups_and_the_version_says_what_the_program_is() {
         assert!(version.contains(word), "{version}");
     }
     assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);
+}
+
+#[test]
+fn a_duration_is_said_alike_everywhere() {
+    for words in [
+        &["plan", "8", "--seconds", "1s"][..],
+        &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],
+        &["compare", "5", "--seconds", "500ms"],
+        &["bench", "--n", "8", "--sample-ms", "1ms", "--backend", "portable"],
+        &["count", "8", "--time-limit", "00:01:00"],
+    ] {
+        run(&mut queens(words)).success();
+    }
+}
+
+#[test]
+fn bash_completes_names_with_spaces() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    for name in ["my ledger.db", "my * other.db", "none"] {
+        std::fs::write(folder.path().join(name), "").expect("it can be written");
+    }
+    let script = folder.path().join("none");
+    let text = run(&mut queens(&["completions", "bash"])).success();
+    std::fs::write(&script, text).expect("it can be written");
+    let complete = "source ./none; COMP_WORDS=(queens count 8 --ledger my); COMP_CWORD=4; \
+                    _queens queens my --ledger; printf '%s|' \"${COMPREPLY[@]}\"";
+    let mut bash = std::process::Command::new("bash");
+    let found = run(bash.args(["--norc", "-c", complete]).current_dir(&folder)).success();
+    let mut names: Vec<&str> = found.trim_end_matches('|').split('|').collect();
+    names.sort_unstable();
+    assert_eq!(names, ["my * other.db", "my ledger.db"]);
 }
 
 #[test]

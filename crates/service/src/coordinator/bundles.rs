@@ -146,20 +146,20 @@ impl Written {
     }
 
     fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
-        let zstd = zstd::bulk::compress(text, 3)?;
+        let gzip = evidence::compressed(text);
         let system = rustix::fs::statvfs(&self.folder)?;
         let free = system.f_bavail * system.f_frsize;
-        if free < self.reserve.saturating_add(zstd.len() as u64) {
+        if free < self.reserve.saturating_add(gzip.len() as u64) {
             let reserve = self.reserve >> 20;
             let text = format!(
                 "its disk has too little room, because {reserve} MiB stay free for the ledger"
             );
             return Err(io::Error::new(io::ErrorKind::StorageFull, text));
         }
-        self.file.write_all(&zstd)?;
+        self.file.write_all(&gzip)?;
         let length = text.len() as u64;
-        let answer = v1::ExportResponse { length, zstd: Vec::new(), is_last };
-        self.answers.push((answer, zstd.len()));
+        let answer = v1::ExportResponse { length, gzip: Vec::new(), is_last };
+        self.answers.push((answer, gzip.len()));
         Ok(())
     }
 
@@ -171,9 +171,9 @@ impl Written {
             if Instant::now() > latest {
                 return Err(Stop::Gone);
             }
-            let mut zstd = vec![0; bytes];
-            self.file.read_exact(&mut zstd)?;
-            taker.send(v1::ExportResponse { zstd, ..answer })?;
+            let mut gzip = vec![0; bytes];
+            self.file.read_exact(&mut gzip)?;
+            taker.send(v1::ExportResponse { gzip, ..answer })?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@
 
 mod acts;
 mod fault;
+mod fields;
 mod guard;
 mod login;
 mod logins;

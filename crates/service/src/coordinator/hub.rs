@@ -19,7 +19,7 @@ use super::desk::known;
 use super::handle::{HubHandle, Input, Order};
 use super::metrics::{Gone, Meters};
 use crate::error::ServiceError;
-use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest};
+use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
 
 /// Inputs that may wait; beyond that their senders wait.
 const QUEUE: usize = 4_096;
@@ -124,7 +124,8 @@ impl Hub {
                 biased;
                 event = self.ledger.events.recv() => match event {
                     Some(LedgerEvent::Answered(asker, command, answer)) => {
-                        self.step(Event::Ledger { asker, command, answer }).await?;
+                        let at_ms = unix_ms();
+                        self.step(Event::Ledger { asker, command, answer, at_ms }).await?;
                     }
                     Some(LedgerEvent::Committed { requests, took }) => {
                         self.meters.committed(requests, took);
@@ -158,9 +159,11 @@ impl Hub {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
                 LedgerEvent::Committed { .. } => {}
                 LedgerEvent::Answered(asker, command, answer) => {
-                    let event = Event::Ledger { asker, command, answer };
+                    let event = Event::Ledger { asker, command, answer, at_ms: unix_ms() };
                     for effect in farm.step(millis_since(started), event) {
-                        send_to_worker(&mut outboxes, effect);
+                        if let Effect::Tell { session, order } = effect {
+                            send_to_worker(&mut outboxes, session, order);
+                        }
                     }
                 }
                 LedgerEvent::Closed => return Ok(()),
@@ -321,8 +324,8 @@ impl Hub {
                     let _ = outbox.try_send(Err(reason));
                 }
             }
-            Effect::Lend { .. } | Effect::Revoke { .. } | Effect::Ack { .. } => {
-                let slow = send_to_worker(&mut self.outboxes, effect);
+            Effect::Tell { session, order } => {
+                let slow = send_to_worker(&mut self.outboxes, session, order);
                 slow.inspect(|_| self.meters.dismissed(Gone::Slow));
                 return slow;
             }
@@ -392,14 +395,9 @@ fn log_dispute(command: &LedgerCommand) {
 /// Returns its session then.
 fn send_to_worker(
     outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
-    effect: Effect,
+    session: SessionId,
+    order: WorkerOrder,
 ) -> Option<SessionId> {
-    let (session, order) = match effect {
-        Effect::Lend { session, loan } => (session, WorkerOrder::Loan(loan)),
-        Effect::Revoke { session, lease } => (session, WorkerOrder::Revoke(lease)),
-        Effect::Ack { session, ack } => (session, WorkerOrder::Ack(ack)),
-        _ => return None,
-    };
     let outbox = outboxes.get(&session)?;
     if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(Ok(order)) {
         tracing::warn!(%session, "dismissed: the worker does not take its orders");

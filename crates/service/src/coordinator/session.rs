@@ -107,17 +107,15 @@ async fn listen(
     messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
 ) -> Result<(), SessionFault> {
     while let Some(message) = messages.next().await {
-        let event = match message? {
+        let message = message?;
+        match message {
             WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
-            WorkerMessage::Credit(credit) => Event::CreditChanged { session, credit },
-            WorkerMessage::Report(report) => Event::Reported { session, report },
-            WorkerMessage::Working(lease) => Event::Working { session, lease },
             WorkerMessage::Decline(lease) => {
                 tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");
-                Event::Declined { session, lease }
             }
-            WorkerMessage::Leaving => Event::Leaving { session },
-        };
+            _ => {}
+        }
+        let event = Event::Said { session, message };
         hub.session(event).await.map_err(|_| SessionFault::Ended)?;
     }
     Ok(())

@@ -35,11 +35,7 @@ pub fn start_executor(
 ) -> (Executor, Parts) {
     let (sender, parts) = mpsc::unbounded_channel();
     let deliver = move |part| sender.send(part).is_ok();
-    let executor = Executor::start(threads, backend, devices, memory, deliver);
-    for node in executor.nodes() {
-        tracing::info!(threads = node.threads, "{node}");
-    }
-    (executor, parts)
+    (Executor::start(threads, backend, devices, memory, deliver), parts)
 }
 
 /// Works for a coordinator. After `stop` turns true, or when `rules` say so, it returns as soon as everything

@@ -1133,9 +1133,9 @@ pub struct ExportResponse {
     /// Bytes of text in it: 1,200,000 at most.
     #[prost(uint64, tag = "2")]
     pub length: u64,
-    /// The text, as one frame of zstd.
+    /// The text, compressed by gzip.
     #[prost(bytes = "vec", tag = "3")]
-    pub zstd: ::prost::alloc::vec::Vec<u8>,
+    pub gzip: ::prost::alloc::vec::Vec<u8>,
     /// Nothing follows: the bundle is complete.
     #[prost(bool, tag = "4")]
     pub is_last: bool,

@@ -14,13 +14,12 @@ use count::Backend;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use executor::Sample;
-
 use crate::args::{CountingArgs, CutArgs};
-use crate::process::{memory_mib, this_program};
+use crate::process::{memory_of, this_program};
 use anyhow::Result;
 
 use crate::print;
+use crate::sample::{Counted, Sample};
 
 /// A request of the parent.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -31,21 +30,6 @@ enum Ask {
     Count,
     /// Count the sample of another backend, given by [`Fitted::wanted`]. Answer: its solutions.
     Solutions(u64),
-}
-
-/// The result of counting a sample once, like [`executor::Counted`].
-#[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Counted {
-    pub(crate) seconds: f64,
-    pub(crate) solutions: u64,
-    pub(crate) nodes: Option<u64>,
-}
-
-impl From<executor::Counted> for Counted {
-    fn from(counted: executor::Counted) -> Counted {
-        let executor::Counted { seconds, solutions, nodes } = counted;
-        Counted { seconds, solutions, nodes }
-    }
 }
 
 /// Describes a sample.
@@ -90,7 +74,7 @@ pub(crate) fn serve(args: &SampleArgs) -> Result<()> {
                     plain_nodes: sample.plain_nodes().filter(|_| backend == Backend::Reference),
                 })
             }
-            Ask::Count => json(Counted::from(sample.count()?)),
+            Ask::Count => json(sample.count()?),
             Ask::Solutions(wanted) => {
                 let own = sample.wanted();
                 sample.choose(wanted);
@@ -159,7 +143,7 @@ impl SampleProcess {
 
     /// Peak of the resident memory, in MiB; `None` if the system does not tell.
     pub(crate) fn peak_mib(&self) -> Option<f64> {
-        memory_mib(&self.child, "VmHWM:")
+        memory_of(self.child.id(), "VmHWM:")
     }
 
     fn ask<T: DeserializeOwned>(&mut self, ask: Ask) -> Result<T> {

@@ -92,9 +92,7 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Lend { session, .. }
-            | Effect::Revoke { session, .. }
-            | Effect::Ack { session, .. } => {
+            Effect::Tell { session, .. } => {
                 let (network, mut via) = self.network();
                 network.send_down(session, &effect, &mut via);
                 self.echo(&effect);
@@ -152,7 +150,7 @@ impl World {
         let done = self.ledger.answers.pop_front().expect("one for each telling");
         self.witness.told(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
-        self.step(Event::Ledger { asker, command, answer });
+        self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
 
     /// The end of the coordinator. What it wrote may just have become durable.

@@ -1,6 +1,6 @@
 //! The workers around the agent: their sessions, their threads, their troubles.
 
-use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage};
+use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage, WorkerOrder};
 
 use crate::agenda::Happening;
 use crate::world::World;
@@ -21,21 +21,27 @@ impl World {
                 let is_trusted = self.workers[link.worker].traits.is_trusted;
                 self.step(Event::Joined { session, owner, is_trusted, hello });
             }
-            WorkerMessage::Credit(credit) => self.step(Event::CreditChanged { session, credit }),
-            WorkerMessage::Decline(lease) => self.step(Event::Declined { session, lease }),
+            WorkerMessage::Credit(credit) => {
+                self.step(Event::Said { session, message: WorkerMessage::Credit(credit) })
+            }
+            WorkerMessage::Decline(lease) => {
+                self.step(Event::Said { session, message: WorkerMessage::Decline(lease) })
+            }
             WorkerMessage::Working(lease) => {
                 self.tally.signs_of_life += 1;
-                self.step(Event::Working { session, lease });
+                self.step(Event::Said { session, message: WorkerMessage::Working(lease) });
             }
-            WorkerMessage::Leaving => self.step(Event::Leaving { session }),
+            WorkerMessage::Leaving => {
+                self.step(Event::Said { session, message: WorkerMessage::Leaving })
+            }
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
                 self.check_report(worker, &report);
                 if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
-                    self.step(Event::Reported { session, report });
+                    self.step(Event::Said { session, message: WorkerMessage::Report(report) });
                 }
-                self.step(Event::Reported { session, report });
+                self.step(Event::Said { session, message: WorkerMessage::Report(report) });
             }
         }
     }
@@ -81,9 +87,11 @@ impl World {
         }
         self.network.arrived_down(session, serial, &mut self.tally);
         match effect {
-            Effect::Lend { loan, .. } => there.lent(loan),
-            Effect::Revoke { lease, .. } => there.revoked(&mut self.random, lease),
-            Effect::Ack { ack, .. } => there.acked(&ack),
+            Effect::Tell { order: WorkerOrder::Loan(loan), .. } => there.lent(loan),
+            Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
+                there.revoked(&mut self.random, lease)
+            }
+            Effect::Tell { order: WorkerOrder::Ack(ack), .. } => there.acked(&ack),
             _ => unreachable!("nothing else is sent to workers"),
         }
         self.go_on(worker);
@@ -91,7 +99,7 @@ impl World {
 
     /// A loan that somebody else is given to count, too: how else would a lie come out?
     pub fn echo(&mut self, effect: &Effect) {
-        let Effect::Lend { session, loan } = *effect else { return };
+        let Effect::Tell { session, order: WorkerOrder::Loan(loan) } = *effect else { return };
         let lender = self.network.links[&session].worker;
         let other = self.random.below(self.workers.len() as u64) as usize;
         if self.random.per_mille(self.workers[lender].traits.echo_per_mille)

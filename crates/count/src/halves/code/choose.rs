@@ -15,26 +15,17 @@ use crate::halves::code::Code;
 use crate::halves::code::conflicts::Conflicts;
 use crate::halves::code::diagonals::{as_upper, diagonals, key};
 use crate::halves::lists::Lists;
-use crate::halves::measure::phases::{Phase, Phases};
 use crate::halves::units::Unit;
 
 /// The code of a split, for which its half-boards are sampled on a larger board.
-pub(crate) fn of_split<U: Unit>(
-    unit: U,
-    n: u32,
-    split: Split,
-    lists: &mut Lists,
-    phases: &mut Phases,
-) -> Code {
+pub(crate) fn of_split<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> Code {
     if !by_size::samples_splits(n) {
         return arranged(n, split, Conflicts::default());
     }
-    let [upper, lower] = samples(unit, n, split, lists, phases);
+    let [upper, lower] = samples(unit, n, split, lists);
     let conflicts =
         Conflicts::sample(by_size::sampled_pairs(n), &upper, &lower, |key| as_upper(n, key));
-    let code = arranged(n, split, conflicts);
-    phases.end(Phase::Code);
-    code
+    arranged(n, split, conflicts)
 }
 
 /// The code of the last split for which one was chosen. It serves the split's other tasks, and some
@@ -78,16 +69,10 @@ fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Code {
 }
 
 /// Samples of both lists of a split.
-fn samples<U: Unit>(
-    unit: U,
-    n: u32,
-    split: Split,
-    lists: &mut Lists,
-    phases: &mut Phases,
-) -> [Vec<u64>; 2] {
+fn samples<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> [Vec<u64>; 2] {
     let shares = Shares::of(n, split);
-    let upper = lists.sample(unit, split.columns, shares.upper, phases);
-    [upper, lists.sample(unit, split.others(n), shares.lower, phases)]
+    let upper = lists.sample(unit, split.columns, shares.upper);
+    [upper, lists.sample(unit, split.others(n), shares.lower)]
 }
 
 /// The code of all splits of an even board, for which half-boards of some splits are sampled.
@@ -105,7 +90,7 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
         tasks.clear();
         plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
-        let [upper, lower] = samples(unit, n, split, lists, &mut Phases::default());
+        let [upper, lower] = samples(unit, n, split, lists);
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
     let split = Split { columns: full_mask(n / 2), ..Split::default() };
@@ -116,13 +101,7 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
 /// half has the columns `columns`; half-boards of some of them are sampled.
 ///
 /// With the order of meetings instead, the join of N = 21 takes a fifth longer.
-pub(crate) fn of_neighbours<U: Unit>(
-    unit: U,
-    n: u32,
-    columns: u32,
-    lists: &mut Lists,
-    phases: &mut Phases,
-) -> Code {
+pub(crate) fn of_neighbours<U: Unit>(unit: U, n: u32, columns: u32, lists: &mut Lists) -> Code {
     const SPLITS: usize = 8;
     const PAIRS: u64 = 500;
     let left = full_mask(n / 2);
@@ -139,14 +118,12 @@ pub(crate) fn of_neighbours<U: Unit>(
             continue;
         };
         let split = Split { centre, columns, ..Split::default() };
-        let [upper, lower] = samples(unit, n, split, lists, phases);
+        let [upper, lower] = samples(unit, n, split, lists);
         let (upper, lower) = (counted(n, centre, upper), counted(n, centre, lower));
         conflicts.extend(Conflicts::sample(PAIRS, &upper, &lower, |key| as_upper(n, key)));
     }
     let others = full_mask(n) & !columns;
-    let code = Code::shared(n, columns | left, others | left, conflicts);
-    phases.end(Phase::Code);
-    code
+    Code::shared(n, columns | left, others | left, conflicts)
 }
 
 /// The diagonals of those half-boards that do not attack the square `centre` of the centre row,
@@ -201,18 +178,17 @@ mod tests {
         ordinal: u64,
         kept: Kept,
         by_meetings: impl Fn(Split) -> Code,
-        sampled: impl Fn(Split, &mut Lists, &mut Phases) -> Code,
+        sampled: impl Fn(Split, &mut Lists) -> Code,
     ) -> [usize; 2] {
         let plan = HalvesPlan::new(n).expect("the size is in range");
         let mut tasks = Tasks::new();
         plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
         let mut lists = Lists::new(n, kept, 0, Shares::of(n, split).columns);
-        let phases = &mut Phases::default();
-        let lists_of_task = samples(Portable, n, split, &mut lists, phases);
+        let lists_of_task = samples(Portable, n, split, &mut lists);
         let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
         assert!(upper.len().min(lower.len()) > 500, "{} and {}", upper.len(), lower.len());
-        [by_meetings(split), sampled(split, &mut lists, phases)].map(|code| {
+        [by_meetings(split), sampled(split, &mut lists)].map(|code| {
             let (from, used) = (code.upper.from(), code.upper.used());
             let places = (CODE..u64::BITS).filter(|place| used >> place & 1 == 1);
             let code: Vec<u32> = places.map(|place| u32::from(from[place as usize])).collect();
@@ -224,8 +200,8 @@ mod tests {
     fn a_sampled_code_of_a_split_leaves_fewer_pairs() {
         let n = 22;
         let by_meetings = |split| arranged(n, split, Conflicts::default());
-        let [before, after] = left(n, 50_000, Kept::OfList, by_meetings, |split, lists, phases| {
-            of_split(Portable, n, split, lists, phases)
+        let [before, after] = left(n, 50_000, Kept::OfList, by_meetings, |split, lists| {
+            of_split(Portable, n, split, lists)
         });
         assert!(after < before * 9 / 10, "{after} conflicts are left of {before}");
     }
@@ -237,8 +213,8 @@ mod tests {
             let [upper, lower] = [split.columns, split.others(n)].map(|set| set | left_of_centre);
             Code::shared(n, upper, lower, Conflicts::default())
         };
-        let [before, after] = left(n, 400_000, Kept::All, by_meetings, |split, lists, phases| {
-            of_neighbours(Portable, n, split.columns, lists, phases)
+        let [before, after] = left(n, 400_000, Kept::All, by_meetings, |split, lists| {
+            of_neighbours(Portable, n, split.columns, lists)
         });
         assert!(after < before * 9 / 10, "{after} conflicts are left of {before}");
     }

@@ -1,6 +1,5 @@
 //! `queens compare`: every algorithm and method by one thread on the same boards.
 
-mod canvas;
 mod plot;
 mod report;
 
@@ -15,6 +14,7 @@ use clap::{Args, ValueEnum};
 use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line};
 
+use super::args::duration;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::memory::MemoryBound;
@@ -46,7 +46,7 @@ pub(in crate::cli) struct CompareArgs {
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     algorithms: Vec<Named>,
     /// An algorithm that takes longer than this for some board is left out for larger ones
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
     seconds: f64,
     /// Count boards of any size by every algorithm. A count that has begun is not stopped, whatever
     /// --seconds says
@@ -61,9 +61,9 @@ pub(in crate::cli) struct CompareArgs {
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg or .png
-    #[arg(long, value_name = "FILE", value_parser = PlotFile::named)]
-    plot: Option<PlotFile>,
+    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg
+    #[arg(long, value_name = "FILE", value_parser = plot_file)]
+    plot: Option<PathBuf>,
 }
 
 /// An algorithm by its name.
@@ -82,38 +82,17 @@ impl ValueEnum for Named {
     }
 }
 
-/// Where a plot goes. The ending of the name says how it is written.
-#[derive(Clone, Debug)]
-struct PlotFile {
-    path: PathBuf,
-    is_png: bool,
+/// Reads the name of a file for a plot.
+fn plot_file(name: &str) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(name);
+    let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
+    anyhow::ensure!(is_svg, "give a name that ends in .svg; --csv FILE writes the numbers");
+    Ok(path)
 }
 
-impl PlotFile {
-    fn named(name: &str) -> anyhow::Result<PlotFile> {
-        let path = PathBuf::from(name);
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        let is_png = match ending.as_deref() {
-            Some("png") => true,
-            Some("svg") => false,
-            _ => anyhow::bail!(
-                "give a name that ends in .svg or .png; --csv FILE writes the numbers"
-            ),
-        };
-        Ok(PlotFile { path, is_png })
-    }
-
-    fn write(&self, lines: &[Line]) -> Result<(), Failure> {
-        if self.is_png {
-            write(&self.path, &plot::png(lines)?)
-        } else {
-            write(&self.path, plot::svg(lines)?.as_bytes())
-        }
-    }
-}
-
+/// Reads a duration, or a bare number of seconds.
 fn seconds(text: &str) -> anyhow::Result<f64> {
-    let seconds: f64 = text.parse()?;
+    let Ok(seconds) = text.parse() else { return Ok(duration(text)?.as_secs_f64()) };
     Duration::try_from_secs_f64(seconds)?;
     Ok(seconds)
 }
@@ -123,8 +102,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
         count::self_test(backend, MethodChoice::all())?;
     }
     // The files are made first, so that a wrong name fails before minutes of counting.
-    let plot = args.plot.as_ref().map(|plot| &plot.path);
-    for path in args.csv.as_ref().into_iter().chain(plot) {
+    for path in args.csv.iter().chain(&args.plot) {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let algorithms = match args.algorithms.as_slice() {
@@ -135,16 +113,18 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
     let mut lines: Vec<Line> = Vec::new();
     let format = args.list.format();
+    let has_files = args.csv.is_some() || args.plot.is_some();
+    let print = if has_files { output::mention::<String> } else { output::print };
     match format {
-        ListFormat::Table => output::print(report::HEAD)?,
-        ListFormat::Csv => output::print(report::CSV_HEAD)?,
+        ListFormat::Table => print(report::HEAD.into())?,
+        ListFormat::Csv => print(report::CSV_HEAD.into())?,
         ListFormat::Json => {}
     }
     for n in args.boards.each() {
         let (board, total) = contest.board(n)?;
         total.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
-            output::print(match format {
+            print(match format {
                 ListFormat::Table => report::row(line),
                 ListFormat::Csv => report::csv_row(line),
                 ListFormat::Json => report::json(line).map_err(anyhow::Error::from)?,
@@ -155,7 +135,10 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(path) = &args.csv {
         write(path, report::csv(&lines).as_bytes())?;
     }
-    args.plot.as_ref().map_or(Ok(()), |plot| plot.write(&lines))
+    if let Some(path) = &args.plot {
+        write(path, plot::svg(&lines)?.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
@@ -163,17 +146,19 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Output { what: path.display().to_string(), reason: error.to_string() }
+    Failure::output(path.display(), error)
 }
 
 impl From<ContestError> for Failure {
     fn from(error: ContestError) -> Failure {
         match error {
-            ContestError::Disagreement { n, counts } => Failure::Disagreement {
-                n,
-                counts: counts.map(|(name, total)| (name.into(), total)),
-            },
-            ContestError::Failed(error) => Failure::Internal(error),
+            ContestError::Disagreement { n, counts: [(one, total), (other, its_total)] } => {
+                Failure::Miscounted(format!(
+                    "N = {n}: {one} counts {total}, and {other} {its_total}: this machine miscounts, or this program has a \
+                     fault; do not trust it with counting before its memory and cooling are checked, and report this"
+                ))
+            }
+            ContestError::Failed(error) => error.into(),
         }
     }
 }

@@ -7,7 +7,6 @@ use anyhow::anyhow;
 use literature::compare::{Algorithm, Line, Outcome};
 use plotters::prelude::*;
 
-use crate::draw::{self, Scene};
 use crate::failure::Failure;
 
 const CAPTION: &str = "N queens: seconds to count all placements, one thread";
@@ -26,20 +25,9 @@ struct Curve {
 /// Plots the lines as an SVG document. The viewer chooses the font of its text.
 pub(super) fn svg(lines: &[Line]) -> Result<String, Failure> {
     let mut text = String::new();
-    plot(&curves(lines), SVGBackend::with_string(&mut text, SIZE)).map_err(failed)?;
+    let plotted = plot(&curves(lines), SVGBackend::with_string(&mut text, SIZE));
+    plotted.map_err(|error| anyhow!("the plot: {error}"))?;
     Ok(text)
-}
-
-/// Plots the lines as a PNG.
-pub(super) fn png(lines: &[Line]) -> Result<Vec<u8>, Failure> {
-    let (width, height) = (SIZE.0 as f32, SIZE.1 as f32);
-    let mut scene = Scene { title: CAPTION.into(), width, height, shapes: Vec::new() };
-    plot(&curves(lines), &mut scene).map_err(failed)?;
-    Ok(draw::png(&scene)?)
-}
-
-fn failed(error: Box<dyn Error>) -> Failure {
-    anyhow!("the plot: {error}").into()
 }
 
 /// The curves in the order of the table, without algorithms that counted nothing.
@@ -56,11 +44,7 @@ fn curves(lines: &[Line]) -> Vec<Curve> {
     curves
 }
 
-fn plot<B>(curves: &[Curve], canvas: B) -> Result<(), Box<dyn Error>>
-where
-    B: DrawingBackend,
-    B::ErrorType: 'static,
-{
+fn plot(curves: &[Curve], canvas: SVGBackend<'_>) -> Result<(), Box<dyn Error>> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let ends = |of: fn(&(f64, f64)) -> f64, otherwise: (f64, f64)| {
         points()

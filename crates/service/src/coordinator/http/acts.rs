@@ -1,19 +1,18 @@
 //! What the page's forms do: the same as the gRPC service of clients, by the same rules.
 
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Path, State};
 use axum::response::Redirect;
 use axum::routing::post;
 use axum::{Extension, Router};
 use board::MethodChoice;
 use farm::{AuditPolicy, JobId, Problem};
-use serde::Deserialize;
 use tonic::Status;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
 use super::Web;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::pages::job_id;
 use crate::coordinator::Identity;
 
@@ -25,58 +24,48 @@ pub(super) fn routes() -> Router<Web> {
         .route("/jobs/{id}/{action}", post(change))
 }
 
-/// A job as the form describes it.
-#[derive(Deserialize)]
-struct Wanted {
-    problem: String,
-    n: u32,
-    method: String,
-    priority: i32,
-    /// Percentage of the ranges.
-    audit: f64,
-    key: String,
-}
-
-impl Wanted {
-    fn submit(self) -> Result<v1::Submit, Status> {
-        let Wanted { problem, n, method, priority, audit, key } = self;
-        let problem = Problem::from_text(&problem, n).ok_or_else(|| {
-            Status::invalid_argument(format!(
-                "there is no problem {problem:?} on a board of N = {n}"
-            ))
-        })?;
-        let method = match method.as_str() {
-            "" => MethodChoice::suggested(problem),
-            "rows" => MethodChoice::Rows { rows: None },
-            "ring" => MethodChoice::Ring { width: None },
-            "halves" => MethodChoice::Halves,
-            _ => return Err(Status::invalid_argument(format!("there is no method {method:?}"))),
-        };
-        if !(0.0..=100.0).contains(&audit) {
-            return Err(Status::invalid_argument("a percentage is from 0 to 100"));
-        }
-        let share_ppm = (audit * f64::from(AuditPolicy::ALL) / 100.0).round() as u32;
-        Ok(v1::Submit {
-            problem: Some(problem.into()),
-            method: Some(method.into()),
-            priority,
-            audit: (share_ppm > 0).then(|| v1::AuditPolicy { share_ppm, ..Default::default() }),
-            key: Some(key).filter(|key| !key.is_empty()),
-        })
+/// The job that the form describes.
+fn submission(form: &Fields) -> Result<v1::Submit, Status> {
+    // No browser would send such a form.
+    let malformed = || {
+        let text = "the form is not filled in: N and the priority are whole numbers, and audits are a percentage";
+        Status::invalid_argument(text)
+    };
+    let text = |name| form.text(name).ok_or_else(malformed);
+    let (problem, method, key) = (text("problem")?, text("method")?, text("key")?);
+    let n: u32 = form.number("n").ok_or_else(malformed)?;
+    let priority: i32 = form.number("priority").ok_or_else(malformed)?;
+    // Percentage of the ranges.
+    let audit: f64 = form.number("audit").ok_or_else(malformed)?;
+    let problem = Problem::from_text(problem, n).ok_or_else(|| {
+        Status::invalid_argument(format!("there is no problem {problem:?} on a board of N = {n}"))
+    })?;
+    let method = match method {
+        "" => MethodChoice::suggested(problem),
+        "rows" => MethodChoice::Rows { rows: None },
+        "ring" => MethodChoice::Ring { width: None },
+        "halves" => MethodChoice::Halves,
+        _ => return Err(Status::invalid_argument(format!("there is no method {method:?}"))),
+    };
+    if !(0.0..=100.0).contains(&audit) {
+        return Err(Status::invalid_argument("a percentage is from 0 to 100"));
     }
+    let share_ppm = (audit * f64::from(AuditPolicy::ALL) / 100.0).round() as u32;
+    Ok(v1::Submit {
+        problem: Some(problem.into()),
+        method: Some(method.into()),
+        priority,
+        audit: (share_ppm > 0).then(|| v1::AuditPolicy { share_ppm, ..Default::default() }),
+        key: Some(key).filter(|key| !key.is_empty()).map(str::to_string),
+    })
 }
-
-/// Said of a form that no browser would send.
-const MALFORMED: &str =
-    "the form is not filled in: N and the priority are whole numbers, and audits are a percentage";
 
 async fn submit(
     State(web): State<Web>,
     Extension(identity): Extension<Identity>,
-    form: Result<Form<Wanted>, FormRejection>,
+    form: Fields,
 ) -> Result<Redirect, Fault> {
-    let Form(wanted) = form.map_err(|_| Status::invalid_argument(MALFORMED))?;
-    let answer = web.desk.ask(&identity, Asked::Submit(wanted.submit()?)).await?;
+    let answer = web.desk.ask(&identity, Asked::Submit(submission(&form)?)).await?;
     let job = answer.job().ok_or_else(|| Fault::failed("a submission was answered with no job"))?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id)))
 }
@@ -95,21 +84,14 @@ async fn change(
     act(&web, &identity, &job, change).await
 }
 
-/// The priority that a form asks for.
-#[derive(Deserialize)]
-struct WantedPriority {
-    priority: i32,
-}
-
 async fn set_priority(
     State(web): State<Web>,
     Path(job): Path<String>,
     Extension(identity): Extension<Identity>,
-    form: Result<Form<WantedPriority>, FormRejection>,
+    form: Fields,
 ) -> Result<Redirect, Fault> {
     let malformed = "a priority is a whole number: jobs of higher priority are served first";
-    let Form(WantedPriority { priority }) =
-        form.map_err(|_| Status::invalid_argument(malformed))?;
+    let priority = form.number("priority").ok_or_else(|| Status::invalid_argument(malformed))?;
     act(&web, &identity, &job, v1::change::Change::Priority(priority)).await
 }
 

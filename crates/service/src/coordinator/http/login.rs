@@ -2,15 +2,14 @@
 
 use std::net::IpAddr;
 
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, FromRequestParts, State};
+use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
-use serde::Deserialize;
 
 use super::fault::Fault;
+use super::fields::Fields;
 use super::guard::{Guard, cookie_name, login_of};
 use super::logins::LIFETIME;
 use crate::coordinator::Right;
@@ -21,13 +20,6 @@ use crate::join_string::{JoinString, JoinStringError};
 /// The page on which a person logs in.
 pub(super) async fn form() -> Markup {
     page::login(None)
-}
-
-/// What the form sends.
-#[derive(Default, Deserialize)]
-pub(super) struct Shown {
-    #[serde(default)]
-    token: String,
 }
 
 /// The cookie of a request, what a new one would be called, and where the request comes from.
@@ -60,19 +52,14 @@ impl Cookie {
 }
 
 /// Begins a login, if the credential may see the farm.
-pub(super) async fn begin(
-    State(guard): State<Guard>,
-    cookie: Cookie,
-    form: Result<Form<Shown>, FormRejection>,
-) -> Response {
+pub(super) async fn begin(State(guard): State<Guard>, cookie: Cookie, form: Fields) -> Response {
     if !guard.attempts.allow(&machine(cookie.peer)) {
         let page =
             page::login(Some("too many have tried to log in from this address; wait a second"));
         return (StatusCode::TOO_MANY_REQUESTS, page).into_response();
     }
     // A form that no browser would send shows nothing.
-    let Shown { token } = form.map(|Form(shown)| shown).unwrap_or_default();
-    let secret = match secret_of(&token) {
+    let secret = match secret_of(form.text("token").unwrap_or_default()) {
         Ok(secret) => secret,
         Err(error) => {
             let page = page::login(Some(&format!("this join string cannot be used: {error}")));

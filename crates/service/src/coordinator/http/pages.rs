@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -12,13 +12,13 @@ use axum::{Extension, Router};
 use farm::JobId;
 use futures_util::StreamExt as _;
 use page::{Order, Part, Reader, WorkersView};
-use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_stream::Stream;
 
 use super::Web;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
 use crate::coordinator::{HubHandle, Identity, Right};
@@ -39,12 +39,12 @@ pub(super) fn routes() -> Router<Web> {
         .route("/workers/live", get(workers_live))
 }
 
-async fn jobs(web: State<Web>, of: Query<Ended>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of.view(), &caller).await
+async fn jobs(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
+    document(&web, of_jobs(&of), &caller).await
 }
 
-async fn jobs_live(web: State<Web>, of: Query<Ended>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of.view(), caller).await
+async fn jobs_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, of_jobs(&of), caller).await
 }
 
 async fn job(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
@@ -55,45 +55,24 @@ async fn job_live(web: State<Web>, job: Path<String>, caller: Caller) -> Result<
     follow(&web, View::Job(job_id(&job)?), caller).await
 }
 
-async fn workers(web: State<Web>, of: Query<Which>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of.view(), &caller).await
+async fn workers(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
+    document(&web, of_workers(&of), &caller).await
 }
 
-async fn workers_live(
-    web: State<Web>,
-    of: Query<Which>,
-    caller: Caller,
-) -> Result<Response, Fault> {
-    follow(&web, of.view(), caller).await
+async fn workers_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, of_workers(&of), caller).await
 }
 
 /// Which jobs are to be shown that have ended. Words that mean nothing are ignored.
-#[derive(Deserialize)]
-struct Ended {
-    #[serde(default)]
-    before: String,
-}
-
-impl Ended {
-    fn view(&self) -> View {
-        View::Jobs(self.before.parse().ok().map(JobId))
-    }
+fn of_jobs(of: &RawQuery) -> View {
+    View::Jobs(Fields::of_query(of).number("before").map(JobId))
 }
 
 /// Which workers are to be shown. Words that mean nothing are ignored.
-#[derive(Deserialize)]
-struct Which {
-    #[serde(default)]
-    order: String,
-    #[serde(default)]
-    page: String,
-}
-
-impl Which {
-    fn view(&self) -> View {
-        let order = Order::named(&self.order).unwrap_or_default();
-        View::Workers(WorkersView { order, page: self.page.parse().unwrap_or(0) })
-    }
+fn of_workers(of: &RawQuery) -> View {
+    let fields = Fields::of_query(of);
+    let order = fields.text("order").and_then(Order::named).unwrap_or_default();
+    View::Workers(WorkersView { order, page: fields.number("page").unwrap_or(0) })
 }
 
 /// Who asks, and by which login.

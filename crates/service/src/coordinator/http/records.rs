@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use farm::{Cell, JobChange, JobId, JobState, PlanMap};
-use ledger::{Happening, Incident, LedgerFault, Look, SeenRange, unix_ms};
+use farm::{Cell, JobId, PlanMap, Times};
+use ledger::{Incident, LedgerFault, Look, SeenRange, unix_ms};
 use page::{CellRecord, JobRecord, LogEntry, Sums};
 use tokio::time::Instant;
 
@@ -49,7 +49,7 @@ impl Records {
 
     /// The latest that was read of a job. If that is some time ago, it is read again, for whoever asks next. Must be
     /// called within a runtime.
-    pub(super) fn of(&self, job: JobId, map: &PlanMap) -> Option<Arc<JobRecord>> {
+    pub(super) fn of(&self, job: JobId, times: Times, map: &PlanMap) -> Option<Arc<JobRecord>> {
         let ledger = self.ledger.clone()?;
         let now = Instant::now();
         let mut known = self.known.lock().expect("nobody panics while holding it");
@@ -69,7 +69,7 @@ impl Records {
             tokio::task::spawn_blocking(move || {
                 let _reading = records.reading.lock().expect("nobody panics while holding it");
                 let begun = Instant::now();
-                let read = read(&ledger, job, &cells, begun + LONGEST);
+                let read = read(&ledger, (job, times), &cells, begun + LONGEST);
                 records.note(job, read, begun.elapsed());
             });
         }
@@ -88,16 +88,19 @@ impl Records {
 }
 
 /// Reads what a job's rows say of these cells, until `end`.
-fn read(ledger: &Path, job: JobId, cells: &[Cell], end: Instant) -> Result<JobRecord, LedgerFault> {
+fn read(
+    ledger: &Path,
+    (job, times): (JobId, Times),
+    cells: &[Cell],
+    end: Instant,
+) -> Result<JobRecord, LedgerFault> {
     const ROWS_BETWEEN_LOOKS: u32 = 1_000;
     let look = Look::open(ledger)?;
     let mut records = vec![CellRecord::default(); cells.len()];
     let (mut at, mut rows, mut is_whole) = (0, 0_u32, true);
     let log = look.incidents(job)?;
     let begun_ms = log.iter().map(|incident| incident.at_ms).min().unwrap_or(0);
-    let mut ended = None;
-    look.times(job..=job, |_, times| ended = times.ended_at_ms)?;
-    let ended_ms = ended.unwrap_or_else(unix_ms);
+    let ended_ms = times.ended_at_ms.unwrap_or_else(unix_ms);
     let wanted = cells.iter().map(|cell| cell.wanted).collect();
     let mut sums = Sums::new(wanted, begun_ms, ended_ms);
     look.ranges(job, |seen| {
@@ -118,6 +121,7 @@ fn read(ledger: &Path, job: JobId, cells: &[Cell], end: Instant) -> Result<JobRe
         }
         ControlFlow::Continue(())
     })?;
+    let entry = |Incident { at_ms, text }| LogEntry { unix_ms: at_ms, text };
     let log = log.into_iter().map(entry).collect();
     // The first rows alone are no fair sample.
     let estimates = if is_whole { sums.estimates() } else { Vec::new() };
@@ -132,44 +136,6 @@ fn note_range(record: &mut CellRecord, seen: SeenRange<'_>, tasks: u64) {
     }
 }
 
-fn entry(Incident { at_ms, what }: Incident) -> LogEntry {
-    let text = match what {
-        Happening::Submitted(owner) => format!("submitted{}", by_whom(&owner)),
-        Happening::AuditOrdered { share_ppm, by } => {
-            let share = f64::from(share_ppm) / 10_000.0;
-            format!("an audit of {share}% of the ranges was ordered{}", by_whom(&by))
-        }
-        Happening::Changed { change, by } => format!("{}{}", changed(change, &by), by_whom(&by)),
-        Happening::Disputed { range, worker, party } => {
-            format!(
-                "the count of {range} by {worker} ({party}) is kept as evidence: it contradicts another, or is not believed any more"
-            )
-        }
-        Happening::ProvenWrong(party) => {
-            format!("{party} was proven wrong, and is not believed any more")
-        }
-        Happening::Opened => "a coordinator was started".into(),
-    };
-    LogEntry { unix_ms: at_ms, text }
-}
-
-fn changed(change: JobChange, by: &str) -> String {
-    match change {
-        JobChange::Priority(priority) => format!("given the priority {priority}"),
-        JobChange::State(JobState::Running) if by.is_empty() => "it runs again".into(),
-        JobChange::State(JobState::Running) => "resumed".into(),
-        JobChange::State(JobState::Held) => {
-            "held: its total contradicts what is known of it".into()
-        }
-        JobChange::State(state) => state.name().into(),
-    }
-}
-
-/// The end of a sentence; nothing if nobody asked for it.
-fn by_whom(owner: &str) -> String {
-    if owner.is_empty() { String::new() } else { format!(" by {owner}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +144,7 @@ mod tests {
 
     /// Asks for a job's record, and waits until it was read.
     async fn ask(records: &Records, job: u64) {
-        records.of(JobId(job), &NO_CELLS);
+        records.of(JobId(job), Times::default(), &NO_CELLS);
         let is_read = || {
             let known = records.known.lock().expect("nobody panics while holding it");
             known.get(&JobId(job)).is_none_or(|known| known.again.is_some())
@@ -233,7 +199,7 @@ mod tests {
         let records = Records::new(Some(Path::new("there is no such ledger")));
         let reading = records.reading.lock().expect("nobody panics while holding it");
         for job in 0..200 {
-            records.of(JobId(job), &NO_CELLS);
+            records.of(JobId(job), Times::default(), &NO_CELLS);
         }
         assert_eq!(kept(&records), (0..64).collect::<Vec<_>>());
         drop(reading);

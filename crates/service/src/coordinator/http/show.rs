@@ -122,7 +122,7 @@ impl Show {
             View::Job(id) => {
                 let seen = self.0.hub.look(move |farm| farm.job(id).zip(farm.map(id)));
                 let Some((view, map)) = seen.await? else { return Ok(None) };
-                let record = self.0.records.of(id, &map);
+                let record = self.0.records.of(id, view.times, &map);
                 let history = self.0.past.of(id, snapshot.unix_ms);
                 let sight = JobSight { view, map, record, history };
                 Shown::new(page::job(&sight, snapshot), Some(sight.view))

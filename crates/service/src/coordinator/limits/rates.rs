@@ -1,15 +1,20 @@
-//! So many a second of each of many, by the crate `governor`.
+//! So many a second of each of many, by the token buckets of the crate `ratelimit`.
 
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use ratelimit::{Ratelimiter, TryWaitError};
 
 /// Counts what each key does. Clones count together.
 #[derive(Clone, Debug)]
-pub(in crate::coordinator) struct Rates<K: Clone + Eq + Hash>(Arc<DefaultKeyedRateLimiter<K>>);
+pub(in crate::coordinator) struct Rates<K> {
+    buckets: Arc<Mutex<HashMap<K, Ratelimiter>>>,
+    per_second: u32,
+    at_once: u32,
+}
 
 impl<K: Clone + Eq + Hash> Rates<K> {
     /// With so many keys, those are forgotten that have done nothing lately.
@@ -17,27 +22,39 @@ impl<K: Clone + Eq + Hash> Rates<K> {
 
     /// So many a second of each key, and so many at once. Neither is 0.
     pub(in crate::coordinator) fn new(per_second: u32, at_once: u32) -> Rates<K> {
-        let some = |number| NonZero::new(number).expect("a rate is not 0");
-        let quota = Quota::per_second(some(per_second)).allow_burst(some(at_once));
-        Rates(Arc::new(RateLimiter::keyed(quota)))
+        assert!(per_second > 0 && at_once > 0, "a rate is not 0");
+        Rates { buckets: Arc::default(), per_second, at_once }
     }
 
     /// Counts one more, unless it is one too many.
     pub(in crate::coordinator) fn allow(&self, key: &K) -> bool {
-        self.forget();
-        self.0.check_key(key).is_ok()
+        self.take(key).is_ok()
     }
 
     /// Counts one more, as soon as it is not one too many.
     pub(in crate::coordinator) async fn wait(&self, key: &K) {
-        self.forget();
-        self.0.until_key_ready(key).await;
+        while let Err(pause) = self.take(key) {
+            tokio::time::sleep(pause).await;
+        }
     }
 
-    fn forget(&self) {
-        if self.0.len() >= Self::MOST {
-            self.0.retain_recent();
+    /// Counts one more, or says after which time it may be counted.
+    fn take(&self, key: &K) -> Result<(), Duration> {
+        let mut buckets = self.buckets.lock().expect("nothing panics while it is locked");
+        if !buckets.contains_key(key) {
+            let most = u64::from(self.at_once);
+            if buckets.len() >= Self::MOST {
+                // A bucket that is full forgets nothing by being made anew.
+                buckets.retain(|_, bucket| bucket.try_wait_n(most).is_err());
+            }
+            let bucket = Ratelimiter::builder(self.per_second.into());
+            let bucket = bucket.max_tokens(most).initial_available(most).build();
+            buckets.insert(key.clone(), bucket.expect("no rate is 0"));
         }
+        buckets[key].try_wait().map_err(|error| match error {
+            TryWaitError::Insufficient(pause) => pause,
+            _ => Duration::from_secs(1),
+        })
     }
 }
 
@@ -77,8 +94,9 @@ mod tests {
             rates.allow(&key);
         }
         std::thread::sleep(Duration::from_millis(1));
-        rates.allow(&0);
-        assert!(rates.0.len() <= Rates::<usize>::MOST, "{}", rates.0.len());
+        rates.allow(&usize::MAX);
+        let known = rates.buckets.lock().expect("nothing has panicked").len();
+        assert!(known <= Rates::<usize>::MOST, "{known}");
     }
 
     #[test]

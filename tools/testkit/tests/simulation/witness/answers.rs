@@ -4,7 +4,7 @@ use std::fmt;
 
 use farm::{
     Answer, Author, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer,
-    LedgerCommand, Range, Refusal, RequestId, Verdict,
+    LedgerCommand, Range, Refusal, RequestId, Verdict, WorkerMessage,
 };
 
 use super::Witness;
@@ -72,7 +72,7 @@ impl Witness {
                 let known = book.expect("a job that exists");
                 assert!(ordinals(range).any(|ordinal| known.claimed[ordinal]), "useful: {what}");
                 self.check_vote(event, job, range, ledger);
-                if let Event::Reported { session, report } = event
+                if let Event::Said { session, message: WorkerMessage::Report(report) } = event
                     && self.seats[session].leases.contains_key(&report.lease)
                 {
                     let freed = self.book(job).free(range, Some(report.lease));
@@ -87,11 +87,15 @@ impl Witness {
                 assert!(book.is_none_or(|b| b.state == JobState::Cancelled), "wanted: {what}");
             }
             Verdict::Foreign => {
-                let Event::Reported { report, .. } = event else { panic!("unasked: {what}") };
+                let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+                    panic!("unasked: {what}")
+                };
                 assert_ne!(report.fingerprint, ledger.jobs[&job].fingerprint, "{what}");
             }
             Verdict::Invalid => {
-                let Event::Reported { report, .. } = event else { panic!("unasked: {what}") };
+                let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+                    panic!("unasked: {what}")
+                };
                 let is_part = self.books[&job].ordinals.contains(range);
                 assert!(!is_part || !report.tally.is_sound(), "{what}");
             }

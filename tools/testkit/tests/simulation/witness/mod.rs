@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use farm::{
     Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId, JobState,
     LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Range, Report, Request, RequestId,
-    SessionId,
+    SessionId, WorkerMessage, WorkerOrder,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -87,12 +87,12 @@ impl Witness {
             Event::Joined { session, owner, is_trusted, hello } => {
                 self.joined(*session, (owner, *is_trusted), hello, tally);
             }
-            Event::CreditChanged { session, credit } => {
+            Event::Said { session, message: WorkerMessage::Credit(credit) } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.credit = *credit;
                 }
             }
-            Event::Declined { session, lease } => {
+            Event::Said { session, message: WorkerMessage::Decline(lease) } => {
                 if let Some(seat) = self.seats.get_mut(session)
                     && let Some(held) = seat.leases.get(lease)
                 {
@@ -100,16 +100,18 @@ impl Witness {
                     seat.declined.insert(held.job);
                 }
             }
-            Event::Leaving { session } => {
+            Event::Said { session, message: WorkerMessage::Leaving } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.leaving = true;
                 }
             }
             Event::Left { session } => self.lost(*session),
-            Event::Reported { session, report } if self.is_usable(event) => {
+            Event::Said { session, message: WorkerMessage::Report(report) }
+                if self.is_usable(event) =>
+            {
                 self.renew(*session, report, tally);
             }
-            Event::Working { session, lease } => {
+            Event::Said { session, message: WorkerMessage::Working(lease) } => {
                 if let Some(seat) = self.seats.get_mut(session)
                     && let Some(held) = seat.leases.get_mut(lease).filter(|held| held.whole)
                 {
@@ -141,7 +143,9 @@ impl Witness {
             let is_certain = !self.settling
                 && !book.confirming.contains(&report.range)
                 && book.has_claimed(report.range);
-            let acked = effects.iter().any(|effect| matches!(effect, Effect::Ack { .. }));
+            let acked = effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Tell { order: WorkerOrder::Ack(_), .. }));
             if live && !is_certain {
                 tally.doubts += 1;
                 assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
@@ -163,7 +167,9 @@ impl Witness {
         self.check_dismissals(event, effects);
         self.check_poison(event, effects, tally);
         let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
-        if !is_look_up && !matches!(event, Event::Tick | Event::Reported { .. }) {
+        if !is_look_up
+            && !matches!(event, Event::Tick | Event::Said { message: WorkerMessage::Report(_), .. })
+        {
             for view in farm.jobs(.., |_| true) {
                 let rows = &self.books[&view.id].rows;
                 assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
@@ -190,7 +196,7 @@ impl Witness {
             assert_eq!(is_dismissed(*session), is_honest && known, "{maker}");
             assert_eq!(unproven(*session), !is_honest, "{maker}");
         }
-        if let Event::Reported { session, .. } = event
+        if let Event::Said { session, message: WorkerMessage::Report(_) } = event
             && self.seats.contains_key(session)
         {
             assert_eq!(unproven(*session), !self.is_proven(event), "{event:?}");
@@ -209,10 +215,12 @@ impl Witness {
 
     /// One effect, as it is carried out.
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
-        self.judged |= !matches!(effect, Effect::Revoke { .. });
+        self.judged |= !matches!(effect, Effect::Tell { order: WorkerOrder::Revoke(_), .. });
         match effect {
-            Effect::Lend { session, loan } => self.lend(*session, loan, ledger, tally),
-            Effect::Revoke { session, lease } => {
+            Effect::Tell { session, order: WorkerOrder::Loan(loan) } => {
+                self.lend(*session, loan, ledger, tally)
+            }
+            Effect::Tell { session, order: WorkerOrder::Revoke(lease) } => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
@@ -221,9 +229,11 @@ impl Witness {
                         ..
                     } => *job != held.job,
                     Event::Ledger { answer: LedgerAnswer::AuditNoted { .. }, .. } => !held.whole,
-                    Event::Reported { .. }
+                    Event::Said { message: WorkerMessage::Report(_), .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
-                    Event::Declined { lease: declined, .. } => declined != lease,
+                    Event::Said { message: WorkerMessage::Decline(declined), .. } => {
+                        declined != lease
+                    }
                     Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
                         let is_over = self.over.contains(&(held.job, held.hull));
                         !is_over && self.books[&held.job].wants_again(held.hull)
@@ -236,9 +246,10 @@ impl Witness {
                 }
                 self.end_lease(*session, *lease);
             }
-            Effect::Ack { ack: Ack { job, range, verdict, .. }, .. } => {
+            Effect::Tell { order: WorkerOrder::Ack(Ack { job, range, verdict, .. }), .. } => {
                 self.ack(event, *job, *range, *verdict, ledger, tally);
             }
+            Effect::Tell { order, .. } => panic!("the farm does not say this: {order:?}"),
             Effect::Dismiss { session, reason: Dismissal::Replaced } => {
                 tally.dismissals += 1;
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
@@ -289,7 +300,9 @@ impl Witness {
 
     /// Whether its range was lent to its owner.
     fn is_proven(&self, event: &Event) -> bool {
-        let Event::Reported { session, report } = event else { return false };
+        let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
+            return false;
+        };
         let Some(seat) = self.seats.get(session) else { return false };
         let Report { lease, job, fingerprint, range, proof, .. } = report;
         self.lent.get(lease).is_some_and(|lent| {
@@ -312,7 +325,9 @@ impl Witness {
     }
 
     fn is_usable(&self, event: &Event) -> bool {
-        let Event::Reported { session, report } = event else { return false };
+        let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
+            return false;
+        };
         if !self.is_proven(event) {
             return false;
         }
@@ -326,7 +341,9 @@ impl Witness {
 
     /// Whether a report may take ordinals from leases: a vote in a dispute does not.
     fn may_end_leases(&self, event: &Event) -> bool {
-        let Event::Reported { report, .. } = event else { return false };
+        let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+            return false;
+        };
         self.is_usable(event) && !self.books[&report.job].disputes.contains_key(&report.range)
     }
 

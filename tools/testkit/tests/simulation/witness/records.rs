@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{
     Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LedgerCommand,
-    LoanKind, Party, Report, Request, Vote,
+    LoanKind, Party, Report, Request, Vote, WorkerMessage,
 };
 
 use super::Witness;
@@ -15,7 +15,7 @@ impl Witness {
     pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
         match command {
             LedgerCommand::Compare { report, author } => {
-                let Event::Reported { session, report: told } = event else {
+                let Event::Said { session, message: WorkerMessage::Report(told) } = event else {
                     panic!("{command:?}: why?")
                 };
                 let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
@@ -190,7 +190,9 @@ impl Witness {
     /// Who told the count that this is about.
     pub(super) fn reporter(&self, event: &Event) -> Author {
         match event {
-            Event::Reported { session, .. } => self.seats[session].author.clone(),
+            Event::Said { session, message: WorkerMessage::Report(_) } => {
+                self.seats[session].author.clone()
+            }
             Event::Ledger {
                 command: LedgerCommand::Compare { author, .. } | LedgerCommand::Doubt { author, .. },
                 ..

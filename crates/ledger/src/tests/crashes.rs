@@ -1,0 +1,332 @@
+//! The process dies before, within and after a write of every kind. Afterwards the ledger must hold
+//! everything that was acknowledged and nothing of the failed transaction, and a restart must reach the
+//! exact total.
+//!
+//! A child process plays a short history on a ledger and aborts at a given point. The same history without
+//! a crash tells what the ledger must hold then.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use board::{Cut, Tasks};
+use count::{Backend, Kernel};
+use farm::{
+    Across, AuditPolicy, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis,
+    Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
+    TaskCounts, WorkerMessage,
+};
+use rusqlite::Connection;
+
+use crate::{CheckedLedger, Ledger};
+
+const JOB: JobId = JobId(1);
+const PROBLEM: Problem = Problem::Total { n: 8 };
+const METHOD: Method = Method::Rows { rows: 2 };
+/// The environment variable that tells the child process where to die: `LEDGER KIND POINT`.
+const ORDERS: &str = "QUEENS_TEST_CRASH";
+
+type IsMeant = fn(&[LedgerCommand]) -> bool;
+
+/// The kinds of batches at which the child dies. It dies at the first batch of a kind.
+const KINDS: [(&str, IsMeant); 9] = [
+    ("job", |batch| has(batch, |command| matches!(command, LedgerCommand::CreateJob { .. }))),
+    ("state", |batch| has(batch, |command| matches!(command, LedgerCommand::Change { .. }))),
+    ("range", |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
+    ("ranges", |batch| batch.len() > 1),
+    ("dispute", |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
+    ("settle", |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
+    ("audit", |batch| has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))),
+    ("confirm", |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm { .. }))),
+    ("done", |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
+];
+
+fn has(batch: &[LedgerCommand], wanted: fn(&LedgerCommand) -> bool) -> bool {
+    batch.iter().any(wanted)
+}
+
+#[test]
+fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
+    let moments = undisturbed();
+    let mut points = 0;
+    for (kind, _) in KINDS {
+        for point in ["before", "commit", "after"] {
+            let crashed = crash_and_go_on(kind, point, &moments);
+            assert!(crashed, "{kind}, {point}: it was never reached");
+            points += 1;
+        }
+        // A crash after every few instructions of SQLite's machine, until the transaction is complete.
+        let within = (1..).take_while(|step| crash_and_go_on(kind, &step.to_string(), &moments));
+        let within = within.count();
+        assert!(within > 0, "{kind}: nothing happens within the transaction");
+        points += within;
+    }
+    println!("{points} crash points in {} kinds of writes", KINDS.len());
+}
+
+/// Lets a child die and checks the ledger. Returns `false` if the child lived to the end.
+fn crash_and_go_on(kind: &str, point: &str, moments: &[String]) -> bool {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = folder.path().join("ledger.db");
+    let orders = format!("{} {kind} {point}", path.display());
+    let child = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", "tests::crashes::dies_as_it_is_told", "--ignored", "--nocapture"])
+        .env(ORDERS, &orders)
+        .output()
+        .expect("this program can be started");
+    if child.status.success() {
+        return false;
+    }
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert_eq!(child.status.code(), None, "{orders}: it must abort: {said}");
+    let mut acknowledged = said.lines().filter_map(|line| line.strip_prefix("acknowledged "));
+    let acknowledged = acknowledged.next_back().map_or(0, |n| n.parse().expect("a number"));
+
+    // Everything acknowledged is there, and the last batch is there completely or not at all.
+    let there = acknowledged + usize::from(point == "after");
+    let ledger = open(&path);
+    assert_eq!(contents(&ledger.db), moments[there], "{orders}");
+    drop(ledger);
+
+    // The next process continues from there.
+    let mut ledger = open(&path);
+    let restored = ledger.take_restored();
+    assert_eq!(play(&ledger, restored, |_| (), |_| ()), exact(), "{orders}");
+    drop(ledger);
+    let ledger = open(&path);
+    let [job] = &ledger.restored().jobs[..] else { panic!("{orders}: another number of jobs") };
+    assert_eq!((job.state, job.total, job.disputes.len()), exact(), "{orders}");
+    true
+}
+
+/// What the ledger must hold after each batch.
+fn undisturbed() -> Vec<String> {
+    let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+    let mut moments = vec![contents(&ledger.db)];
+    let end = play(&ledger, Restored::default(), |_| (), |_| moments.push(contents(&ledger.db)));
+    assert_eq!(end, exact());
+    moments
+}
+
+static ARMED: AtomicBool = AtomicBool::new(false);
+static STEPS: AtomicU32 = AtomicU32::new(0);
+
+#[test]
+#[ignore = "the process that the other test lets die"]
+fn dies_as_it_is_told() {
+    const INSTRUCTIONS: i32 = 16;
+    let Ok(orders) = std::env::var(ORDERS) else { return };
+    let mut orders = orders.split(' ');
+    let mut next = || orders.next().expect("there are three words");
+    let (path, kind, point) = (next(), next(), next());
+    let (_, is_meant) = KINDS.into_iter().find(|(name, _)| *name == kind).expect("it is a kind");
+    let mut ledger = open(Path::new(path));
+    let restored = ledger.take_restored();
+    if let Ok(last) = point.parse::<u32>() {
+        let step = move || {
+            if ARMED.load(Ordering::Relaxed) && STEPS.fetch_add(1, Ordering::Relaxed) + 1 == last {
+                std::process::abort();
+            }
+            false
+        };
+        ledger.db.progress_handler(INSTRUCTIONS, Some(step)).expect("it can be watched");
+    }
+    if point == "commit" {
+        let commit = || {
+            if ARMED.load(Ordering::Relaxed) {
+                std::process::abort();
+            }
+            false
+        };
+        ledger.db.commit_hook(Some(commit)).expect("it can be watched");
+    }
+    let mut met = false;
+    let before = |batch: &[LedgerCommand]| {
+        let first = is_meant(batch) && !met;
+        met |= first;
+        ARMED.store(first, Ordering::Relaxed);
+        if first && point == "before" {
+            std::process::abort();
+        }
+    };
+    let after = |batches| {
+        if ARMED.swap(false, Ordering::Relaxed) && point == "after" {
+            std::process::abort();
+        }
+        println!("\nacknowledged {batches}");
+    };
+    play(&ledger, restored, before, after);
+}
+
+fn open(path: &Path) -> Ledger {
+    CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
+}
+
+/// The content of a ledger as text, without the times and the openings.
+fn contents(db: &Connection) -> String {
+    let queries = [
+        "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
+         priority, state, total) FROM jobs ORDER BY id",
+        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, seal, audit) \
+         FROM ranges ORDER BY job, first",
+        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, seal) \
+         FROM audits ORDER BY job, first",
+        "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
+        "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
+         FROM disputes ORDER BY first, worker, count",
+        "SELECT concat_ws(' ', 'trust', owner, machine, trusted, job, first, past) FROM trust \
+         ORDER BY rowid",
+    ];
+    let mut lines = Vec::new();
+    for query in queries {
+        let mut statement = db.prepare(query).expect("the tables are there");
+        let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("it can be read");
+        lines.extend(rows.map(|row| row.expect("it is text")));
+    }
+    lines.join("\n")
+}
+
+/// The state, the total and the number of open disputes at the end.
+fn exact() -> (JobState, u128, usize) {
+    (JobState::Done, vectors::total(PROBLEM.n()), 0)
+}
+
+/// Plays a short history, which is the same in every process. A job is submitted, paused and resumed. It
+/// is counted by a worker that counts wrongly and by one that contradicts it, so that a third is asked, and
+/// the second again; then all of it is counted again.
+///
+/// `before` gets each batch before it is written, `after` gets the number of batches written so far.
+fn play(
+    ledger: &Ledger,
+    restored: Restored,
+    before: impl FnMut(&[LedgerCommand]),
+    after: impl FnMut(usize),
+) -> (JobState, u128, usize) {
+    let config = Config { grace_ms: 0, ..Config::default() };
+    let farm = Farm::restore(config, key(), Millis(0), restored);
+    let mut history = History { farm, ledger, batches: 0, before, after };
+    history.go_on(vec![Event::Tick]);
+    let cut = Cut::new(PROBLEM, METHOD).expect("such a plan exists");
+    let plan = Plan { problem: PROBLEM, method: METHOD, tasks: cut.len() };
+    if history.farm.job(JOB).is_none() {
+        let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
+        let known = Known::nothing();
+        history.go_on(vec![asked(Request::Submit { spec, audit: None, known })]);
+    }
+    for change in [Change::Pause, Change::Resume] {
+        history.go_on(vec![asked(Request::Change(JOB, change))]);
+    }
+    for (session, worker) in [(1, "wrong"), (2, "right"), (3, "third")] {
+        let hello = Hello {
+            worker: worker.into(),
+            machine: worker.into(),
+            build: "1.2.3".into(),
+            backend: "portable".into(),
+            instance: session,
+            threads: 1,
+            memory: 0,
+            memory_kills: 0,
+            credit: 1,
+            holding: Vec::new(),
+        };
+        history.go_on(vec![Event::Joined {
+            session: SessionId(session),
+            owner: OWNER.into(),
+            is_trusted: false,
+            hello,
+        }]);
+    }
+
+    let report_by = |name, kind, session, start: u64, error| {
+        let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
+        let mut tasks = Tasks::new();
+        cut.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
+        let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD)
+            .expect("there is such a kernel")
+            .count(tasks.as_slice());
+        let count = counted.expect("the tasks are right") + error;
+        // A lease of its own, so that neighbours do not become one row.
+        let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));
+        let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
+        let kernel = KernelName::new(name).expect("there is such a kernel");
+        let terms = LoanTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
+        let proof = key().prove(&terms, range, kind);
+        let report = Report {
+            job: JOB,
+            fingerprint,
+            lease,
+            proof,
+            range,
+            tally,
+            task_counts: TaskCounts::default(),
+            kernel,
+            busy_us: 1,
+        };
+        Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
+    };
+    let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);
+    let starts = || (0..cut.len()).step_by(5);
+    history.go_on(vec![report(1, 0, 1)]);
+    history.go_on(starts().map(|start| report(2, start, 0)).collect());
+    history.go_on(vec![report_by("portable", LoanKind::Recount, 3, 0, 0)]);
+    history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
+    let policy = AuditPolicy {
+        share_ppm: AuditPolicy::ALL,
+        seed: 1,
+        salt: 9,
+        by_search: false,
+        across: Across::Machines,
+    };
+    history.go_on(vec![asked(Request::Change(JOB, Change::Audit(policy)))]);
+    history.go_on(
+        starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect(),
+    );
+    // If the job was done before anybody objected, it is only now that a third is asked.
+    history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
+    let job = history.farm.job(JOB).expect("it was submitted");
+    (job.state, job.counted, job.disputes)
+}
+
+const OWNER: &str = "owner";
+
+fn asked(ask: Request) -> Event {
+    Event::Asked { request: RequestId(1), by: "lab".into(), ask }
+}
+
+fn key() -> LoanKey {
+    LoanKey::new([4; 32])
+}
+
+struct History<'a, B, A> {
+    farm: Farm,
+    ledger: &'a Ledger,
+    batches: usize,
+    before: B,
+    after: A,
+}
+
+impl<B: FnMut(&[LedgerCommand]), A: FnMut(usize)> History<'_, B, A> {
+    /// Handles events and all events that follow from them.
+    fn go_on(&mut self, mut events: Vec<Event>) {
+        loop {
+            let effects = events.drain(..).flat_map(|event| self.farm.step(Millis(0), event));
+            let for_ledger = effects.filter_map(|effect| match effect {
+                Effect::Ledger { asker, command } => Some((asker, command)),
+                _ => None,
+            });
+            let (askers, batch): (Vec<_>, Vec<_>) = for_ledger.unzip();
+            if batch.is_empty() {
+                return;
+            }
+            (self.before)(&batch);
+            let answers = self.ledger.apply(&batch).expect("the disk is sound");
+            let answered = askers.into_iter().zip(batch).zip(answers);
+            let event =
+                |((asker, command), answer)| Event::Ledger { asker, command, answer, at_ms: 0 };
+            events = answered.map(event).collect();
+            self.batches += 1;
+            (self.after)(self.batches);
+        }
+    }
+}
