@@ -37,9 +37,9 @@ pub enum Question {
         /// The size.
         n: u32,
         /// How many placements the half turn fixes.
-        half_turn: u128,
+        half_turn: u64,
         /// How many placements the quarter turn fixes.
-        quarter_turn: u128,
+        quarter_turn: u64,
     },
     /// A sum of which nothing follows: that of a slice of a plan, or of placements whose symmetry is not known.
     Nothing,
@@ -52,7 +52,7 @@ impl Question {
         match self {
             Question::Placements => Some(counted),
             Question::Orbits { n, half_turn, quarter_turn } => {
-                let census = Census::from_counts(n, counted, half_turn, quarter_turn);
+                let census = Census::from_counts(n, counted, half_turn.into(), quarter_turn.into());
                 census.ok().map(|census| census.fundamental)
             }
             Question::Nothing => None,

@@ -26,7 +26,10 @@ pub fn question(problem: Problem) -> Question {
         return Question::Placements;
     }
     // An empty board has one placement, as has a board of one square.
-    let fixed = |known: Option<vectors::Known>| if n == 0 { Some(1) } else { Some(known?.value) };
+    let fixed = |known: Option<vectors::Known>| match n {
+        0 => Some(1),
+        _ => u64::try_from(known?.value).ok(),
+    };
     let half_turn = fixed(vectors::known_centrosymmetric(n));
     match (half_turn, fixed(vectors::known_quarter_turn(n))) {
         (Some(half_turn), Some(quarter_turn)) => Question::Orbits { n, half_turn, quarter_turn },

@@ -56,6 +56,13 @@ pub struct Slot {
     pub workers: u64,
 }
 
+/// The files in the folder of keys with which a ledger was served.
+pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
+    let mut statement = db.prepare("SELECT name FROM keys ORDER BY name")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
 impl Look {
     /// The most incidents of one kind of which a job's log tells: the latest.
     pub const INCIDENTS: u32 = 50;
@@ -75,9 +82,7 @@ impl Look {
     ///
     /// [`LedgerFault`], if it cannot be read.
     pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
-        let mut statement = self.db.prepare("SELECT name FROM keys ORDER BY name")?;
-        let names = statement.query_map([], |row| row.get(0))?;
-        Ok(names.collect::<Result<_, _>>()?)
+        keys(&self.db)
     }
 
     /// Calls `see` for every accepted range of a job, in the order of the ordinals, until it breaks off.

@@ -18,6 +18,7 @@ use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
 use super::history;
+use super::look;
 use super::place::{self, Place};
 use super::store::SqlStore;
 
@@ -189,6 +190,15 @@ impl Ledger {
         let _ = db.pragma_update(None, "journal_mode", "DELETE");
         db.close().map_err(|(_, error)| error)?;
         Ok(lock)
+    }
+
+    /// The files in its folder of keys with which it was served.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if they cannot be read.
+    pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
+        look::keys(&self.db)
     }
 
     /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.

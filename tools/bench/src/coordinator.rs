@@ -35,7 +35,7 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let listener = Listener::bind(&[args.listen], Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let keys = KeyFolder::beside(&args.ledger);
-    let (hub, handle) = Hub::new(Config::default(), loan_key(&keys)?, ledger);
+    let (hub, handle) = Hub::new(Config::default(), loan_key(&keys, &ledger)?, ledger);
     let server = match args.join_file {
         None => {
             let open_to_all = Credentials::new(None, Vec::new());

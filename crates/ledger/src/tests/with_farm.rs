@@ -51,7 +51,7 @@ fn a_second_count_is_kept_beside_the_first() {
 }
 
 #[test]
-fn an_audit_of_a_job_that_is_done_opens_it_again() {
+fn an_audit_of_a_job_that_is_done_leaves_it_so() {
     let mut pair = Pair::new();
     pair.submit(None);
     pair.join("first");
@@ -61,7 +61,8 @@ fn an_audit_of_a_job_that_is_done_opens_it_again() {
 
     let policy = everything(7, true);
     pair.ask(Request::Change(JOB, Change::Audit(policy)));
-    assert_eq!(pair.job(), (JobState::Running, 7, 0));
+    assert_eq!(pair.job(), (JobState::Done, 7, 0));
+    pair.assert_restart_changes_nothing();
     pair.join("second");
     pair.recount("search", "second", interval(0, 60), 3);
     pair.recount("search", "second", interval(60, 100), 4);

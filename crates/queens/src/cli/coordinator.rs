@@ -15,9 +15,7 @@ use super::signal::asked_to_stop;
 use super::systemd;
 use crate::failure::Failure;
 use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{
-    Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, require_keys, serve,
-};
+use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, serve};
 use service::tls::Authority;
 use service::{KeyFolder, with_port};
 
@@ -97,10 +95,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let addresses = args.addresses().await?;
     args.check()?;
     let keys = KeyFolder::beside(&args.ledger);
-    if !args.door.new_keys {
-        require_keys(&args.ledger, &keys)?;
-    }
-    let door = args.door.clone().open(&addresses, keys.clone())?;
+    let door = args.door.clone().open(&addresses, keys.clone(), &args.ledger)?;
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
     tokio::pin!(asked);
@@ -130,7 +125,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
-    let loan_key = loan_key(&keys)?;
+    let loan_key = loan_key(&keys, &ledger)?;
     note_keys(&ledger, &keys)?;
     let (hub, handle) = Hub::new(config, loan_key, ledger);
     let mut hub = tokio::spawn(hub.run());

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use ledger::{Ledger, Role};
-use service::coordinator::{OwnFiles, role_token};
+use service::coordinator::{OwnFiles, require_keys, role_token};
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor_folder};
 
@@ -35,10 +35,10 @@ pub(super) struct DoorArgs {
     /// certificate of its own authority into its file `authority.pem` [default: none is made]
     #[arg(long, value_name = "FOLDER", env = "QUEENS_MONITOR_FOLDER")]
     monitor_folder: Option<PathBuf>,
-    /// Make new files in the place of those that are lost of the folder of keys beside the ledger. Workers and clients need
-    /// new join strings then
+    /// Make a new authority and a new token if those that the ledger was served with are lost from the folder of keys beside
+    /// it. Workers and clients need new join strings then
     #[arg(long, env = "QUEENS_NEW_KEYS")]
-    pub(super) new_keys: bool,
+    new_keys: bool,
     /// The address in the join strings [default: the first of --listen that others can reach, with the host's name
     /// where it stands for all addresses; without a port, the one that is bound]
     #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
@@ -77,11 +77,19 @@ impl DoorArgs {
     ///
     /// [`Failure::Usage`], if the options do not fit together; [`Failure::Secret`], if a secret cannot be made or
     /// is of no use.
-    pub(super) fn open(self, listen: &[SocketAddr], keys: KeyFolder) -> Result<Door, Failure> {
+    pub(super) fn open(
+        self,
+        listen: &[SocketAddr],
+        keys: KeyFolder,
+        ledger: &Path,
+    ) -> Result<Door, Failure> {
         let others = listen.iter().position(|address| !address.ip().is_loopback());
         let main = others.unwrap_or(0);
         let has_tls = self.tls || (others.is_some() && !self.insecure);
         self.check(has_tls, listen[main])?;
+        if has_tls && !self.new_keys {
+            require_keys(ledger, &keys)?;
+        }
         let own = match &self.token_file {
             Some(file) => Some((Token::read_or_make(file)?, file.clone())),
             None if has_tls => {

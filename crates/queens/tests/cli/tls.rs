@@ -54,7 +54,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
     let told = read(&join);
     let folder = farm.key("authority.pem").parent().expect("it is in a folder").to_owned();
 
-    for lost in [&["authority.pem", "loans", "token"][..], &["loans"], &["authority.pem"]] {
+    for lost in [&["authority.pem", "token"][..], &["token"], &["authority.pem"]] {
         for name in lost {
             fs::remove_file(farm.key(name)).expect("it was there");
         }
@@ -62,7 +62,8 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
             fs::remove_dir_all(&folder).expect("it was there");
         }
         let refused = run(farm.coordinator().args(option));
-        refused.refusal(6, &[&format!("lacks {}", lost.join(", ")), "--new-keys", "from a copy"]);
+        refused
+            .refusal(6, &[&format!("lacks {}", lost.join(" and ")), "--new-keys", "from a copy"]);
         assert_eq!(read(&join), told, "nobody is told anything else");
         assert!(!farm.key(lost[0]).exists(), "nothing is made");
 

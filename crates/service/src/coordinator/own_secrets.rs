@@ -35,23 +35,29 @@ impl OwnFiles {
 /// The file of the key that seals loans.
 const LOANS: &str = "loans";
 
-/// Refuses to serve a ledger without the files of its folder of keys with which it was served before. New ones would be
-/// made: workers and clients would not recognise the coordinator, and it not what it has lent them.
+/// Refuses to make a new authority or a new token for a ledger that was served with others: workers and clients would not
+/// recognise the coordinator any more.
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if some are missing.
+/// [`ServiceError::SecretFile`], if they are lost.
 pub fn require_keys(ledger: &Path, keys: &KeyFolder) -> Result<(), ServiceError> {
+    let missing = |name: &str| !keys.path(name).exists();
+    let known = [Authority::FILE, KeyFolder::OWN_TOKEN];
+    if !known.into_iter().any(missing) {
+        return Ok(());
+    }
     // A ledger that is not there yet, or cannot be read, was served with none: whoever opens it says what is wrong.
     let noted = Look::open(ledger).and_then(|look| look.keys()).unwrap_or_default();
-    let lost: Vec<String> = noted.into_iter().filter(|name| !keys.path(name).exists()).collect();
+    let is_lost = |name: &&String| known.contains(&name.as_str()) && missing(name);
+    let lost: Vec<&str> = noted.iter().filter(is_lost).map(String::as_str).collect();
     if lost.is_empty() {
         return Ok(());
     }
     let reason = format!(
         "it lacks {}, with which this ledger was served: restore the folder from a copy, or start once with --new-keys; then \
-         workers and clients need new join strings and tokens, and what workers hold is counted again",
-        lost.join(", ")
+         workers and clients need new join strings",
+        lost.join(" and ")
     );
     Err(ServiceError::SecretFile { path: keys.path(""), reason })
 }
@@ -62,9 +68,8 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder) -> Result<(), ServiceError>
 ///
 /// [`ServiceError::Ledger`], if it cannot be written.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
-    let roles = [Role::Worker, Role::Viewer].map(Role::name);
-    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LOANS].into_iter().chain(roles);
-    let made: Vec<&str> = all.filter(|name| keys.path(name).exists()).collect();
+    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LOANS];
+    let made: Vec<&str> = all.into_iter().filter(|name| keys.path(name).exists()).collect();
     Ok(ledger.note_keys(&made).map_err(|fault| fault.at(ledger.path()))?)
 }
 
@@ -72,12 +77,19 @@ pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> 
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if the key cannot be read or made.
-pub fn loan_key(keys: &KeyFolder) -> Result<farm::LoanKey, ServiceError> {
+/// [`ServiceError::SecretFile`], if the key cannot be read or made; [`ServiceError::Ledger`], if the ledger cannot be read.
+pub fn loan_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LoanKey, ServiceError> {
+    let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
+    if noted.iter().any(|name| name == LOANS) && !keys.path(LOANS).exists() {
+        tracing::warn!(
+            file = %keys.path(LOANS).display(),
+            "the key of the loans is lost, and a new one is made: what workers hold is counted again"
+        );
+    }
     let bytes = keys.read_or_make(LOANS, || rand::random::<[u8; 32]>().to_vec())?;
     let bytes = bytes.try_into().map_err(|_| ServiceError::SecretFile {
         path: keys.path(LOANS),
-        reason: "it must hold 32 bytes; restore it, or remove it and start with --new-keys: then what workers hold is counted again".into(),
+        reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
     })?;
     Ok(farm::LoanKey::new(bytes))
 }
@@ -103,7 +115,7 @@ pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token
         }
         Some(credential) if status(credential).is_some() => {
             let reason = format!(
-                "it is token {}, which was revoked; remove the file and start with --new-keys, which makes a new one",
+                "it is token {}, which was revoked; remove the file, and a new secret is made",
                 credential.id
             );
             return Err(ServiceError::SecretFile { path, reason });
