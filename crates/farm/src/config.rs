@@ -3,7 +3,7 @@
 /// The farm's few tunable times and sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How long a worker should be busy with one lease, ms; longer in a large farm: see [`Pace`].
+    /// How long a worker should be busy with one lease, ms; longer in a large farm: see [`Pace`](crate::Pace).
     pub lease_ms: u64,
     /// How long a lease lives without a report, ms; longer in a large farm, and doubled for a job whose live workers miss it.
     pub lease_ttl_ms: u64,

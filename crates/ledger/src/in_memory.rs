@@ -18,7 +18,9 @@ pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) 
                 let LedgerRequest::Farm(asker, command) = request else { continue };
                 // If nobody listens any more, whoever asked has gone, and needs no answer.
                 let _ = match rules::execute(&mut store, &command) {
-                    Ok(answer) => answers.send(LedgerEvent::Answered(asker, command, answer)),
+                    Ok(answer) => {
+                        answers.send(LedgerEvent::Answered(asker, Box::new(command), answer))
+                    }
                     Err(fault) => return drop(answers.send(LedgerEvent::Failed(fault.into()))),
                 };
             }

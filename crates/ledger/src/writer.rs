@@ -48,7 +48,7 @@ pub enum LedgerEvent {
         took: Duration,
     },
     /// The answer to a command.
-    Answered(Asker, LedgerCommand, LedgerAnswer),
+    Answered(Asker, Box<LedgerCommand>, LedgerAnswer),
     /// The last word: the ledger cannot be written any more.
     Failed(LedgerFault),
     /// The last word: everything is written, and the ledger is closed.
@@ -114,7 +114,7 @@ impl Writer {
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(asker, command) => {
-                    let _ = answers.send(LedgerEvent::Answered(asker, command, answer));
+                    let _ = answers.send(LedgerEvent::Answered(asker, Box::new(command), answer));
                 }
                 LedgerRequest::Credential(_, asked) => {
                     let _ = asked.send(());

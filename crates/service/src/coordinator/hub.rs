@@ -125,7 +125,8 @@ impl Hub {
                 event = self.ledger.events.recv() => match event {
                     Some(LedgerEvent::Answered(asker, command, answer)) => {
                         let at_ms = unix_ms();
-                        self.step(Event::Ledger { asker, command, answer, at_ms }).await?;
+                        let event = Event::Ledger { asker, command: *command, answer, at_ms };
+                        self.step(event).await?;
                     }
                     Some(LedgerEvent::Committed { requests, took }) => {
                         self.meters.committed(requests, took);
@@ -159,7 +160,8 @@ impl Hub {
                 LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
                 LedgerEvent::Committed { .. } => {}
                 LedgerEvent::Answered(asker, command, answer) => {
-                    let event = Event::Ledger { asker, command, answer, at_ms: unix_ms() };
+                    let event =
+                        Event::Ledger { asker, command: *command, answer, at_ms: unix_ms() };
                     for effect in farm.step(millis_since(started), event) {
                         if let Effect::Tell { session, order } = effect {
                             send_to_worker(&mut outboxes, session, order);
