@@ -336,14 +336,9 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn want_second(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
+    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<(), LedgerFault> {
         self.move_to_disputes(("audits", "counted_at"), job, range, DisputeState::TakenBack)?;
-        self.set_check(job, range, Check::Wanted)
-    }
-
-    fn want_no_second(&mut self, job: JobId) -> Result<(), LedgerFault> {
-        self.change("UPDATE ranges SET audit = 0 WHERE job = ? AND audit = 1", [signed(job.0)])?;
-        Ok(())
+        self.set_check(job, range, if wanted { Check::Wanted } else { Check::NotChosen })
     }
 
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), LedgerFault> {

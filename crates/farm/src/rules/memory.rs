@@ -181,17 +181,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn want_second(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
+    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         job.retire_second(range, DisputeState::TakenBack);
-        job.row(range).check = Check::Wanted;
-        Ok(())
-    }
-
-    fn want_no_second(&mut self, job: JobId) -> Result<(), Contradiction> {
-        let waiting =
-            self.get(job)?.rows.values_mut().filter(|counted| counted.check == Check::Wanted);
-        waiting.for_each(|counted| counted.check = Check::NotChosen);
+        job.row(range).check = if wanted { Check::Wanted } else { Check::NotChosen };
         Ok(())
     }
 

@@ -196,7 +196,7 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fau
         ControlFlow::Break(())
     })?;
     if is_unchecked {
-        store.want_second(job, range)?;
+        store.set_wanted(job, range, true)?;
     }
     Ok(())
 }
@@ -215,22 +215,19 @@ fn request_audit<S: Store>(
     let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
     let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
     store.add_policy(job, policy, by)?;
-    if policy.is_none() {
-        store.want_no_second(job)?;
-    }
-    let mut waiting = Vec::new();
+    let mut changed = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
         let (range, first) = (row.range, &row.author.maker);
-        let waits = match check {
+        let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range) || is_suspect(range),
-            Check::Wanted => false,
+            Check::Wanted => !policy.is_none() || is_suspect(range),
             Check::Agreed => second.is_some_and(|it| !it.is_apart_from(first, policy.across)),
         };
-        waiting.extend(waits.then_some(range));
+        changed.extend((wanted != (check == Check::Wanted)).then_some((range, wanted)));
         ControlFlow::Continue(())
     })?;
-    for range in waiting {
-        store.want_second(job, range)?;
+    for (range, wanted) in changed {
+        store.set_wanted(job, range, wanted)?;
     }
     if state == JobState::Done {
         // Everybody may know the seed at once: what it chooses is chosen.

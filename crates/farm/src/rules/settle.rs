@@ -198,7 +198,7 @@ fn withdraw<S: Store>(
                 ranges.insert(range);
                 total += u128::from(count);
             }
-            Fate::WaitsAgain => store.want_second(job, range)?,
+            Fate::WaitsAgain => store.set_wanted(job, range, true)?,
             Fate::Stays => {}
         }
     }

@@ -59,10 +59,9 @@ pub trait Store {
         range: Range,
         task_counts: &TaskCounts,
     ) -> Result<(), Self::Fault>;
-    /// An accepted range waits for a second count from now on. One that it has becomes evidence that was taken back.
-    fn want_second(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
-    /// No accepted range of a job waits for a second count any more.
-    fn want_no_second(&mut self, job: JobId) -> Result<(), Self::Fault>;
+    /// An accepted range waits for a second count from now on, or no longer. One that it has becomes evidence that was taken
+    /// back.
+    fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<(), Self::Fault>;
     /// Adds the second count of an accepted range, which agrees.
     fn confirm(&mut self, job: JobId, second: &Row) -> Result<(), Self::Fault>;
     /// Makes an accepted range, and its second count if there is one, evidence. What each of its tasks counts is forgotten.

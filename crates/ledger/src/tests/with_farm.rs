@@ -51,7 +51,7 @@ fn a_second_count_is_kept_beside_the_first() {
 }
 
 #[test]
-fn an_audit_of_a_job_that_is_done_leaves_it_so() {
+fn a_job_that_is_done_stays_so_while_it_is_audited() {
     let mut pair = Pair::new();
     pair.submit(None);
     pair.join("first");
@@ -61,13 +61,15 @@ fn an_audit_of_a_job_that_is_done_leaves_it_so() {
 
     let policy = everything(7, true);
     pair.ask(Request::Change(JOB, Change::Audit(policy)));
-    assert_eq!(pair.job(), (JobState::Done, 7, 0));
+    assert_eq!(pair.job(), (JobState::Done, 7, 0), "it stays done");
+    assert_eq!(pair.text("SELECT group_concat(first) FROM ranges WHERE audit = 1"), "0,60");
     pair.assert_restart_changes_nothing();
     pair.join("second");
     pair.recount("search", "second", interval(0, 60), 3);
     pair.recount("search", "second", interval(60, 100), 4);
 
     assert_eq!(pair.job(), (JobState::Done, 7, 0));
+    assert_eq!(pair.text("SELECT group_concat(first) FROM ranges WHERE audit = 2"), "0,60");
     assert_eq!(pair.text("SELECT seed || ' ' || by_search FROM audit_policies"), "7 1");
 }
 
