@@ -4,7 +4,6 @@ use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a request is carried a few steps, and seldom")]
 pub enum Request {
     /// Count this, unless its owner has a job of this key already: then that job is the answer.
     Submit {

@@ -38,7 +38,6 @@ impl LedgerRequest {
 
 /// What the ledger answers to the farm, in the order in which it was asked.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly all events are answers")]
 pub enum LedgerEvent {
     /// So many requests became durable together. Their answers follow.
     Committed {
