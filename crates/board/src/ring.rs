@@ -37,8 +37,7 @@
 //! first two sides begin. The tasks themselves follow from intersections: one row of bits holds all tops
 //! that fit three other sides.
 //!
-//! Measured on one core of a shared Zen 5 server (`cargo bench -p queens-board`); where two runs differed,
-//! both figures are given:
+//! Measured on one core of a shared Zen 5 server; where two runs differed, both figures are given:
 //!
 //! | plan | tasks | `new` | 8,192 tasks from anywhere | 40 tasks from anywhere |
 //! |---|---|---|---|---|

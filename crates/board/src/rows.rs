@@ -16,7 +16,7 @@
 //! A plan holds no tasks. It holds an index of at most 65,536 prefixes of a shallower row, from which a walk
 //! reaches any range of ordinals.
 //!
-//! Measured on one core of a shared Zen 5 server (`cargo bench -p queens-board`):
+//! Measured on one core of a shared Zen 5 server:
 //!
 //! | plan | tasks | `new` | 8,192 tasks from anywhere | 40 tasks from anywhere |
 //! |---|---|---|---|---|

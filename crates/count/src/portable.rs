@@ -24,7 +24,7 @@
 //!
 //! Measured on one core of a shared Zen 5 server at N = 16, M = 4: 2.1e7 Q/s, 5.3 times the reference in
 //! the same run. On tasks with five rows left (N = 14, M = 9) it is 5 times the reference in large blocks
-//! and 1.9 times in blocks of ten (`cargo bench -p queens-count`). No block from 32 to 256 in buffers from
+//! and 1.9 times in blocks of ten. No block from 32 to 256 in buffers from
 //! 128 to 1,024 was clearly better than 64 in 512. Looking three rows ahead gains 5% over two. States
 //! stored as records, which the compiler keeps scalar, ran at 3 times the reference.
 

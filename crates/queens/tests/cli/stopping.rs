@@ -117,9 +117,11 @@ fn a_count_that_keeps_nothing_ends_at_once() {
 fn a_second_signal_ends_a_count_with_a_ledger_at_once() {
     let scratch = Scratch::new();
     let mut endless = queens(&ENDLESS);
-    endless.args(["--log", "service=info", "--ledger"]).arg(scratch.path("ledger.db"));
+    endless.args(["--log", "service=debug", "--ledger"]).arg(scratch.path("ledger.db"));
     let mut count = Process::start(&mut endless, scratch.new_file("log"));
-    count.wait_for_line("welcomes this worker");
+    // What is not begun would be handed back, and the count would end.
+    count.wait_for_line(" loan ");
+    std::thread::sleep(Duration::from_millis(500));
     count.signal("INT");
     count.wait_for_line("asked to stop");
     // A second one that comes with the first, as batch systems send them, belongs to it.
