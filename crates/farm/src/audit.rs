@@ -150,11 +150,26 @@ impl Audits {
         if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
             return None;
         }
-        let has_worker = |waiting: &&Waiting| {
+        let has_worker = |waiting: &Waiting| {
             let mut may = workers.iter().filter(|maker| !waiting.tried.contains(maker));
             may.any(|maker| waiting.maker.is_apart_from(maker, across))
         };
-        Some(self.waiting.values().filter(|waiting| !has_worker(waiting)).count() as u64)
+        // Mostly neighbours were counted by one machine, and have the same answer.
+        let mut last: Option<(&Waiting, bool)> = None;
+        let mut stranded = 0;
+        for waiting in self.waiting.values() {
+            let is_stranded = match last {
+                Some((other, is))
+                    if other.maker == waiting.maker && other.tried == waiting.tried =>
+                {
+                    is
+                }
+                _ => !has_worker(waiting),
+            };
+            last = Some((waiting, is_stranded));
+            stranded += u64::from(is_stranded);
+        }
+        Some(stranded)
     }
 
     /// One `among` these that a session may count, and the kernel that counted it: that of another party. One that

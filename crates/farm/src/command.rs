@@ -30,9 +30,10 @@ pub enum LedgerCommand {
     },
     /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; of a job
     /// that is held, those too that look worst; and, if second opinions lie between owners from now on, those that
-    /// only machines of one owner have counted.
+    /// only machines of one owner have counted. With a policy that chooses nothing, nothing waits for a second
+    /// count any more.
     RequestAudit {
-        /// The job. A job that was done or is held runs again.
+        /// The job. One that is held runs again; one that is done stays so.
         job: JobId,
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,

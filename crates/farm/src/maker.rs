@@ -14,9 +14,8 @@
 //!   unknown             neither: such a machine may be any that is not declared
 //! ```
 //!
-//! Whoever
-//! holds a credential can invent machines, so that they all are their owner's word: what it says decides about its own
-//! machines, and about those of others only together with another owner.
+//! Whoever holds a credential can invent machines, so that they all are their owner's word: what it says decides about
+//! its own machines, and about those of others only together with another owner.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -157,7 +157,8 @@ fn waits(job: &JobView) -> Option<String> {
                 .into(),
         ),
         _ if job.state == JobState::Done && job.audits_wanted > 0 => {
-            Some(format!("{} ranges are being counted again", grouped(job.audits_wanted)))
+            let s = if job.audits_wanted == 1 { "" } else { "s" };
+            Some(format!("{} range{s} to be counted again", grouped(job.audits_wanted)))
         }
         _ if !idle => None,
         (0, 0) => Some("waits for a worker".into()),

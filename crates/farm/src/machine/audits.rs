@@ -21,6 +21,10 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return Err(Refusal::Over(id, JobState::Cancelled));
         }
+        // Of a job that is held an audit counts what looks worst, and there is no other one to withdraw.
+        if job.state == JobState::Held && policy.is_none() {
+            return Err(Refusal::Held(id));
+        }
         // What was promised of strangers is not taken back; and who withdraws an audit promises nothing more.
         let across = if policy.is_none() { job.across() } else { policy.across };
         policy.across = across.max(job.across());

@@ -188,8 +188,12 @@ impl Farm {
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         if job.state == JobState::Done && job.audits.are_over() {
-            job.rest();
-            return self.requeue(id);
+            // Its audit, for which it was served, may have ended.
+            if self.queue.contains(&turn(job.spec.priority, id)) {
+                job.rest();
+                self.requeue(id);
+            }
+            return;
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;

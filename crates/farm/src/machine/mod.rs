@@ -241,7 +241,7 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let makers = staff.makers(&self.sessions, (thread_memory, job.across()));
+                let makers = staff.makers(&self.sessions, thread_memory);
                 job.audits.stranded(makers, job.across())
             } else {
                 Some(0)

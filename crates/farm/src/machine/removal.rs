@@ -1,6 +1,7 @@
 //! Jobs that are over and leave the farm and its ledger.
 
 use super::Farm;
+use crate::job_view::turn;
 use crate::{Answer, Asker, Effect, JobId, LedgerCommand, Refusal, RequestId};
 
 impl Farm {
@@ -36,6 +37,8 @@ impl Farm {
         }
         let job = self.jobs.remove(&id).expect("it was found");
         self.keys.remove(&job.spec.origin);
+        // A job that is done is served while it is audited.
+        self.queue.remove(&turn(job.spec.priority, id));
         self.progressed.remove(&id);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::Session;
-use crate::{Across, JobId, Maker, SessionId};
+use crate::{JobId, Maker, SessionId};
 
 /// What is known of the connected workers while one list is made. Jobs that need equally much memory ask for
 /// the same number, so that the sessions are looked through only once for each amount.
@@ -13,8 +13,8 @@ pub(super) struct Staff {
     fit: BTreeMap<u64, usize>,
     /// The sessions that gave ranges of any job back.
     decliners: Option<Vec<SessionId>>,
-    /// Who could give second counts of jobs that need so many bytes: one of each machine, or of each owner.
-    makers: BTreeMap<(u64, Across), BTreeSet<Maker>>,
+    /// The machines that have memory for a thread of a job that needs so many bytes.
+    makers: BTreeMap<u64, BTreeSet<Maker>>,
 }
 
 impl Staff {
@@ -22,12 +22,12 @@ impl Staff {
     pub(super) fn makers(
         &mut self,
         sessions: &BTreeMap<SessionId, Session>,
-        (thread_memory, across): (u64, Across),
+        thread_memory: u64,
     ) -> &BTreeSet<Maker> {
         let stays = |session: &&Session| session.threads_for(thread_memory) > 0 && !session.leaving;
         let found =
             || sessions.values().filter(stays).map(|session| session.maker().clone()).collect();
-        self.makers.entry((thread_memory, across)).or_insert_with(found)
+        self.makers.entry(thread_memory).or_insert_with(found)
     }
 
     /// The number of sessions that may count `job`.

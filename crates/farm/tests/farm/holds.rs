@@ -121,7 +121,11 @@ fn a_count_that_no_tasks_can_have_is_invalid_and_changes_nothing() {
 #[test]
 fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right() {
     let (mut stage, job) = held();
-    let one_of_a_million = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
+    let one_of_a_million = AuditPolicy { share_ppm: 1, ..AUDIT_ALL };
+
+    let withdrawn = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
+    let asked = change(RequestId(69), job, Change::Audit(withdrawn));
+    assert_eq!(answer(&mut stage, asked), Err(Refusal::Held(job)), "there is nothing to withdraw");
 
     let request = RequestId(70);
     let asked = change(request, job, Change::Audit(one_of_a_million));

@@ -4,7 +4,9 @@ use farm::{
     Change, Event, JobId, JobState, Party, Refusal, Request, RequestId, SessionId, Verdict,
 };
 
-use crate::stage::{Stage, answered, asked, change, plan, range, report, submission_by, work};
+use crate::stage::{
+    AUDIT_ALL, Stage, answered, asked, audits, change, plan, range, report, submission_by, work,
+};
 
 const REQUEST: RequestId = RequestId(9);
 
@@ -62,6 +64,18 @@ fn only_a_job_that_is_over_and_settled_leaves() {
     stage.slow_disk = false;
     assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
     assert_eq!(answer(&mut stage, remove(job)), Some(Err(Refusal::NoSuchJob(job))));
+}
+
+#[test]
+fn a_job_that_leaves_while_it_is_audited_is_lent_no_more() {
+    let (mut stage, job) = counted();
+    stage.act(change(RequestId(1), job, Change::Audit(AUDIT_ALL)));
+    assert_eq!(audits(&stage, job), (2, 0));
+
+    assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
+
+    let other = stage.join("w2", 100);
+    assert_eq!(stage.loans(other), []);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use wire::v1::ask_request::Request as Asked;
 use super::args::share;
 use super::client::{Client, CoordinatorArgs, view};
 use super::show;
+use super::show::plural;
 use crate::failure::Failure;
 use crate::output;
 
@@ -80,6 +81,12 @@ enum AuditMethod {
 }
 
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
+    if args.fraction == 0 && !args.all && (args.method.is_some() || args.seed.is_some()) {
+        return Err(Failure::Usage(
+            "--fraction 0 withdraws audits, so that --method and --seed mean nothing with it"
+                .into(),
+        ));
+    }
     let mut client = Client::connect(&args.coordinator).await?;
     let policy = v1::AuditPolicy {
         share_ppm: match (args.all, args.withdraw) {
@@ -115,8 +122,9 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
              twice already, or none is accepted yet; a larger --fraction, or --all, chooses more ({seed})"
         ),
         wanted => format!(
-            "job {id}: {wanted} accepted ranges are counted again by other machines or owners ({seed}); \
-             `queens jobs {id}` says how far that is"
+            "job {id}: {wanted} accepted range{} to be counted again by other machines or owners ({seed}); \
+             `queens jobs {id}` says how far that is",
+            plural(wanted, "s")
         ),
     })?;
     match show::waits(&later, &[]).filter(|_| later.audits_wanted > 0) {

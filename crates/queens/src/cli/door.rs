@@ -88,7 +88,7 @@ impl DoorArgs {
         let has_tls = self.tls || (others.is_some() && !self.insecure);
         self.check(has_tls, listen[main])?;
         if has_tls && !self.new_keys {
-            require_keys(ledger, &keys)?;
+            require_keys(ledger, &keys, self.token_file.is_none())?;
         }
         let own = match &self.token_file {
             Some(file) => Some((Token::read_or_make(file)?, file.clone())),

@@ -137,7 +137,7 @@ fn audits(job: &JobView) -> Option<String> {
     let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
     let waiting = match job.audits_wanted {
         0 => String::new(),
-        wanted => format!(", {wanted} are being counted again by another machine or owner"),
+        wanted => format!(", {wanted} to be counted again by another machine or owner"),
     };
     Some(format!(
         "audit     {share}% of the ranges, {}: {} counted twice alike{waiting}",
@@ -158,7 +158,7 @@ pub(super) fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
         return Some(format!("`queens resume {}`: it is paused", job.id));
     }
     let is_running = job.state == JobState::Running;
-    if !is_running && job.audits_wanted == 0 {
+    if !is_running && (job.state != JobState::Done || job.audits_wanted == 0) {
         return None;
     }
     let is_before = |other: &&JobView| {
@@ -172,7 +172,8 @@ pub(super) fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
         _ if job.audits_stranded > Some(0) => Some(second_counts(job)),
         _ if !is_running || job.workers > 0 => None,
         _ if job.tasks_done == job.tasks() && job.disputes > 0 => {
-            Some(format!("another machine or owner to count {} ranges again", job.disputes))
+            let s = plural(job.disputes as u64, "s");
+            Some(format!("another machine or owner to count {} range{s} again", job.disputes))
         }
         _ => {
             let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;

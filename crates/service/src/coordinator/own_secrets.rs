@@ -35,21 +35,23 @@ impl OwnFiles {
 /// The file of the key that seals loans.
 const LOANS: &str = "loans";
 
-/// Refuses to make a new authority or a new token for a ledger that was served with others: workers and clients would not
-/// recognise the coordinator any more.
+/// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
+/// others: workers and clients would not recognise the coordinator any more.
 ///
 /// # Errors
 ///
-/// [`ServiceError::SecretFile`], if they are lost.
-pub fn require_keys(ledger: &Path, keys: &KeyFolder) -> Result<(), ServiceError> {
+/// [`ServiceError::SecretFile`], if they are lost; [`ServiceError::Ledger`], if the ledger cannot be read.
+pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<(), ServiceError> {
     let missing = |name: &str| !keys.path(name).exists();
-    let known = [Authority::FILE, KeyFolder::OWN_TOKEN];
-    if !known.into_iter().any(missing) {
+    let mut needed = vec![Authority::FILE];
+    needed.extend(has_token.then_some(KeyFolder::OWN_TOKEN));
+    let is_new = ledger.metadata().map_or(true, |file| file.len() == 0);
+    if is_new || !needed.iter().any(|name| missing(name)) {
         return Ok(());
     }
-    // A ledger that is not there yet, or cannot be read, was served with none: whoever opens it says what is wrong.
-    let noted = Look::open(ledger).and_then(|look| look.keys()).unwrap_or_default();
-    let is_lost = |name: &&String| known.contains(&name.as_str()) && missing(name);
+    let noted = Look::open(ledger).and_then(|look| look.keys());
+    let noted = noted.map_err(|fault| fault.at(Some(ledger)))?;
+    let is_lost = |name: &&String| needed.contains(&name.as_str()) && missing(name);
     let lost: Vec<&str> = noted.iter().filter(is_lost).map(String::as_str).collect();
     if lost.is_empty() {
         return Ok(());

@@ -108,12 +108,11 @@ async fn listen(
 ) -> Result<(), SessionFault> {
     while let Some(message) = messages.next().await {
         let message = message?;
-        match message {
-            WorkerMessage::Hello(_) => return Err(SessionFault::NoHello),
-            WorkerMessage::Decline(lease) => {
-                tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");
-            }
-            _ => {}
+        if let WorkerMessage::Hello(_) = message {
+            return Err(SessionFault::NoHello);
+        }
+        if let WorkerMessage::Decline(lease) = message {
+            tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");
         }
         let event = Event::Said { session, message };
         hub.session(event).await.map_err(|_| SessionFault::Ended)?;

@@ -904,7 +904,8 @@ pub mod change {
         Priority(i32),
         /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that is done stays so
         /// meanwhile, unless a count contradicts. Of a job that is held, the ranges that look worst are counted again too. A
-        /// policy of no range withdraws the audits before it: nothing waits for a second count any more.
+        /// policy of no range withdraws the audits before it: nothing waits for a second count any more; it is refused with
+        /// FAILED_PRECONDITION for a job that is held.
         #[prost(message, tag = "6")]
         Audit(super::AuditPolicy),
     }
