@@ -71,7 +71,8 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     assert_eq!(json(&farm.client(&["jobs", "1", "--json"]).success())["held"], job["held"]);
 
     // And an audit, of nothing but what looks worst, ends it with the right total.
-    farm.client(&["audit", "1", "--fraction", "0"]).success();
+    farm.client(&["audit", "1", "--withdraw"]).refusal(4, &["job 1 is held", "queens audit 1"]);
+    farm.client(&["audit", "1", "--fraction", "0.0001%"]).success();
     let _honest = [farm.start_worker(), farm.start_worker()];
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{right}\n"));
 }
