@@ -123,6 +123,10 @@ impl Witness {
         tally: &mut Tally,
     ) {
         let (wanted, named) = self.requests.remove(&request).expect("one answer to a question");
+        let withdraws = matches!(
+            &wanted,
+            ClientRequest::Change(_, Change::Audit(policy)) if policy.is_none()
+        );
         let state = match wanted {
             ClientRequest::Submit(submission) => {
                 let Ok(Answer::Job(job)) = answer else {
@@ -161,7 +165,9 @@ impl Witness {
             Err(Refusal::Held(job)) => {
                 let book = &self.books[&job];
                 let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
-                assert!(is_covered && state != "audited", "job {job} is not held");
+                // Of a job that is held an audit is not withdrawn.
+                let is_refused = state != "audited" || withdraws;
+                assert!(is_covered && is_refused, "job {job} is not held");
             }
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];
