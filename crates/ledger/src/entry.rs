@@ -53,7 +53,7 @@ pub(super) fn read_row(job: JobId, columns: &rusqlite::Row<'_>) -> Result<Row, L
     read_row_at(job, columns, 0)
 }
 
-/// The same, if the first of these columns has the number `at`.
+/// Reads a row of `job` as [`read_row`] does, from columns that begin with number `at`.
 pub(super) fn read_row_at(
     job: JobId,
     columns: &rusqlite::Row<'_>,

@@ -254,15 +254,7 @@ pub(super) fn plan() -> impl Strategy<Value = Plan> {
 }
 
 pub(super) fn verdict() -> impl Strategy<Value = Verdict> {
-    prop::sample::select(vec![
-        Verdict::Accepted,
-        Verdict::Agreed,
-        Verdict::Superseded,
-        Verdict::Disputed,
-        Verdict::Obsolete,
-        Verdict::Foreign,
-        Verdict::Invalid,
-    ])
+    prop::sample::select(Verdict::ALL.to_vec())
 }
 
 pub(super) fn fingerprint() -> impl Strategy<Value = Fingerprint> {
