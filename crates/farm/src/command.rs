@@ -114,7 +114,7 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// A job that is over is removed with its rows.
+    /// A job that is over is removed with its rows, some thousands at a time: to be repeated until nothing is left.
     Remove {
         /// The job, which has proven nobody wrong.
         job: JobId,
@@ -191,6 +191,11 @@ pub enum LedgerAnswer {
     Held {
         /// The ranges that look worst, the worst first.
         worst: Vec<Suspect>,
+    },
+    /// A [`LedgerCommand::Remove`] is durable.
+    Removed {
+        /// Whether nothing is left of the job.
+        is_whole: bool,
     },
     /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable.
     Settled {

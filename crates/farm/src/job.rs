@@ -262,7 +262,8 @@ impl Job {
     /// What is to be lent to another session, too, that would have it back at the time `sooner`: what is late, or is due
     /// much later than that. Nothing that may have killed workers.
     pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
-        if !self.may_overtake() {
+        const MOST: usize = 1_024;
+        if self.overtaken.len() >= MOST {
             return None;
         }
         let is_ordinary = |start: &u64| {
@@ -273,16 +274,6 @@ impl Job {
         let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
         let slow = slow.filter(|start| self.lent[start].due > sooner);
         late.chain(slow).find(is_ordinary)
-    }
-
-    /// Whether there may be a first count to lend.
-    pub(crate) fn has_first_counts(&self) -> bool {
-        self.free_tasks() > 0 || self.lent_tasks > 0 && self.may_overtake()
-    }
-
-    fn may_overtake(&self) -> bool {
-        const MOST: usize = 1_024;
-        self.overtaken.len() < MOST
     }
 
     /// When something becomes late next.

@@ -286,7 +286,7 @@ impl Farm {
 
     fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
         use Asker::{Client, Session};
-        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Held, Settled, Written};
+        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Held, Removed, Settled, Written};
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered -= 1;
@@ -305,7 +305,9 @@ impl Farm {
             (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
-            (Client(request), Remove { job }, Written) => self.removed(request, job),
+            (Client(request), Remove { job }, Removed { is_whole }) => {
+                self.removed(request, job, is_whole);
+            }
             (Session(session), Accept { report, author, audit }, Written) => {
                 self.range_written(session, report, author.maker, audit);
             }

@@ -99,8 +99,8 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn remove_job(&mut self, id: JobId) -> Result<(), Contradiction> {
-        self.jobs.remove(&id).map(drop).ok_or(Contradiction::NoSuchJob(id))
+    fn remove_job(&mut self, id: JobId) -> Result<bool, Contradiction> {
+        self.jobs.remove(&id).map(|_| true).ok_or(Contradiction::NoSuchJob(id))
     }
 
     fn add_policy(

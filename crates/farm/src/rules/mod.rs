@@ -104,7 +104,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Settle { report, author, wrong, ground } => {
             return settle::settle(store, report, author, wrong, *ground);
         }
-        LedgerCommand::Remove { job } => remove(store, *job)?,
+        LedgerCommand::Remove { job } => {
+            return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
+        }
         LedgerCommand::Compare { report, .. } => {
             return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
@@ -345,8 +347,8 @@ fn first_rows<S: Store>(
     Ok(rows)
 }
 
-/// Removes a job that is over, unless it is evidence of who counts wrong.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Result<(), S::Fault> {
+/// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
+fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(Contradiction::NoSuchJob(id).into());
     }

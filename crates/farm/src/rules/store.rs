@@ -28,8 +28,9 @@ pub trait Store {
         change: Option<JobChange>,
         by: &str,
     ) -> Result<(), Self::Fault>;
-    /// Removes a job with all that is known about it. Its number is not given again.
-    fn remove_job(&mut self, job: JobId) -> Result<(), Self::Fault>;
+    /// Removes a job with all that is known about it, or at least some thousand rows of it, so that it is a cancelled job
+    /// until this was repeated often enough. Whether nothing is left of it. Its number is not given again.
+    fn remove_job(&mut self, job: JobId) -> Result<bool, Self::Fault>;
     /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
 

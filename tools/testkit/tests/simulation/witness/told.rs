@@ -60,6 +60,7 @@ impl Witness {
                 let after = done.after.as_ref().expect("it may change any row");
                 self.told_settled(&done.command, withdrawn, after, tally);
             }
+            LedgerAnswer::Removed { .. } => unreachable!("no job leaves"),
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
         }
     }
