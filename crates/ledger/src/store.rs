@@ -153,8 +153,8 @@ impl Store for SqlStore<'_> {
         let JobSpec { origin, plan, slice, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
-             shards, priority, state, seed_told, submitted_at, owner, key) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE, ?, ?, ?)",
+             shards, priority, state, submitted_at, owner, key) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 signed(job.0),
                 plan.problem.text(),
@@ -183,14 +183,13 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         let now = unix_ms();
         self.change(
-            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, seed_told = ?, \
+            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, \
              ended_at = CASE WHEN ? THEN coalesce(ended_at, ?) END WHERE id = ?",
             (
                 job.state.name(),
                 job.spec.priority,
                 job.total.map(|total| total.to_string()),
                 &job.reason,
-                job.seed_told,
                 job.state.is_over(),
                 now,
                 signed(job.id.0),
@@ -236,16 +235,14 @@ impl Store for SqlStore<'_> {
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, salt, by_search, across } = policy;
-        let salt = format!("{salt:032x}");
+        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
         self.change(
             &format!(
                 "INSERT INTO audit_policies (job, {POLICY}, asked_at, asked_by) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                 VALUES (?, ?, ?, ?, ?, ?, ?)"
             ),
-            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms(), by),
+            (signed(job.0), share_ppm, signed(seed), by_search, across.name(), unix_ms(), by),
         )?;
-        self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
         Ok(())
     }
 
