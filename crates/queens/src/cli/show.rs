@@ -4,13 +4,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{
-    Across, AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times,
-};
+use farm::{Across, AuditPolicy, AuditView, JobState, JobView, LostWorkers, Problem, Times};
 use serde_json::{Value, json};
 
 use crate::answer;
-use crate::failure::worst;
 use crate::progress::{clock, counts_per_second, si};
 use crate::table::Table;
 
@@ -72,26 +69,12 @@ fn object(job: &JobView) -> Value {
         "submitted_at_ms": job.times.submitted_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
     });
-    if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
+    if let Some(AuditView { share_ppm, across, .. }) = job.audit {
         object["audit_across"] = across.name().into();
         object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
-        object["audit_commitment"] = commitment.to_string().into();
-        object["audit_seed"] = revealed.map(|policy| policy.seed.to_string()).into();
-        object["audit_salt"] = revealed.map(|policy| format!("{:032x}", policy.salt)).into();
     }
-    if let Some(Held { reason, worst }) = &job.held {
-        let suspect = |Suspect { range, count, worker, maker }: &Suspect| {
-            json!({
-                "first": range.start(),
-                "past": range.end(),
-                "count": count.to_string(),
-                "worker": worker,
-                "owner": maker.owner,
-                "machine": maker.machine,
-            })
-        };
-        let worst: Vec<Value> = worst.iter().map(suspect).collect();
-        object["held"] = json!({"reason": reason, "worst": worst});
+    if let Some(reason) = &job.held {
+        object["held"] = reason.as_str().into();
     }
     if !job.spec.slice.is_all() {
         object["shard"] = job.spec.slice.index().into();
@@ -115,20 +98,10 @@ pub(super) fn state(job: &JobView) -> String {
     }
 }
 
-/// The seed of an audit, as far as it may be told.
-pub(super) fn seed(audit: &AuditView) -> String {
-    match audit.revealed {
-        Some(AuditPolicy { seed, salt, .. }) => format!("seed {seed}, salt {salt:032x}"),
-        None => {
-            format!("seed secret until the job is over, committed to as {}", audit.commitment)
-        }
-    }
-}
-
 /// Why the job is held.
 fn held(job: &JobView) -> Option<String> {
-    let held = job.held.as_ref()?;
-    Some(format!("{}; `queens audit {}` counts what looks worst again", held.reason, job.id))
+    let reason = job.held.as_ref()?;
+    Some(format!("{reason}; `queens audit {} --all` has it counted again", job.id))
 }
 
 /// The progress of the audit.
@@ -140,8 +113,7 @@ fn audits(job: &JobView) -> Option<String> {
         wanted => format!(", {wanted} to be counted again by another machine or owner"),
     };
     Some(format!(
-        "audit     {share}% of the ranges, {}: {} counted twice alike{waiting}",
-        seed(&policy),
+        "audit     {share}% of the ranges: {} counted twice alike{waiting}",
         job.audits_agreed
     ))
 }
@@ -377,7 +349,6 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
     lines.extend(held(job).map(|reason| format!("held      {reason}")));
-    lines.extend(job.held.as_ref().map(|held| format!("worst     {}", worst(held))));
     lines.extend(waits(job, others).map(|what| format!("waits     for {what}")));
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
@@ -475,10 +446,7 @@ mod tests {
 
     #[test]
     fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
-        let audit = |across| {
-            let policy = AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across };
-            Some(AuditView::of(policy, JobState::Running))
-        };
+        let audit = |across| Some(AuditView { share_ppm: 1, by_search: false, across });
         let waiting = JobView { able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
         assert_eq!(waits(&waiting, &[]), None, "somebody may count them");
         for state in [JobState::Running, JobState::Done] {
