@@ -3,36 +3,20 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
-use count::Answer;
 use farm::{
-    Across, AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times,
+    Across, AuditPolicy, AuditView, Held, JobSpec, JobState, JobView, LostWorkers, Problem,
+    Suspect, Times,
 };
 use serde_json::{Value, json};
 
-use crate::answer;
 use crate::failure::worst;
 use crate::progress::{clock, counts_per_second, si};
 use crate::table::Table;
 
-/// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
-pub(super) fn json(job: &JobView) -> String {
-    object(job).to_string()
-}
-
-/// The same with what the job waits for; `others` are jobs of the same coordinator, if it may wait for them.
-pub(super) fn json_among(job: &JobView, others: &[JobView]) -> String {
-    let mut object = object(job);
-    object["waits_for"] = waits(job, others).into();
-    object.to_string()
-}
-
-/// A finished job as a JSON object on one line, with the numbers of the answer.
-pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
-    let mut object = object(job);
-    for (name, number) in answer::fields(answer) {
-        object[name] = number;
-    }
-    object.to_string()
+/// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
+/// they may exceed 2^53. `others` are jobs of the same coordinator, if it may wait for them.
+pub(super) fn json(job: &JobView, others: &[JobView]) -> String {
+    object(job, others).to_string()
 }
 
 /// The squares of the given queens, for problems that have such.
@@ -40,20 +24,31 @@ pub(super) fn given(problem: &Problem) -> Option<String> {
     problem.given().map(ToString::to_string)
 }
 
-fn object(job: &JobView) -> Value {
-    let mut object = json!({
+fn object(job: &JobView, others: &[JobView]) -> Value {
+    let JobSpec { origin, plan, slice, priority } = &job.spec;
+    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
+    let is_part = !slice.is_all();
+    let policy = job.audit.and_then(|audit| audit.revealed);
+    json!({
         "job": job.id.0,
-        "owner": job.spec.origin.owner,
-        "name": job.spec.origin.key,
-        "problem": job.spec.plan.problem.name(),
-        "n": job.spec.plan.problem.n(),
-        "method": job.spec.plan.method.name(),
-        "fingerprint": job.spec.plan.fingerprint().to_string(),
-        "priority": job.spec.priority,
+        "owner": origin.owner,
+        "name": origin.key,
+        "problem": plan.problem.name(),
+        "n": plan.problem.n(),
+        "given": given(&plan.problem),
+        "method": plan.method.name(),
+        "rows": parameter("rows"),
+        "width": parameter("width"),
+        "fingerprint": plan.fingerprint().to_string(),
+        "shard": is_part.then(|| slice.index()),
+        "shards": is_part.then(|| slice.of()),
+        "shard_tasks": is_part.then(|| job.tasks()),
+        "priority": priority,
         "state": job.state.name(),
+        "waits_for": waits(job, others),
         "total": job.total.map(|total| total.to_string()),
         "counted": job.counted.to_string(),
-        "tasks": job.spec.plan.tasks,
+        "tasks": plan.tasks,
         "tasks_done": job.tasks_done,
         "percent": job.percent(),
         "workers": job.workers,
@@ -66,45 +61,32 @@ fn object(job: &JobView) -> Value {
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
         "audits_stranded": job.audits_stranded,
+        "audit_across": job.audit.map(|audit| audit.across.name()),
+        "audit_share": job.audit.map(|audit| f64::from(audit.share_ppm) / f64::from(AuditPolicy::ALL)),
+        "audit_commitment": job.audit.map(|audit| audit.commitment.to_string()),
+        "audit_seed": policy.map(|policy| policy.seed.to_string()),
+        "audit_salt": policy.map(|policy| format!("{:032x}", policy.salt)),
+        "held": job.held.as_ref().map(held_object),
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
         "submitted_at_ms": job.times.submitted_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
-    });
-    if let Some(AuditView { share_ppm, across, commitment, revealed, .. }) = job.audit {
-        object["audit_across"] = across.name().into();
-        object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
-        object["audit_commitment"] = commitment.to_string().into();
-        object["audit_seed"] = revealed.map(|policy| policy.seed.to_string()).into();
-        object["audit_salt"] = revealed.map(|policy| format!("{:032x}", policy.salt)).into();
-    }
-    if let Some(Held { reason, worst }) = &job.held {
-        let suspect = |Suspect { range, count, worker, maker }: &Suspect| {
-            json!({
-                "first": range.start(),
-                "past": range.end(),
-                "count": count.to_string(),
-                "worker": worker,
-                "owner": maker.owner,
-                "machine": maker.machine,
-            })
-        };
-        let worst: Vec<Value> = worst.iter().map(suspect).collect();
-        object["held"] = json!({"reason": reason, "worst": worst});
-    }
-    if !job.spec.slice.is_all() {
-        object["shard"] = job.spec.slice.index().into();
-        object["shards"] = job.spec.slice.of().into();
-        object["shard_tasks"] = job.tasks().into();
-    }
-    if let Some((parameter, value)) = job.spec.plan.method.parameter() {
-        object[parameter] = value.into();
-    }
-    if let Some(given) = given(&job.spec.plan.problem) {
-        object["given"] = given.into();
-    }
-    object
+    })
+}
+
+fn held_object(Held { reason, worst }: &Held) -> Value {
+    let suspect = |Suspect { range, count, worker, maker }: &Suspect| {
+        json!({
+            "first": range.start(),
+            "past": range.end(),
+            "count": count.to_string(),
+            "worker": worker,
+            "owner": maker.owner,
+            "machine": maker.machine,
+        })
+    };
+    json!({"reason": reason, "worst": worst.iter().map(suspect).collect::<Vec<_>>()})
 }
 
 /// Where a job stands, and whether it is audited since it is done.

@@ -11,12 +11,13 @@ use tonic::Code;
 use wire::v1;
 
 use super::client::Client;
+use super::keys;
 use super::signal::asked_to_stop;
 use super::{show, trust};
 use crate::failure::Failure;
 
 /// How often the farm is looked at.
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows the farm until the process is asked to stop.
 ///
@@ -32,16 +33,19 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     }
     let terminal = Term::stdout();
     let shown = async {
+        let mut drawn = 0;
         loop {
             let size = size(&terminal);
             let jobs = client.live(size.0).await?;
             let workers = workers(client).await?;
-            draw(&terminal, &screen(&jobs, workers.as_deref(), size));
+            drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size));
             tokio::time::sleep(PAUSE).await;
         }
     };
+    let (_mode, quit) = keys::quit();
     tokio::select! {
         failed = shown => failed,
+        () = quit => Ok(()),
         () = asked_to_stop() => Ok(()),
     }
 }
@@ -61,10 +65,13 @@ fn size(terminal: &Term) -> (usize, usize) {
     (lines.into(), columns.into())
 }
 
-/// Replaces what the terminal shows. It may have gone away, which the next signal tells.
-fn draw(terminal: &Term, text: &str) {
-    let _ = terminal.clear_screen();
+/// Draws over so many lines that were drawn before, so that the last state stays in the terminal, and returns how many there
+/// are now. The terminal may have gone away, which the next signal tells.
+fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
+    let _ = terminal.move_cursor_up(drawn.min(size(terminal).0 - 1));
+    let _ = terminal.clear_to_end_of_screen();
     let _ = terminal.write_str(text);
+    text.lines().count()
 }
 
 /// What fits the terminal: first the jobs that have not ended, of which there may be more, then the workers.
@@ -79,7 +86,7 @@ fn screen(
         format!("; workers: {}, threads: {threads}", workers.len())
     });
     all.push(format!(
-        "jobs not ended: {}{}{}; Ctrl-C ends this",
+        "jobs not ended: {}{}{}; q ends this",
         jobs.len(),
         if *are_more { " and more" } else { "" },
         there.unwrap_or_default()

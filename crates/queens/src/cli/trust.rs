@@ -98,7 +98,8 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
         ListFormat::Csv => table(&workers, |bytes| bytes.to_string()).print_csv(),
         ListFormat::Table => {
             let size = |bytes| ByteSize(bytes).display().iec().to_string();
-            table(&workers, size).print(&SPARED)?;
+            table(&workers, size)
+                .print(&SPARED, "no worker is connected; `queens worker` starts one")?;
             for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
                 output::print(format_args!(
                     "{}: the system has killed {} processes of its control group for lack of memory; start its \

@@ -251,7 +251,7 @@ fn a_job_gets_another_priority() {
     let both = farm.client(&["priority", "1-2", "7"]).success();
     assert_eq!(both, "job 1 has priority 7\njob 2 has priority 7\n");
     farm.client(&["priority", "3", "7"]).refusal(4, &["no job 3"]);
-    farm.client(&["priority", "7"]).refusal(2, &["queens priority --help"]);
+    farm.client(&["priority", "7"]).refusal(2, &["queens priority -h"]);
     farm.client(&["priority", "1", "high"]).refusal(2, &["high"]);
 
     coordinator.kill();
