@@ -134,8 +134,11 @@ impl Table {
 
     /// Prints the table as comma-separated values (RFC 4180).
     pub(crate) fn print_csv(&self) -> Result<(), Failure> {
-        let names: Vec<String> =
-            self.columns.iter().map(|(name, _)| name.to_lowercase().replace(' ', "_")).collect();
+        let names: Vec<String> = self
+            .columns
+            .iter()
+            .map(|(name, _)| name.to_lowercase().replace("/s", "_per_second"))
+            .collect();
         output::print(names.join(","))?;
         self.rows.iter().try_for_each(|row| {
             output::print(row.iter().map(|text| csv_entry(text)).collect::<Vec<_>>().join(","))

@@ -15,7 +15,7 @@ use super::args::{CutArgs, share};
 use super::audits::{self, AcrossArg, AuditArgs};
 use super::client::{Client, CoordinatorArgs, view};
 use super::problem::ProblemArgs;
-use super::show;
+use super::show::{self, Reader};
 use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::{Failure, suspects};
@@ -182,7 +182,8 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let mut jobs = Vec::new();
     for job in submit_all(&mut client, requests).await? {
         if args.wait {
-            output::tell(format_args!("job {}\n", job.id));
+            let plan = job.spec.plan;
+            output::tell(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
         } else if args.json {
             output::mention(show::json(&job, &[]))?;
         } else {
@@ -286,9 +287,10 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     let (listed, are_more) = args.chosen(&mut client, &live).await?;
     match args.list.format() {
         ListFormat::Json => listed.iter().try_for_each(|job| output::print(show::json(job, &live))),
-        ListFormat::Csv => show::table(&listed).print_csv(),
+        ListFormat::Csv => show::table(&listed, Reader::Program).print_csv(),
         ListFormat::Table => {
-            show::table(&listed).print(&show::SPARED, args.nothing())?;
+            let reader = Reader::of(ListFormat::Table);
+            show::table(&listed, reader).print(&show::SPARED, args.nothing())?;
             show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
             match listed.first().filter(|_| are_more) {
                 None => Ok(()),
@@ -576,6 +578,10 @@ impl Following {
             (true, _) => output::print(show::json(&end, &[])),
             (false, true) => output::print(total),
             (false, false) => output::print(format_args!("{job} {total}")),
+        }?;
+        if let Some(line) = show::ended(&end).filter(|_| bar) {
+            output::tell(format_args!("{line}\n"));
         }
+        Ok(())
     }
 }

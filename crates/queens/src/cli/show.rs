@@ -1,5 +1,6 @@
 //! Jobs as text and as JSON.
 
+use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
@@ -9,8 +10,8 @@ use farm::{
 use serde_json::{Value, json};
 
 use crate::failure::worst;
-use crate::progress::{clock, counts_per_second, si};
-use crate::table::Table;
+use crate::progress::{bar, clock, si};
+use crate::table::{ListFormat, Table};
 
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
 /// they may exceed 2^53. `others` are jobs of the same coordinator, if it may wait for them.
@@ -53,7 +54,8 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "workers": job.workers,
         "able_workers": job.able_workers,
         "least_thread_memory_bytes": job.thread_memory,
-        "counts_per_second": counts_per_second(job),
+        "tasks_per_second": known(job.rate.tasks_per_second),
+        "placements_per_second": known(job.rate.placements_per_second),
         "seconds_left": job.seconds_left(),
         "disputes": job.disputes,
         "disputed": job.disputed,
@@ -70,8 +72,14 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "poisoned_first": job.poisoned_first,
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
         "submitted_at_ms": job.times.submitted_at_ms,
+        "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
     })
+}
+
+/// A rate as JSON has it, where 0 says that none can be told.
+pub(super) fn known(rate: f64) -> Option<f64> {
+    (rate > 0.0).then_some(rate)
 }
 
 fn held_object(Held { reason, worst }: &Held) -> Value {
@@ -199,11 +207,60 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 }
 
 /// The columns of [`table`] without which people can do, those that matter least first.
-pub(super) const SPARED: [&str; 7] =
-    ["SUBMITTED", "TOOK", "OWNER", "PRIORITY", "DISPUTED", "NAME", "WORKERS"];
+pub(super) const SPARED: [&str; 10] = [
+    "SUBMITTED",
+    "WAITED",
+    "OWNER",
+    "TASKS/S",
+    "PRIORITY",
+    "TOOK",
+    "DISPUTED",
+    "NAME",
+    "WORKERS",
+    "PLACEMENTS/S",
+];
+
+/// Who reads a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// A program: numbers without units.
+    Program,
+    /// A person.
+    Person,
+    /// A person at a terminal, who sees bars.
+    Terminal,
+}
+
+impl Reader {
+    /// Who reads what a list prints.
+    pub(super) fn of(format: ListFormat) -> Reader {
+        match format {
+            ListFormat::Csv | ListFormat::Json => Reader::Program,
+            ListFormat::Table if std::io::stdout().is_terminal() => Reader::Terminal,
+            ListFormat::Table => Reader::Person,
+        }
+    }
+
+    /// Something per second, or a dash where it is not known.
+    pub(super) fn rate(self, rate: f64) -> String {
+        match self {
+            _ if rate == 0.0 => "-".into(),
+            Reader::Program => rate.to_string(),
+            Reader::Person | Reader::Terminal => si(rate),
+        }
+    }
+
+    fn percent(self, job: &JobView) -> String {
+        let percent = format!("{:.1}%", job.percent());
+        match self {
+            Reader::Program | Reader::Person => percent,
+            Reader::Terminal => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
+        }
+    }
+}
 
 /// A table of jobs.
-pub(super) fn table(jobs: &[JobView]) -> Table {
+pub(super) fn table(jobs: &[JobView], reader: Reader) -> Table {
     let mut table = Table::new(&[
         ("JOB", true),
         ("STATE", false),
@@ -212,29 +269,35 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         ("PRIORITY", true),
         ("PLAN", false),
         ("DONE", true),
+        ("TASKS/S", true),
+        ("PLACEMENTS/S", true),
         ("LEFT", true),
         ("SUBMITTED", false),
+        ("WAITED", true),
         ("TOOK", true),
         ("WORKERS", true),
         ("DISPUTED", true),
         ("TOTAL", false),
     ]);
     for job in jobs {
-        let total = job.total.map_or_else(|| "-".into(), |total| total.to_string());
+        let dash = || "-".to_string();
         table.push(vec![
             job.id.to_string(),
             state(job),
             owner(job).into(),
-            job.spec.origin.key.clone().unwrap_or_else(|| "-".into()),
+            job.spec.origin.key.clone().unwrap_or_else(dash),
             job.spec.priority.to_string(),
             job.spec.plan.to_string(),
-            format!("{:.1}%", job.percent()),
-            job.seconds_left().map_or_else(|| "-".into(), clock),
-            job.times.submitted_at_ms.map_or_else(|| "-".into(), utc),
-            took(job).map_or_else(|| "-".into(), clock),
+            reader.percent(job),
+            reader.rate(job.rate.tasks_per_second),
+            reader.rate(job.rate.placements_per_second),
+            job.seconds_left().map_or_else(dash, clock),
+            job.times.submitted_at_ms.map_or_else(dash, utc),
+            waited(job).map_or_else(dash, clock),
+            took(job).map_or_else(dash, brief),
             job.workers.to_string(),
             job.disputes.to_string(),
-            total,
+            job.total.map_or_else(dash, |total| total.to_string()),
         ]);
     }
     table
@@ -248,9 +311,28 @@ pub(super) fn utc(unix_ms: i64) -> String {
     text.get(..16).unwrap_or(&text).replace('T', " ")
 }
 
+/// Seconds from the submission of a job to its first lease.
+fn waited(job: &JobView) -> Option<f64> {
+    Some((job.times.begun_at_ms? - job.times.submitted_at_ms?).max(0) as f64 / 1e3)
+}
+
 /// Seconds from the first lease of a job to its end.
 fn took(job: &JobView) -> Option<f64> {
     job.times.counting().map(|took| took.as_secs_f64())
+}
+
+/// A time that may be less than a second.
+fn brief(seconds: f64) -> String {
+    if seconds < 10.0 { format!("{seconds:.1}s") } else { clock(seconds) }
+}
+
+/// The line that ends a job that was followed: how long it was counted and waited, and how fast.
+pub(super) fn ended(job: &JobView) -> Option<String> {
+    let speed = match job.rate.placements_per_second {
+        0.0 => String::new(),
+        rate => format!(", {} placements/s", si(rate)),
+    };
+    Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
 /// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
@@ -301,9 +383,9 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     ];
     lines.extend(job.spec.origin.key.as_ref().map(|key| format!("name      {key}")));
     lines.extend(job.times.submitted_at_ms.map(|at_ms| format!("submitted {} UTC", utc(at_ms))));
-    if let (Some(at_ms), Some(took)) = (job.times.ended_at_ms, took(job)) {
-        lines.push(format!("ended     {} UTC, after {}", utc(at_ms), clock(took)));
-    }
+    lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
+    lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
+    lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
@@ -315,8 +397,9 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if job.total != Some(job.counted) {
         lines.push(format!("counted   {}{symmetry}", job.counted));
     }
-    if let Some(counts) = counts_per_second(job) {
-        lines.push(format!("speed     {} counts/s", si(counts)));
+    if job.rate.tasks_per_second > 0.0 {
+        let (tasks, placements) = (job.rate.tasks_per_second, job.rate.placements_per_second);
+        lines.push(format!("speed     {} placements/s, {} tasks/s", si(placements), si(tasks)));
     }
     if let Some(left) = job.seconds_left() {
         lines.push(format!("left      {}", clock(left)));

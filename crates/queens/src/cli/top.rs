@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use bytesize::ByteSize;
 use console::Term;
 use farm::JobView;
 use tonic::Code;
@@ -12,9 +11,11 @@ use wire::v1;
 
 use super::client::Client;
 use super::keys;
+use super::show::{self, Reader};
 use super::signal::asked_to_stop;
-use super::{show, trust};
+use super::trust;
 use crate::failure::Failure;
+use crate::progress::si;
 
 /// How often the farm is looked at.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -83,7 +84,9 @@ fn screen(
     let mut all = Vec::new();
     let there = workers.map(|workers| {
         let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
-        format!("; workers: {}, threads: {threads}", workers.len())
+        let rate: f64 = workers.iter().map(|worker| worker.placements_per_second).sum();
+        let rate = if rate > 0.0 { format!(", {} placements/s", si(rate)) } else { String::new() };
+        format!("; workers: {}, threads: {threads}{rate}", workers.len())
     });
     all.push(format!(
         "jobs not ended: {}{}{}; q ends this",
@@ -92,12 +95,11 @@ fn screen(
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
+    all.extend(show::table(jobs, Reader::Terminal).lines_within(columns, &show::SPARED).0);
     all.extend(show::remarks(jobs, jobs));
     if let Some(workers) = workers {
         all.push(String::new());
-        let size = |bytes| ByteSize(bytes).display().iec().to_string();
-        all.extend(trust::table(workers, size).lines_within(columns, &trust::SPARED).0);
+        all.extend(trust::table(workers, Reader::Terminal).lines_within(columns, &trust::SPARED).0);
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();

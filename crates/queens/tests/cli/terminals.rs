@@ -93,7 +93,7 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
         drawn(last)
     };
     let lines = watch(20);
-    assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1;"), "{lines:?}");
+    assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
     let numbers: Vec<&str> =
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
