@@ -20,15 +20,17 @@ use crate::memory::MemoryBound;
 /// How a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CutArgs {
-    /// How the problem is cut and counted [default: what suits N]
+    /// How to cut and count: rows, ring, halves, …
+    ///
+    /// [default: what suits N]
     #[arg(long, value_enum, env = "QUEENS_METHOD")]
     method: Option<MethodName>,
     /// With `rows`: how many rows a task has placed [default: what suits N]
-    #[arg(long, value_name = "M", env = "QUEENS_ROWS")]
+    #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_ROWS")]
     rows: Option<u32>,
-    /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1, and
-    /// 2 from N = 23 on; it makes thousands of times as many tasks]
-    #[arg(long, value_name = "W", env = "QUEENS_WIDTH")]
+    /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1,
+    /// and 2 from N = 23 on; it makes thousands of times as many tasks]
+    #[arg(hide_short_help = true, long, value_name = "W", env = "QUEENS_WIDTH")]
     width: Option<u32>,
 }
 
@@ -135,22 +137,29 @@ impl CutArgs {
 /// The resources of a count.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CountingArgs {
-    /// Counting threads [default: one for each processor that this process may use: affinity, quotas and
-    /// Slurm's variables count]
+    /// Counting threads [default: all processors]
+    ///
+    /// Counted are the processors that this process may use: affinity, quotas and Slurm's variables
+    /// say which.
     #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
-    /// What counts: a loop of the processor (reference, portable, neon, avx2 or avx512), or graphics processors (gpu,
-    /// cuda or opencl; gpu:1 is the second one) [default: the fastest that `queens bench --list` shows, graphics
-    /// processors from N = 20 on]
+    /// What counts: avx2, gpu, … [default: the fastest]
+    ///
+    /// A loop of the processor (reference, portable, neon, avx2 or avx512), or graphics processors
+    /// (gpu, cuda or opencl; gpu:1 is the second one). `queens bench --list` shows the fastest
+    /// last. Graphics processors count by default from N = 20 on.
     #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
     backend: Option<BackendChoice>,
-    /// The most memory that counting may take of each graphics processor, as in 4GiB; it takes what the board needs at
-    /// least if that is more [default: nine tenths of it]
-    #[arg(long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
+    /// The most memory of each graphics processor
+    ///
+    /// It is written as in 4GiB. Counting takes what the board needs at least if that is more
+    /// [default: nine tenths of it].
+    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
     device_memory: Option<ByteSize>,
-    /// The most memory that counting may take, all threads and jobs together, as in 500MiB or 2GiB; or as in
-    /// 25% of what this process may use: the machine's memory, or less if control groups or Slurm's variables
-    /// allow less
+    /// The most memory to count in, as in 2GiB or 25%
+    ///
+    /// All threads and jobs together. A percentage is of what this process may use: the machine's
+    /// memory, or less if control groups or Slurm's variables allow less.
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
     memory: MemoryBound,
 }

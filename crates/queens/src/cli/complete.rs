@@ -25,27 +25,36 @@ Exit codes: 0 completed; 1 proven that no placement has these queens; 15 undecid
 --limit-seconds were over.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct CompleteArgs {
-    /// Board size, 0 to 10000000; a drawn board says its own
+    /// Board size, 0 to 10000000
+    ///
+    /// A drawn board says its own.
     n: Option<u32>,
     #[command(flatten)]
     given: GivenArgs,
-    /// Take so many queens of a random placement as given, so that there is a completion; --seed chooses them
-    /// [default: none]
+    /// Give so many queens of a random placement
+    ///
+    /// So there is a completion; --seed chooses them [default: none].
     #[arg(long, value_name = "Q", conflicts_with_all = ["given", "board"], requires = "n", env = "QUEENS_RANDOM_GIVEN")]
     random_given: Option<u32>,
-    /// How often the local search may put queens into all free rows and repair them; afterwards the exact search
-    /// goes on alone [default: no limit]
+    /// How often to repair filled rows [default: always]
+    ///
+    /// The local search puts queens into all free rows and repairs them so often; afterwards the
+    /// exact search goes on alone.
     #[arg(long, value_name = "K", env = "QUEENS_ATTEMPTS")]
     attempts: Option<u64>,
-    /// Print what the search took: on standard error, or with JSON in the object
+    /// Print what the search took
+    ///
+    /// It goes to standard error, or with JSON into the object.
     #[arg(long, env = "QUEENS_STATS")]
     stats: bool,
-    /// Give up after so long; a bare number is seconds
+    /// Give up after so long
+    ///
+    /// A bare number is seconds.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = in_units(1_000, 0..=u64::MAX))]
     limit_seconds: u64,
-    /// Where there are several placements, another seed may find another one
+    /// Another seed may find another placement
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u32,
     #[command(flatten)]

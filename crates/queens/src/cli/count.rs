@@ -20,6 +20,7 @@ use tokio_stream::{Stream, StreamExt};
 use super::args::{CountingArgs, CutArgs, duration};
 use super::large_board;
 use super::local_methods::{self, LocalArgs, LocalMethod, LookingName};
+use super::plan::published;
 use super::problem::ProblemArgs;
 use super::shard::{Shard, has_place, with_shard};
 use super::show;
@@ -34,36 +35,44 @@ use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct CountArgs {
-    /// Board size, 0 to 32, or sizes as in 18..22; with given queens to 10000, but from 65 on by a plain search on
-    /// one thread
+    /// Board size, 0 to 32, or sizes as in 18..22
+    ///
+    /// With given queens to 10000, but from 65 on by a plain search on one thread.
     n: Sizes,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
     /// With --method forced: the lines that are examined before each queen [default: lines]
-    #[arg(long, value_enum, value_name = "LINES", env = "QUEENS_LOOKING")]
+    #[arg(hide_short_help = true, long, value_enum, value_name = "LINES", env = "QUEENS_LOOKING")]
     looking: Option<LookingName>,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Keep the work in this file, and go on from what it holds; `{shard}` in its name stands for the part,
-    /// as 3-of-64 [default: nothing is kept]
+    /// Keep the work in a file, and go on from it
+    ///
+    /// `{shard}` in its name stands for the part, as 3-of-64 [default: nothing is kept].
     #[arg(long, value_name = "FILE", env = "QUEENS_LEDGER")]
     ledger: Option<PathBuf>,
-    /// Count only this part of the tasks, as in 3/64, into a ledger; `queens merge` joins the parts. `auto`
-    /// takes the part from the task of the array that Slurm, LSF or Grid Engine has started, and `auto/64`
-    /// from PBS, Kubernetes and HTCondor too, which do not tell how many there are [default: all tasks]
+    /// Count this part only, as in 3/64
+    ///
+    /// It goes into a ledger, and `queens merge` joins the parts. `auto` takes the part from the
+    /// task of the array that Slurm, LSF or Grid Engine has started, and `auto/64` from PBS,
+    /// Kubernetes and HTCondor too, which do not tell how many there are [default: all tasks].
     #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
     shard: Option<Shard>,
-    /// Stop after this time, as in 90s, 1h30m or 00:50:00; with --ledger the same command goes on from there (exit code
-    /// 75) [default: no limit]
+    /// Stop after this time, as in 90s or 00:50:00
+    ///
+    /// With --ledger the same command goes on from there (exit code 75) [default: no limit].
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT", value_parser = duration)]
     time_limit: Option<Duration>,
-    /// Write the result to this file, too, as JSON, once all is counted; `{shard}` in its name stands for the
-    /// part [default: no file]
+    /// Write JSON to this file, too, once all is counted
+    ///
+    /// `{shard}` in its name stands for the part [default: no file].
     #[arg(long, value_name = "FILE", env = "QUEENS_OUTPUT")]
     output: Option<PathBuf>,
-    /// Print one JSON object instead of the bare total; of several sizes, one object a line
+    /// Print one JSON object instead of the total
+    ///
+    /// Of several sizes, it is one object a line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -73,9 +82,11 @@ pub(super) struct CountArgs {
     wants_threads: bool,
     #[arg(skip)]
     log_is_json: bool,
-    /// Print a table on standard error: with `--problem fundamental` the census by symmetry, with `states`
-    /// and `forced` the cost of the count
-    #[arg(long)]
+    /// Print a table on standard error
+    ///
+    /// With `--problem fundamental` it is the census by symmetry, with `states` and `forced` the
+    /// cost of the count.
+    #[arg(hide_short_help = true, long)]
     stats: bool,
 }
 
@@ -85,7 +96,7 @@ fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
         "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
         job.spec.slice, job.spec.plan, job.tasks_done, job.spec.plan.tasks
     );
-    output.print(text, show::json(job))
+    output.print(text, show::json(job, &[]))
 }
 
 /// The methods that may be used for this count: a ledger may be of any, if none was asked for.
@@ -282,14 +293,19 @@ async fn count(
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;
     progress.finish();
     let LocalResult { job, seconds, threads } = result?;
-    let backend = if devices.count(job.spec.plan) { Variant::DEVICE } else { backend };
+    let plan = job.spec.plan;
+    let backend = if devices.count(plan) { Variant::DEVICE } else { backend };
+    let published =
+        published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted);
+    let published = published.map(|(_, source)| format!("; as published ({source})"));
     let took = Took {
         seconds,
         counted: (!goes_on).then_some(job.counted),
         how: format!(
-            "{} by {backend}, {threads} thread{}",
-            job.spec.plan.method.name(),
-            show::plural(threads.get() as u64, "s")
+            "{} by {backend}, {threads} thread{}{}",
+            plan.method.name(),
+            show::plural(threads.get() as u64, "s"),
+            published.unwrap_or_default()
         ),
     };
     if !job.spec.slice.is_all() {
@@ -313,7 +329,6 @@ async fn count(
     if args.stats {
         output::tell(answer::table(&answer));
     }
-    let plan = job.spec.plan;
     let mut json = json!({"problem": plan.problem.name(), "n": n, "method": plan.method.name()});
     if let Some((parameter, value)) = plan.method.parameter() {
         json[parameter] = value.into();

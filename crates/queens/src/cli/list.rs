@@ -32,34 +32,44 @@ Examples:
 
 /// Prints placements, one after the other.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArgs {
     /// Board size, 0 to 10000
     #[arg(value_parser = clap::value_parser!(u32).range(..=10_000))]
     n: u32,
-    /// Print one placement of each orbit: rotations and reflections of it are left out
+    /// Print one placement of each orbit
+    ///
+    /// Rotations and reflections of it are left out.
     #[arg(long)]
     fundamental: bool,
     /// Print at most so many
     #[arg(short = 'n', long, value_name = "K")]
     limit: Option<u64>,
-    /// Print only the placement with this number in the list, counted from 1 [default: all]
+    /// Print only the placement with this number
+    ///
+    /// It is counted from 1 [default: all].
     #[arg(long, value_name = "K", conflicts_with = "limit", env = "QUEENS_NUMBER",
           value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
-    /// With --number: print all rotations and reflections of it, each once [default: it alone]
+    /// With --number: all its turned and mirrored forms
+    ///
+    /// Each is printed once [default: it alone].
     #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
     orbit: bool,
-    /// Print before each placement its number in the list and that of its group, which are its
-    /// rotations and reflections; groups are numbered as they come, and one placement of each is held in
-    /// memory
+    /// Print the number of each, and of its group
+    ///
+    /// They stand before each placement. A group is its rotations and reflections; groups are
+    /// numbered as they come, and one placement of each is held in memory.
     #[arg(long, conflicts_with_all = ["number", "rows"], env = "QUEENS_NUMBERED")]
     numbered: bool,
-    /// Order placements by the rank on each file from a on, and write a permutation as these ranks
-    /// [default: by the column on each rank]
+    /// Order and write by the rank on each file
+    ///
+    /// Files are taken from a on [default: by the column on each rank].
     #[arg(long, env = "QUEENS_BY_FILE")]
     by_file: bool,
-    /// Print the ways to place queens in the first M rows only, N up to 64 [default: whole placements]
+    /// Print the ways to fill the first M rows only
+    ///
+    /// N is up to 64 [default: whole placements].
     #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
           conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem"])]
     rows: Option<u32>,

@@ -10,13 +10,18 @@ use crate::failure::Failure;
 /// What is counted, besides the board's size.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProblemArgs {
-    /// What is counted [default: total, and completions where queens are given]
+    /// What to count: total, fundamental, toroidal, …
+    ///
+    /// [default: total, and completions where queens are given]
     #[arg(long, value_enum, env = "QUEENS_PROBLEM")]
     problem: Option<ProblemName>,
-    /// With the method rows: tasks are all ways to fill the first M rows, at most 5, mirror images too (8, 42, 140, 344
-    /// at N = 8). The total is counted as the completions of an empty board, which takes longer. With the method states:
-    /// every state is kept as it is, and neither made one with its mirror image nor rid of attacks that meet no free square
-    #[arg(long)]
+    /// Count mirror images too, with rows or states
+    ///
+    /// With the method rows, tasks are all ways to fill the first M rows, at most 5, mirror images
+    /// too (8, 42, 140, 344 at N = 8). The total is counted as the completions of an empty board,
+    /// which takes longer. With the method states, every state is kept as it is, and neither made
+    /// one with its mirror image nor rid of attacks that meet no free square.
+    #[arg(hide_short_help = true, long)]
     no_mirror: bool,
     #[command(flatten)]
     given: GivenArgs,

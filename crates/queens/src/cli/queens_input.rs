@@ -17,12 +17,15 @@ pub(super) type Queens = (Option<u32>, Vec<Square>);
 /// The options for queens that are given.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
-    /// Queens that stand already, as in a1,c2: files are columns, ranks are rows, a1 is the lower left
-    /// corner
+    /// Queens that stand already, as in a1,c2
+    ///
+    /// Files are columns, ranks are rows, a1 is the lower left corner.
     #[arg(long, value_name = "SQUARES")]
     given: Option<String>,
-    /// Given queens from a file: a board drawn from the highest row down with Q and ., a matrix of 1 and 0, squares,
-    /// or what `--json` prints of a placement (-: standard input)
+    /// Given queens from a file (-: standard input)
+    ///
+    /// A board drawn from the highest row down with Q and ., a matrix of 1 and 0, squares, or what
+    /// `--json` prints of a placement.
     #[arg(long, value_name = "FILE", conflicts_with = "given")]
     board: Option<PathBuf>,
 }

@@ -5,7 +5,7 @@ use solve::Rules;
 
 #[derive(Debug, Args)]
 pub(super) struct RulesArgs {
-    /// How queens attack [default: total]
+    /// total, toroidal or superqueens [default: total]
     #[arg(long, value_enum, value_name = "PROBLEM", env = "QUEENS_RULES")]
     problem: Option<RulesName>,
 }

@@ -26,7 +26,7 @@ Every placement is checked before it is printed. Exit code 1: there is none, as 
 for every N that is not prime to 6.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct SolveArgs {
     /// Board size, 0 to 100000000; with --random at most 10000000
     n: u32,

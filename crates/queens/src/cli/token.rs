@@ -32,8 +32,10 @@ enum TokenCommand {
 
 #[derive(Debug, Args)]
 struct CreateArgs {
-    /// What it allows: a worker counts, a viewer sees jobs, a submitter submits and changes them, an admin
-    /// does everything
+    /// worker, viewer, submitter or admin
+    ///
+    /// A worker counts, a viewer sees jobs, a submitter submits and changes them, an admin does
+    /// everything.
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: v1::Role,
     /// Let one recount by this worker settle a dispute, whoever claims otherwise: for a machine that you answer for
@@ -127,7 +129,9 @@ async fn list(args: TokenListArgs) -> Result<(), Failure> {
     match args.list.format() {
         ListFormat::Json => tokens.iter().try_for_each(|token| output::print(object(token))),
         ListFormat::Csv => table.print_csv(),
-        ListFormat::Table => table.print(&[]),
+        ListFormat::Table => {
+            table.print(&[], "there is no credential; `queens token create` makes one")
+        }
     }
 }
 

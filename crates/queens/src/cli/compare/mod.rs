@@ -37,7 +37,7 @@ direct to flip and by forced, distinct states by states, states stored by rows a
 them. seconds are processor time of the one thread, the least of several runs.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLE)]
+#[command(after_long_help = EXAMPLE)]
 pub(in crate::cli) struct CompareArgs {
     /// Board size, or sizes as in 8..16, both ends included; 0 to 32
     #[arg(value_name = "N", value_parser = Sizes::of_boards)]
