@@ -88,7 +88,6 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
                     "threads": worker.threads,
                     "memory_bytes": worker.memory,
                     "tasks": worker.tasks,
-                    "memory_kills": worker.memory_kills,
                 }))?;
             }
             distrusted.iter().try_for_each(|party| {
@@ -99,13 +98,6 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
         ListFormat::Table => {
             let size = |bytes| ByteSize(bytes).display().iec().to_string();
             table(&workers, size).print(&SPARED)?;
-            for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
-                output::print(format_args!(
-                    "{}: the system has killed {} processes of its control group for lack of memory; start its \
-                     workers with less --memory, or allow the group more",
-                    worker.name, worker.memory_kills
-                ))?;
-            }
             distrusted
                 .iter()
                 .try_for_each(|party| output::print(format_args!("not believed: {party}")))

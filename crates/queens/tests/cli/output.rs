@@ -206,7 +206,7 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
 
     let waiting = one_object(&farm.client(&["jobs", "1", "--json"]).success());
     let fields = "able_workers audits_agreed audits_stranded audits_wanted counted counts_per_second disputed disputes ended_at_ms \
-                  fingerprint job least_thread_memory_bytes lost method n name owner percent poisoned poisoned_first \
+                  fingerprint job least_thread_memory_bytes method n name owner percent poisoned poisoned_first \
                   priority problem rows seconds_left state submitted_at_ms tasks tasks_done total waits_for workers";
     assert_eq!(fields_of(&waiting), fields);
     assert_eq!((&waiting["state"], &waiting["total"]), (&"running".into(), &Value::Null));
