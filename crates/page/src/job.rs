@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farm::{AuditPolicy, Fact, JobState, JobView, LostWorkers};
+use farm::{AuditPolicy, Fact, JobState, JobView};
 use maud::{Markup, html};
 
 use crate::chart::{chart, moved};
@@ -92,7 +92,6 @@ fn facts(job: &JobView, estimates: &[Estimate], snapshot: &Snapshot) -> Markup {
             (fact("Audits", &audit_fact(job)))
             (fact("Disputed ranges", &job.disputes.to_string()))
             (fact("Poisoned tasks", &poison_fact(job)))
-            @if !job.lost.is_empty() { (fact("Lost workers", &lost_fact(job))) }
         }
     }
 }
@@ -161,14 +160,6 @@ fn poison_fact(job: &JobView) -> String {
 /// The part of [`job`] with which `reader` changes the job, if they may.
 pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
-}
-
-fn lost_fact(job: &JobView) -> String {
-    let of = |lost: &LostWorkers| {
-        let s = if lost.processes == 1 { "" } else { "es" };
-        format!("{} process{s} of {} on {}", lost.processes, lost.maker.owner, lost.maker.machine)
-    };
-    job.lost.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// What can be done with a job in its state.

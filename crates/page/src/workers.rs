@@ -182,7 +182,6 @@ fn mark<'a>(
         (!sight.lent.is_empty() && silent > SILENT, "silent"),
         (is_slow, "slow"),
         (sight.declined > 0, "too little memory for a job"),
-        (sight.view.memory_kills > 0, "processes killed for lack of memory"),
     ];
     let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
     Marked { sight, silent, troubles }
@@ -304,7 +303,6 @@ mod tests {
                 backend: "avx2".into(),
                 threads: 2,
                 memory: 1 << 30,
-                memory_kills: 0,
                 tasks: 5,
                 rate: Rate { tasks_per_second: rate, placements_per_second: 0.0 },
             },

@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, LostWorkers, Maker,
-    Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
+    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -82,7 +82,6 @@ impl From<farm::Hello> for v1::Hello {
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
-            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
@@ -225,19 +224,6 @@ impl From<AuditView> for v1::Audit {
     }
 }
 
-impl From<LostWorkers> for v1::LostWorkers {
-    fn from(lost: LostWorkers) -> Self {
-        let LostWorkers {
-            maker: Maker { owner, machine },
-            processes,
-            threads,
-            memory,
-            memory_kills,
-        } = lost;
-        v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills }
-    }
-}
-
 impl From<Answer> for v1::AskResponse {
     fn from(answer: Answer) -> Self {
         use v1::ask_response::Answer as Given;
@@ -278,7 +264,6 @@ impl From<JobView> for v1::Job {
             shards: job.spec.slice.of(),
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
-            lost: job.lost.into_iter().map(Into::into).collect(),
             owner: job.spec.origin.owner,
             key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,

@@ -31,11 +31,10 @@ use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
 use crate::lease::{LeaseTerm, Leases};
-use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, RequestId,
     SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
@@ -73,7 +72,8 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    lost: Lost,
+    /// How many processes each machine has lost while they counted and that have not come back. It is not durable.
+    losses: BTreeMap<Maker, u32>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -256,11 +256,6 @@ impl Farm {
             },
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
-            lost: if job.durable_state.is_over() {
-                Vec::new()
-            } else {
-                self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect()
-            },
             times: job.times,
         }
     }

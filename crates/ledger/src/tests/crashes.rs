@@ -226,7 +226,6 @@ fn play(
             instance: session,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
         };

@@ -459,7 +459,6 @@ async fn hostile_names_are_only_text() {
         instance: 1,
         threads: 1,
         memory: 1 << 30,
-        memory_kills: 0,
         credit: 1,
         holding: Vec::new(),
     };
