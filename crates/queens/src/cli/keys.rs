@@ -12,7 +12,7 @@ pub(super) fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
     if mode.is_some() {
         spawn(|| {
             let is_quit = |byte: Result<u8, _>| byte.is_ok_and(|byte| byte == b'q');
-            if std::io::stdin().bytes().any(is_quit) {
+            if std::io::stdin().lock().bytes().any(is_quit) {
                 let _ = send.send(());
             }
         });
