@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use bytesize::ByteSize;
+
 use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of an audit: all but its seed.
