@@ -551,7 +551,7 @@ impl Following {
             });
         }
         let answer = tokio::select! {
-            answer = Answering::begin(end.spec.plan.problem).of(end.counted) => answer?,
+            answer = Answering::begin(end.spec.plan.problem, false).of(end.counted) => answer?,
             () = asked_to_stop() => {
                 return Err(Failure::Interrupted(format!(
                     "job {job} is done; `queens watch {job}` searches again for the placements that \
