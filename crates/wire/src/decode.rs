@@ -346,6 +346,7 @@ impl TryFrom<v1::Plan> for Plan {
         let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
         let method = match plan.method.ok_or(WireError::Missing("method"))? {
             v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
+            v1::plan::Method::Prefixes(v1::RowsMethod { rows }) => Method::Prefixes { rows },
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
             v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
@@ -389,6 +390,7 @@ impl From<v1::submit::Method> for MethodChoice {
         use v1::submit::Method;
         match method {
             Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
+            Method::Prefixes(v1::RowsRequest { rows }) => MethodChoice::Prefixes { rows },
             Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
             Method::Halves(v1::HalvesMethod {}) => MethodChoice::Halves,
         }

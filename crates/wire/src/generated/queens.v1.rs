@@ -85,7 +85,7 @@ pub struct Plan {
     /// fingerprint as it comes: it needs it in Holding, Report and its digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
-    #[prost(oneof = "plan::Method", tags = "2, 5, 6")]
+    #[prost(oneof = "plan::Method", tags = "2, 5, 6, 8")]
     pub method: ::core::option::Option<plan::Method>,
 }
 /// Nested message and enum types in `Plan`.
@@ -98,6 +98,9 @@ pub mod plan {
         Ring(super::RingMethod),
         #[prost(message, tag = "6")]
         Halves(super::HalvesMethod),
+        /// The same prefixes as of `rows` with no symmetry removed: mirror images are tasks too, each of weight 1.
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsMethod),
     }
 }
 /// A half-open interval \[start, end) of a plan's ordinals, never empty.
@@ -827,7 +830,7 @@ pub struct Submit {
     /// another plan, or of a stronger audit, under its name. So a submission whose answer was lost can be repeated.
     #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    #[prost(oneof = "submit::Method", tags = "2, 3, 4")]
+    #[prost(oneof = "submit::Method", tags = "2, 3, 4, 8")]
     pub method: ::core::option::Option<submit::Method>,
 }
 /// Nested message and enum types in `Submit`.
@@ -840,6 +843,8 @@ pub mod submit {
         Ring(super::RingRequest),
         #[prost(message, tag = "4")]
         Halves(super::HalvesMethod),
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsRequest),
     }
 }
 /// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
@@ -855,7 +860,7 @@ pub struct AuditPolicy {
     #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
 }
-/// The method `rows`.
+/// The method `rows` or `prefixes`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RowsRequest {
     /// M, 0 to n; the coordinator chooses if it is absent.

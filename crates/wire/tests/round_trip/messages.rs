@@ -203,7 +203,12 @@ pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, 
 }
 
 pub(super) fn plan() -> impl Strategy<Value = Plan> {
-    let rows = |n| (0..=n).prop_map(|rows| Method::Rows { rows });
+    let rows = |n| {
+        (0..=n, any::<bool>()).prop_map(|(rows, mirrored)| match mirrored {
+            true => Method::Prefixes { rows },
+            false => Method::Rows { rows },
+        })
+    };
     let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));
