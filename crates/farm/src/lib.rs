@@ -86,7 +86,7 @@ pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
     Unaudited, tiled,
 };
-pub use session::WorkerView;
+pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};

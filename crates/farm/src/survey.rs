@@ -28,8 +28,6 @@ pub struct WorkerSight {
     pub view: WorkerView,
     /// What it was lent: tasks that are not reported, by job.
     pub lent: Vec<(JobId, u64)>,
-    /// How fast it counts tasks of the first of these jobs, tasks in 1,000 seconds; `None` before that is known.
-    pub rate: Option<u64>,
     /// Tasks that it has reported in this session.
     pub counted: u64,
     /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.

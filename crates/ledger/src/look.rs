@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::LedgerFault;
 use super::entry::signed;
+use super::restore::BEGUN;
 
 /// A ledger that is looked at.
 #[derive(Debug)]
@@ -139,7 +140,9 @@ impl Look {
         self.each(query, (job, most), |row| {
             let state: Option<String> = row.get(1)?;
             let (priority, by): (Option<i32>, _) = (row.get(2)?, by_whom(row, 3)?);
+            let is_begun = state.as_deref() == Some(BEGUN);
             let what = match state.and_then(|name| JobState::named(&name)) {
+                None if is_begun => "its first tasks were leased".into(),
                 Some(JobState::Running) if by.is_empty() => "it runs again".into(),
                 Some(JobState::Running) => "resumed".into(),
                 Some(JobState::Held) => "held: its total contradicts what is known of it".into(),

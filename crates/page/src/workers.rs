@@ -82,8 +82,6 @@ fn pages(survey: &Survey) -> usize {
 /// A worker, and what is remarkable about it.
 struct Marked<'a> {
     sight: &'a WorkerSight,
-    /// Tasks per second.
-    rate: Option<f64>,
     silent: Duration,
     /// The gravest first.
     troubles: Vec<&'static str>,
@@ -145,9 +143,10 @@ fn class(sight: &WorkerSight) -> Option<(&str, JobId)> {
     Some((sight.view.backend.as_str(), sight.lent.first()?.0))
 }
 
-/// Tasks per 1,000 seconds of one thread.
+/// Tasks per second of one thread.
 fn rate_per_thread(sight: &WorkerSight) -> Option<f64> {
-    Some(sight.rate? as f64 / f64::from(sight.view.threads.max(1)))
+    let rate = Some(sight.view.rate.tasks_per_second).filter(|&rate| rate > 0.0);
+    Some(rate? / f64::from(sight.view.threads.max(1)))
 }
 
 /// The median rate of a thread in each class of at least three workers.
@@ -186,7 +185,7 @@ fn mark<'a>(
         (sight.view.memory_kills > 0, "processes killed for lack of memory"),
     ];
     let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
-    Marked { sight, rate: sight.rate.map(|rate| rate as f64 / 1_000.0), silent, troubles }
+    Marked { sight, silent, troubles }
 }
 
 fn sort(workers: &mut [Marked<'_>], order: Order) {
@@ -203,7 +202,10 @@ fn sort(workers: &mut [Marked<'_>], order: Order) {
         Order::Threads => {
             workers.sort_by_cached_key(|worker| (Reverse(worker.sight.view.threads), name(worker)))
         }
-        Order::Rate => workers.sort_by_key(|worker| Reverse(worker.sight.rate)),
+        Order::Rate => {
+            let rate = |worker: &Marked<'_>| worker.sight.view.rate.tasks_per_second;
+            workers.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        }
         Order::Heard => workers.sort_by_key(|worker| Reverse(worker.silent)),
     }
 }
@@ -233,8 +235,8 @@ fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView) -
 }
 
 fn row(worker: &Marked<'_>) -> Markup {
-    let Marked { sight, rate, silent, troubles } = worker;
-    let farm::WorkerView { author, backend, threads, memory, .. } = &sight.view;
+    let Marked { sight, silent, troubles } = worker;
+    let farm::WorkerView { author, backend, threads, memory, rate, .. } = &sight.view;
     html! {
         tr.troubled[!troubles.is_empty()] {
             th scope="row" { (author.worker) }
@@ -243,7 +245,7 @@ fn row(worker: &Marked<'_>) -> Markup {
             td.n data-label="Threads" { (threads) }
             td.n data-label="Memory" { (size(*memory)) }
             td data-label="Counts" { (doing(sight)) }
-            td.n data-label="Tasks/s" { @match rate { Some(rate) => { (short(*rate)) }, None => { "–" } } }
+            td.n data-label="Tasks/s" { (short(rate.tasks_per_second)) }
             td.n data-label="Counted" { (grouped(sight.counted)) }
             td.n data-label="Last report" { (time(*silent)) " ago" }
             td data-label="To look at" { (troubles.join(", ")) }
@@ -285,14 +287,14 @@ fn pager(order: Order, page: usize, pages: usize) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Author, Maker, Millis, SessionId, WorkerView};
+    use farm::{Author, Maker, Millis, Rate, SessionId, WorkerView};
 
     use super::*;
 
     const MINUTES: u64 = 60_000;
 
-    /// A worker that was heard of a minute before `at`, and counts so many tasks in 1,000 seconds.
-    fn worker(name: &str, rate: Option<u64>) -> WorkerSight {
+    /// A worker that was heard of a minute before `at`, and counts so many tasks per second.
+    fn worker(name: &str, rate: f64) -> WorkerSight {
         let maker = Maker { owner: "rack7".into(), machine: format!("machine of {name}") };
         let author = Author { maker, worker: name.into(), build: "1.0".into() };
         WorkerSight {
@@ -304,9 +306,9 @@ mod tests {
                 memory: 1 << 30,
                 memory_kills: 0,
                 tasks: 5,
+                rate: Rate { tasks_per_second: rate, placements_per_second: 0.0 },
             },
             lent: vec![(JobId(1), 5)],
-            rate,
             counted: 7,
             heard_at: Millis(4 * MINUTES),
             missed: 0,
@@ -335,8 +337,8 @@ mod tests {
 
     #[test]
     fn a_worker_is_slow_if_it_counts_half_as_fast_as_others_of_its_class() {
-        let mut workers: Vec<WorkerSight> = [("a", 100), ("b", 90), ("c", 44), ("d", 110)]
-            .map(|(name, rate)| worker(name, Some(rate)))
+        let mut workers: Vec<WorkerSight> = [("a", 100.0), ("b", 90.0), ("c", 44.0), ("d", 110.0)]
+            .map(|(name, rate)| worker(name, rate))
             .into();
         assert_eq!(troubles(&survey(workers.clone()))[0], ("c".into(), vec!["slow"]));
 
@@ -352,11 +354,11 @@ mod tests {
 
     #[test]
     fn a_worker_that_holds_work_and_says_nothing_stands_out() {
-        let mut silent = worker("silent", None);
+        let mut silent = worker("silent", 0.0);
         silent.heard_at = Millis(4 * MINUTES - 1);
         let idle = WorkerSight { lent: Vec::new(), ..silent.clone() };
-        let idle = WorkerSight { view: worker("idle", None).view, ..idle };
-        let survey = survey(vec![idle, worker("busy", None), silent]);
+        let idle = WorkerSight { view: worker("idle", 0.0).view, ..idle };
+        let survey = survey(vec![idle, worker("busy", 0.0), silent]);
         let found = troubles(&survey);
         let expected = [("silent", vec!["silent"]), ("busy", vec![]), ("idle", vec![])];
         assert_eq!(found, expected.map(|(name, troubles)| (name.to_string(), troubles)));
@@ -364,7 +366,8 @@ mod tests {
 
     #[test]
     fn ten_thousand_workers_come_in_pages() {
-        let workers = (0..10_000).map(|at| worker(&format!("worker-{at:05}"), Some(at))).collect();
+        let workers =
+            (0..10_000_u32).map(|at| worker(&format!("worker-{at:05}"), at.into())).collect();
         let snapshot = Snapshot { survey: survey(workers), rates: BTreeMap::new(), unix_ms: 0 };
         let page = |order, page| {
             let html = &workers_of(&snapshot, WorkersView { order, page });

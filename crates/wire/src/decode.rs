@@ -4,9 +4,9 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, Answer, AuditPolicy, AuditView, Change, Commitment, Digest, Fingerprint, Held,
     Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind,
-    LoanProof, LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Recount,
-    Report, Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
-    WorkerOrder,
+    LoanProof, LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Rate,
+    Recount, Report, Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -477,7 +477,15 @@ impl TryFrom<v1::Job> for JobView {
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
             lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-            times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
+            times: Times {
+                submitted_at_ms: job.submitted_at_ms,
+                begun_at_ms: job.begun_at_ms,
+                ended_at_ms: job.ended_at_ms,
+            },
+            rate: Rate {
+                tasks_per_second: job.tasks_per_second,
+                placements_per_second: job.placements_per_second,
+            },
         })
     }
 }

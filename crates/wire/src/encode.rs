@@ -301,7 +301,10 @@ impl From<JobView> for v1::Job {
             owner: job.spec.origin.owner,
             key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
+            begun_at_ms: job.times.begun_at_ms,
             ended_at_ms: job.times.ended_at_ms,
+            tasks_per_second: job.rate.tasks_per_second,
+            placements_per_second: job.rate.placements_per_second,
         }
     }
 }

@@ -39,8 +39,7 @@ impl Farm {
         }
         WorkerSight {
             session: id,
-            view: session.view(),
-            rate: lent.first().and_then(|&(job, _)| self.jobs[&job].rate_of(id)),
+            view: self.worker_view(id, session),
             lent,
             counted: session.counted,
             heard_at: session.heard_at,

@@ -376,6 +376,7 @@ fn change_job<S: Store>(
             job.seed_told |= state.is_over();
             std::mem::replace(&mut job.state, state) != state
         }
+        JobChange::Begun => true,
         JobChange::Priority(priority) => {
             std::mem::replace(&mut job.spec.priority, priority) != priority
         }

@@ -41,7 +41,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         policy: everything(1, false),
         by: "auditor".into(),
     };
-    let changes = [priority(5), priority(5), state(JobState::Running), audit];
+    let begun = LedgerCommand::Change { job: JOB, change: JobChange::Begun, by: String::new() };
+    let changes = [begun, priority(5), priority(5), state(JobState::Running), audit];
     let written = [new_job(), by(20, 30, "b"), by(0, 10, "a"), dispute];
     ledger.apply(&written).expect("it is written");
     ledger.apply(&changes).expect("it is written");
@@ -84,6 +85,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         &format!(
             "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is not believed any more"
         ),
+        "its first tasks were leased",
         "given the priority 5 by admin",
         "an audit of 100% of the ranges was ordered by auditor",
         &format!("cancelled by {OWNER}"),
@@ -91,7 +93,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         let times = log.iter().filter(|incident| incident.text == text).count();
         assert_eq!(times, 1, "{text} in {log:?}");
     }
-    assert_eq!(log.len(), 5, "what changes nothing is not told: {log:?}");
+    assert_eq!(log.len(), 6, "what changes nothing is not told: {log:?}");
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
     look.incidents(JobId(2)).expect_err("there is no such job");
 }

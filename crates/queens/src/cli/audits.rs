@@ -127,7 +127,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             plural(wanted, "s")
         ),
     })?;
-    match show::waits(&later, &[]).filter(|_| later.audits_wanted > 0) {
+    match later.waits_for(&[]).filter(|_| later.audits_wanted > 0) {
         None => Ok(()),
         Some(what) => output::print(format!("job {id} waits for {what}")),
     }

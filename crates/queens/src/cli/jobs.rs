@@ -505,7 +505,7 @@ impl Following {
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
-            let what = show::waits(job, &[]);
+            let what = job.waits_for(&[]);
             // How many ranges wait changes all the time.
             let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
             if let Some(what) = what.filter(|_| why != waits) {

@@ -4,9 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use count::Answer;
-use farm::{
-    Across, AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect, Times,
-};
+use farm::{AuditPolicy, AuditView, Held, JobState, JobView, LostWorkers, Problem, Suspect};
 use serde_json::{Value, json};
 
 use crate::answer;
@@ -22,7 +20,7 @@ pub(super) fn json(job: &JobView) -> String {
 /// The same with what the job waits for; `others` are jobs of the same coordinator, if it may wait for them.
 pub(super) fn json_among(job: &JobView, others: &[JobView]) -> String {
     let mut object = object(job);
-    object["waits_for"] = waits(job, others).into();
+    object["waits_for"] = job.waits_for(others).into();
     object.to_string()
 }
 
@@ -146,58 +144,9 @@ fn audits(job: &JobView) -> Option<String> {
     ))
 }
 
-/// Whether [`waits`] must see the other jobs to say why nobody counts this one.
+/// Whether [`JobView::waits_for`] must see the other jobs to say why nobody counts this one.
 pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
-}
-
-/// What a job waits for that nobody counts, if that can be told; `others` are jobs of the same coordinator. A job
-/// of which workers hold ranges waits for nothing but second counts that none of the workers may give.
-pub(super) fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
-    if job.state == JobState::Paused {
-        return Some(format!("`queens resume {}`: it is paused", job.id));
-    }
-    let is_running = job.state == JobState::Running;
-    if !is_running && (job.state != JobState::Done || job.audits_wanted == 0) {
-        return None;
-    }
-    let is_before = |other: &&JobView| {
-        other.state == JobState::Running && other.workers > 0 && other.turn() < job.turn()
-    };
-    match (job.able_workers, job.thread_memory) {
-        (0, 0) if job.workers == 0 => Some("a worker: none is connected".into()),
-        (0, needed) if job.workers == 0 => {
-            Some(format!("a worker with {} of memory: none is connected", size(needed)))
-        }
-        _ if job.audits_stranded > Some(0) => Some(second_counts(job)),
-        _ if !is_running || job.workers > 0 => None,
-        _ if job.tasks_done == job.tasks() && job.disputes > 0 => {
-            let s = plural(job.disputes as u64, "s");
-            Some(format!("another machine or owner to count {} range{s} again", job.disputes))
-        }
-        _ => {
-            let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
-            Some(format!("job {}, which is served first", first.id))
-        }
-    }
-}
-
-/// Who is missing for the second counts of a job, and what else can be done.
-fn second_counts(job: &JobView) -> String {
-    let JobView { id, audit, audits_stranded, .. } = job;
-    let ranges = audits_stranded.unwrap_or(0);
-    let s = plural(ranges, "s");
-    let withdraw = format!("`queens audit {id} --withdraw` does without");
-    match audit.map(|audit| audit.across).unwrap_or_default() {
-        Across::Machines => format!(
-            "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
-             itself; {withdraw}"
-        ),
-        Across::Owners => format!(
-            "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks itself; \
-             `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
-        ),
-    }
 }
 
 /// The poisoned tasks, which are not lent any more, and what to do about them.
@@ -316,10 +265,9 @@ pub(super) fn utc(unix_ms: i64) -> String {
     text.get(..16).unwrap_or(&text).replace('T', " ")
 }
 
-/// Seconds from the submission of a job to its end.
+/// Seconds from the first lease of a job to its end.
 fn took(job: &JobView) -> Option<f64> {
-    let Times { submitted_at_ms, ended_at_ms } = job.times;
-    Some((ended_at_ms? - submitted_at_ms?) as f64 / 1e3)
+    job.times.counting().map(|took| took.as_secs_f64())
 }
 
 /// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
@@ -327,7 +275,7 @@ fn took(job: &JobView) -> Option<f64> {
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
     let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
-    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, all)?)));
+    let waiting = jobs.iter().filter_map(|job| Some((job.id, job.waits_for(all)?)));
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
     let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
@@ -378,7 +326,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     }
     lines.extend(held(job).map(|reason| format!("held      {reason}")));
     lines.extend(job.held.as_ref().map(|held| format!("worst     {}", worst(held))));
-    lines.extend(waits(job, others).map(|what| format!("waits     for {what}")));
+    lines.extend(job.waits_for(others).map(|what| format!("waits     for {what}")));
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
     if job.total != Some(job.counted) {
@@ -402,7 +350,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, JobSpec, Maker, Method, Origin, Plan, Problem};
+    use farm::{Across, JobId, JobSpec, Maker, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -423,6 +371,7 @@ mod tests {
             workers: 3,
             able_workers: 0,
             busy_us_left: None,
+            rate: farm::Rate::default(),
             threads: 0,
             disputes: 0,
             disputed: None,
@@ -463,7 +412,7 @@ mod tests {
             ..job()
         };
         let idle = at(5, 1, 0);
-        let waits_for = |others: &[JobView]| waits(&idle, others);
+        let waits_for = |others: &[JobView]| idle.waits_for(others);
         assert_eq!(waits_for(&[at(4, 0, 1), at(6, 1, 1), at(3, 2, 0)]), None);
         let before = [at(4, 1, 1), at(9, 2, 1), at(1, 2, 0)];
         assert_eq!(waits_for(&before), Some("job 9, which is served first".into()));
@@ -480,7 +429,7 @@ mod tests {
             Some(AuditView::of(policy, JobState::Running))
         };
         let waiting = JobView { able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
-        assert_eq!(waits(&waiting, &[]), None, "somebody may count them");
+        assert_eq!(waiting.waits_for(&[]), None, "somebody may count them");
         for state in [JobState::Running, JobState::Done] {
             let job = JobView { state, audits_stranded: Some(3), ..waiting.clone() };
             for (across, who) in [

@@ -212,6 +212,9 @@ impl ClientService for Clients {
             memory: view.memory,
             memory_kills: view.memory_kills,
             tasks: view.tasks,
+            backend: view.backend,
+            tasks_per_second: view.rate.tasks_per_second,
+            placements_per_second: view.rate.placements_per_second,
         };
         Ok(Response::new(v1::ListWorkersResponse {
             workers: workers.into_iter().map(worker).collect(),

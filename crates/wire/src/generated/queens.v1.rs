@@ -1053,6 +1053,15 @@ pub struct Job {
     /// most. Absent for a moment after an audit was ordered.
     #[prost(uint64, optional, tag = "30")]
     pub audits_stranded: ::core::option::Option<u64>,
+    /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
+    #[prost(int64, optional, tag = "31")]
+    pub begun_at_ms: ::core::option::Option<i64>,
+    /// How fast its workers count it now, or how fast it was counted from its first lease to its end; 0 if that cannot be
+    /// told. Placements are those before symmetry.
+    #[prost(double, tag = "32")]
+    pub tasks_per_second: f64,
+    #[prost(double, tag = "33")]
+    pub placements_per_second: f64,
 }
 /// Why a job is held.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1151,7 +1160,7 @@ pub struct ListWorkersResponse {
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
 }
 /// A connected worker.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Worker {
     #[prost(string, tag = "1")]
     pub owner: ::prost::alloc::string::String,
@@ -1173,6 +1182,14 @@ pub struct Worker {
     /// it started.
     #[prost(uint64, tag = "8")]
     pub memory_kills: u64,
+    /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
+    #[prost(string, tag = "9")]
+    pub backend: ::prost::alloc::string::String,
+    /// How fast it counts what it was lent; 0 while it holds nothing. Placements are those before symmetry.
+    #[prost(double, tag = "10")]
+    pub tasks_per_second: f64,
+    #[prost(double, tag = "11")]
+    pub placements_per_second: f64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateTokenRequest {

@@ -4,7 +4,7 @@ use board::{Given, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobSpec,
     JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
-    Origin, Pace, Plan, Problem, Range, Recount, Report, Slice, Suspect, Tally, TaskCounts,
+    Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Suspect, Tally, TaskCounts,
     TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
@@ -176,6 +176,10 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 workers: sizes.1.into(),
                 able_workers: sizes.2.into(),
                 busy_us_left: (speed > u64::MAX / 4).then_some(speed),
+                rate: Rate {
+                    tasks_per_second: speed as f64,
+                    placements_per_second: id as f64 / 3.0,
+                },
                 threads: (speed >> 32) as u32,
                 disputes: sizes.3.into(),
                 disputed: (sizes.3 > 9).then(|| "two owners disagree".into()),
@@ -184,6 +188,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 lost: poison.2,
                 times: Times {
                     submitted_at_ms: (id > 9).then_some(id as i64),
+                    begun_at_ms: (id > 19).then_some(counted as i64),
                     ended_at_ms: (id > 99).then_some(tasks_done as i64),
                 },
             }
