@@ -86,4 +86,4 @@ pub use rows::{
 pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
+pub use survey::{Cell, Credit, CreditOf, Incident, PlanMap, Progress, Survey, WorkerSight};

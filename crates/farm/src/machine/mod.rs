@@ -88,8 +88,8 @@ pub struct Farm {
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
-    /// Tasks of each job whose counts became durable since somebody asked.
-    progressed: BTreeMap<JobId, u64>,
+    /// The placements of each job that became durable since somebody asked.
+    progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
 
