@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks a bundle of `queens export`, by the specification in docs/BUNDLE.md and nothing else of the project.
 
-It needs Python 3.10 and its standard library. It reads `total` and `fundamental` by `rows`, `ring` and `halves` up to
+It needs Python 3.10 and its standard library. It reads `total` and `fundamental` by `rows`, `prefixes`, `ring` and `halves` up to
 N = 27, and counts what it draws by plain searches, which take a thousand times as long as the program's loops.
 
 Exit codes: 0 the bundle holds; 16 it does not; 13 it holds as far as it goes, but its job is not done; 2 this verifier
@@ -18,7 +18,7 @@ import zlib
 from itertools import islice
 
 from blake3 import hashed as blake3, little
-from plans import halves, most, ring, rows
+from plans import halves, most, prefixes, ring, rows
 
 # How many placements of N queens there are (OEIS A000170).
 PUBLISHED = """1 1 0 0 2 10 4 40 92 352 724 2680 14200 73712 365596 2279184 14772512 95815104 666090624 4968057848
@@ -58,7 +58,7 @@ VERSION = 1
 HEADER = record(
     queens_bundle=is_integer(VERSION, VERSION + 1), program=is_string, exported_at=is_time,
     problem=matches("total|fundamental|toroidal|superqueens|completions .+"), n=is_u32,
-    method=matches("rows|ring|halves"), parameter=is_null_or(is_u32), tasks=is_u64, fingerprint=is_hex32,
+    method=matches("rows|prefixes|ring|halves"), parameter=is_null_or(is_u32), tasks=is_u64, fingerprint=is_hex32,
     shard=is_integer(1, 2**20 + 1), shards=is_integer(1, 2**20 + 1), state=matches("running|paused|cancelled|held|done"),
     covered=is_u64, counted=is_decimal(2**128),
     policies=is_u64, trust=is_u64, authors=is_u64, ranges=is_u64, audits=is_u64, disputes=is_u64,
@@ -66,8 +66,7 @@ HEADER = record(
 ROW = record(first=is_u64, past=is_u64, count=is_decimal(2**128), digest=is_hex16, by=is_u32, busy_us=is_u64, at=is_time)
 LINES = {
     "policy": record(
-        share_ppm=is_integer(0, 1_000_001), by_search=is_bool, across=matches("machines|owners"), commitment=is_hex32,
-        revealed=is_null_or(record(seed=is_decimal(2**64), salt=is_hex16)), asked_at=is_time,
+        share_ppm=is_integer(0, 1_000_001), by_search=is_bool, across=matches("machines|owners"), asked_at=is_time,
     ),
     "trust": record(owner=is_string, machine=is_null_or(is_string), trusted=is_bool, reason=is_string, at=is_time),
     "author": record(
@@ -110,7 +109,7 @@ class Bundle:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
         self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
-        self.in_force, self.hidden, self.authors, self.known_authors = None, False, [], set()
+        self.in_force, self.authors, self.known_authors = None, [], set()
         self.last, self.end, self.covered, self.counted, self.unsettled = None, 0, 0, 0, 0
         for number, line in enumerate(file, 2):
             try:
@@ -125,7 +124,8 @@ class Bundle:
             raise Unknown(f"it is of version {version}, and this verifier reads version {VERSION}")
         demand(HEADER(head), "line 1 is no header")
         n, method, parameter, tasks = (head[name] for name in ("n", "method", "parameter", "tasks"))
-        cut = {"rows": f"; rows {parameter}", "ring": f"; width {parameter}", "halves": ""}[method]
+        placed = f"; rows {parameter}"
+        cut = {"rows": placed, "prefixes": placed, "ring": f"; width {parameter}", "halves": ""}[method]
         enumeration = 1 if method != "halves" else 3 if n < 28 else 4
         plan = f"queens plan; enumeration {enumeration}; problem {head['problem']}; n {n}; method {method}{cut}; tasks {tasks}"
         demand(blake3(plan.encode()).hex() == head["fingerprint"], "the fingerprint is not that of the plan")
@@ -136,7 +136,7 @@ class Bundle:
             raise Unknown(f"listing {tasks} tasks takes too long here: give a bundle of at most {MOST_TASKS}")
         self.head, self.fingerprint, self.most = head, bytes.fromhex(head["fingerprint"]), most(method, n, parameter)
         demand(self.most is not None, "there is no such plan")
-        self.tasks = lambda: {"rows": rows, "ring": ring, "halves": halves}[method](n, parameter)
+        self.tasks = lambda: {"rows": rows, "prefixes": prefixes, "ring": ring, "halves": halves}[method](n, parameter)
         demand(sum(1 for _ in islice(self.tasks(), tasks + 1)) == tasks, f"the plan does not have {tasks} tasks")
         blocks = min(64 * head["shards"], tasks) if head["shards"] > 1 else 1
         mine = range(head["shard"] - 1, blocks, head["shards"])
@@ -158,10 +158,7 @@ class Bundle:
         getattr(self, kind)(line)
 
     def policy(self, line):
-        if line["revealed"]:
-            text = "queens audit commitment; seed {seed}; salt {salt}".format(**line["revealed"])
-            demand(blake3(text.encode()).hex() == line["commitment"], "seed and salt are not what was committed to")
-        self.in_force, self.hidden = line, self.hidden or line["revealed"] is None
+        self.in_force = line
 
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
@@ -176,7 +173,6 @@ class Bundle:
         first, past, count, sum_of_digests = row["first"], row["past"], int(row["count"]), int(row["digest"], 16)
         demand(self.end <= first, "the range begins before the last one ends")
         demand(any(begin <= first and past <= end for begin, end in self.part), "the range is not of this part of the plan")
-        demand(line["audit"] != "not_chosen" or not self.chooses(row), "the range is chosen for an audit, but not said to be")
         self.last, self.end = line, past
         self.covered, self.counted = self.covered + past - first, self.counted + count
         self.unsettled += line["audit"] == "wanted"
@@ -192,14 +188,6 @@ class Bundle:
         for unit in units:
             demand(unit[2] <= (unit[1] - unit[0]) * self.most, "tasks cannot count so much")
             self.draws.pass_by(*unit)
-
-    def chooses(self, row):
-        """Whether the audit in force, if its seed is known, has chosen a range."""
-        if not self.in_force or not self.in_force["revealed"]:
-            return False
-        seed, plan = self.in_force["revealed"]["seed"], self.fingerprint.hex()
-        text = f"queens audit; seed {seed}; plan {plan}; range [{row['first']}, {row['past']})"
-        return little(blake3(text.encode())[:8]) * 1_000_000 >> 64 < self.in_force["share_ppm"]
 
     def audit(self, line):
         first, self.last = self.last, None
@@ -223,7 +211,6 @@ class Bundle:
         demand(said == list(self.lines.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
-        demand(not self.hidden or state not in ("done", "cancelled"), "seeds of audits are missing")
         if state == "done":
             part, known = sum(end - begin for begin, end in self.part), int(PUBLISHED[head["n"]])
             demand(self.covered == part and self.unsettled == 0, "it is not done: tasks, second counts or decisions are missing")

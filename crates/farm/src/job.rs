@@ -26,9 +26,9 @@ use crate::dispute::Dispute;
 use crate::lease::Lease;
 use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
-use crate::session::Speed;
+use crate::session::{Rate, Speed};
 use crate::{
-    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
+    Across, AuditPolicy, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
     Range, SessionId, Times,
 };
 
@@ -59,13 +59,13 @@ pub(crate) struct Job {
     pub(crate) tasks: u64,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
-    /// Everybody may know the policy's seed: the job was over since it was ordered.
-    pub(crate) seed_told: bool,
     pub(crate) audits: Audits,
     pub(crate) audits_agreed: u64,
     pub(crate) known: Known,
     pub(crate) state: JobState,
     pub(crate) times: Times,
+    /// Something of it was leased.
+    pub(crate) has_begun: bool,
     /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
@@ -73,7 +73,7 @@ pub(crate) struct Job {
     /// The record that holds the job is on its way into the ledger.
     pub(crate) holding: bool,
     /// Why it is held; only while it is.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<String>,
     /// The ledger has the record that ends it, but the end of a dispute may take rows back.
     pub(crate) ended: bool,
     /// What the ledger was asked for about it, and has not answered.
@@ -121,12 +121,12 @@ impl Job {
             fingerprint: plan.fingerprint(),
             tasks: pool.len(),
             policy,
-            seed_told: false,
             audits: Audits::new(0),
             audits_agreed: 0,
             known,
             state: JobState::Running,
             times: Times::default(),
+            has_begun: false,
             durable_state: JobState::Running,
             finishing: false,
             holding: false,
@@ -218,17 +218,9 @@ impl Job {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether a range that is being accepted is to be counted again. A seed that everybody may know chooses
-    /// nothing any more, so then all are, if any should be.
+    /// Whether a range that is being accepted is to be counted again.
     pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
-        let is_chosen = |policy: AuditPolicy| {
-            if self.seed_told {
-                policy.share_ppm > 0
-            } else {
-                policy.chooses(self.fingerprint, range)
-            }
-        };
-        self.policy.is_some_and(is_chosen)
+        self.policy.is_some_and(|policy| policy.chooses(self.fingerprint, range))
     }
 
     /// Whether a range lies in its slice of the plan.
@@ -262,7 +254,8 @@ impl Job {
     /// What is to be lent to another session, too, that would have it back at the time `sooner`: what is late, or is due
     /// much later than that. Nothing that may have killed workers.
     pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
-        if !self.may_overtake() {
+        const MOST: usize = 1_024;
+        if self.overtaken.len() >= MOST {
             return None;
         }
         let is_ordinary = |start: &u64| {
@@ -273,16 +266,6 @@ impl Job {
         let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
         let slow = slow.filter(|start| self.lent[start].due > sooner);
         late.chain(slow).find(is_ordinary)
-    }
-
-    /// Whether there may be a first count to lend.
-    pub(crate) fn has_first_counts(&self) -> bool {
-        self.free_tasks() > 0 || self.lent_tasks > 0 && self.may_overtake()
-    }
-
-    fn may_overtake(&self) -> bool {
-        const MOST: usize = 1_024;
-        self.overtaken.len() < MOST
     }
 
     /// When something becomes late next.
@@ -491,10 +474,10 @@ impl Job {
         );
     }
 
-    /// `tasks` of a lease of this job have come back now.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64) {
+    /// `tasks` of a lease of this job have come back now, with so many placements.
+    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64, placements: f64) {
         let (speed, rate) = self.speeds.entry(lease.session).or_default();
-        speed.measured(now, lease, tasks);
+        speed.measured(now, lease, tasks, placements);
         let new = speed.tasks_per_kilosecond();
         self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
         *rate = new;
@@ -503,6 +486,24 @@ impl Job {
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.speeds.get(&session).map(|&(_, rate)| rate)
+    }
+
+    /// How fast a session counts it; 0 before that is known.
+    pub(crate) fn speed_of(&self, session: SessionId) -> Rate {
+        self.speeds.get(&session).map_or(Rate::default(), |(speed, _)| speed.rate())
+    }
+
+    /// How fast it is counted by these sessions; of a job that is over, how fast it was from its first lease to its end.
+    pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
+        if !self.durable_state.is_over() {
+            return workers.iter().map(|&(session, _)| self.speed_of(session)).sum();
+        }
+        let seconds = self.times.counting().map_or(f64::INFINITY, |time| time.as_secs_f64());
+        let seconds = seconds.max(1e-3);
+        Rate {
+            tasks_per_second: self.tasks_done as f64 / seconds,
+            placements_per_second: self.total as f64 / seconds,
+        }
     }
 
     /// Tasks that a session was seen to count.
@@ -574,7 +575,7 @@ mod tests {
             };
             job.claim(range);
             job.costs.add(session, 1, range, 1_000);
-            job.measured(Millis(1), &lease, range.len());
+            job.measured(Millis(1), &lease, range.len(), 1.0);
         }
         let cost = job.costs.us_per_task();
         job.rest();

@@ -2,20 +2,11 @@
 
 use std::cmp::Reverse;
 
-use crate::{
-    Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Suspect, Times,
-};
+use bytesize::ByteSize;
 
-/// Why a job is held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// What its total contradicts, for people.
-    pub reason: String,
-    /// The ranges that look worst, the worst first; [`Suspect::NAMED`] at most.
-    pub worst: Vec<Suspect>,
-}
+use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, Rate, Times};
 
-/// What a client may see of an audit.
+/// What a client may see of an audit: all but its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditView {
     /// How many ranges of a million are chosen.
@@ -24,22 +15,11 @@ pub struct AuditView {
     pub by_search: bool,
     /// Between whom the second opinion lies.
     pub across: Across,
-    /// What was committed to when the audit was ordered.
-    pub commitment: Commitment,
-    /// The policy itself, once the job is over: before, it would tell where it is safe to lie.
-    pub revealed: Option<AuditPolicy>,
 }
 
-impl AuditView {
-    /// What may be seen of a policy of a job in this state.
-    pub fn of(policy: AuditPolicy, state: JobState) -> AuditView {
-        AuditView {
-            share_ppm: policy.share_ppm,
-            by_search: policy.by_search,
-            across: policy.across,
-            commitment: policy.commitment(),
-            revealed: state.is_over().then_some(policy),
-        }
+impl From<AuditPolicy> for AuditView {
+    fn from(AuditPolicy { share_ppm, by_search, across, .. }: AuditPolicy) -> AuditView {
+        AuditView { share_ppm, by_search, across }
     }
 }
 
@@ -67,6 +47,8 @@ pub struct JobView {
     pub able_workers: usize,
     /// Thread time that the rest will take these workers, once it can be told; without audits.
     pub busy_us_left: Option<u64>,
+    /// How fast these workers count it; of a job that is over, how fast it was counted from its first lease to its end.
+    pub rate: Rate,
     /// With as many threads these workers may count it.
     pub threads: u32,
     /// Ranges whose count is in dispute.
@@ -75,8 +57,8 @@ pub struct JobView {
     pub disputed: Option<String>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditView>,
-    /// Why it is held, if it is.
-    pub held: Option<Held>,
+    /// What its total contradicts, for people, if it is held.
+    pub held: Option<String>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which a second count, by another machine or owner and another kernel,
@@ -89,9 +71,6 @@ pub struct JobView {
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
     pub poisoned_first: Vec<u64>,
-    /// Machines that lost worker processes while these counted it, those that tell the most first;
-    /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
-    pub lost: Vec<LostWorkers>,
     /// When it was submitted and when it ended.
     pub times: Times,
 }
@@ -105,8 +84,6 @@ pub(crate) fn turn(priority: i32, id: JobId) -> (Reverse<i32>, JobId) {
 impl JobView {
     /// How many poisoned tasks are named.
     pub const POISONED_NAMED: usize = 8;
-    /// How many machines that lost workers are named.
-    pub const LOST_NAMED: usize = 8;
 
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
     /// before it can be told.
@@ -129,5 +106,55 @@ impl JobView {
     pub fn percent(&self) -> f64 {
         let tasks = self.tasks();
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
+    }
+
+    /// What it waits for while nobody counts it, if that can be told: the end of a sentence that begins with "waits for".
+    /// `others` are jobs of the same farm. A job of which workers hold ranges waits for nothing but second counts that none
+    /// of the workers may give.
+    pub fn waits_for(&self, others: &[JobView]) -> Option<String> {
+        if self.state == JobState::Paused {
+            return Some(format!("`queens resume {}`: it is paused", self.id));
+        }
+        let is_running = self.state == JobState::Running;
+        if !is_running && (self.state != JobState::Done || self.audits_wanted == 0) {
+            return None;
+        }
+        let is_before = |other: &&JobView| {
+            other.state == JobState::Running && other.workers > 0 && other.turn() < self.turn()
+        };
+        match (self.able_workers, self.thread_memory) {
+            (0, 0) if self.workers == 0 => Some("a worker: none is connected".into()),
+            (0, needed) if self.workers == 0 => {
+                let needed = ByteSize(needed).display().iec();
+                Some(format!("a worker with {needed} of memory: none is connected"))
+            }
+            _ if self.audits_stranded > Some(0) => Some(self.waits_for_second_counts()),
+            _ if !is_running || self.workers > 0 => None,
+            _ if self.tasks_done == self.tasks() && self.disputes > 0 => {
+                let s = if self.disputes == 1 { "" } else { "s" };
+                Some(format!("another machine or owner to count {} range{s} again", self.disputes))
+            }
+            _ => {
+                let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
+                Some(format!("job {}, which is served first", first.id))
+            }
+        }
+    }
+
+    /// Who is missing for its second counts, and what else can be done.
+    fn waits_for_second_counts(&self) -> String {
+        let ranges = self.audits_stranded.unwrap_or(0);
+        let s = if ranges == 1 { "" } else { "s" };
+        let withdraw = format!("`queens audit {} --withdraw` does without", self.id);
+        match self.audit.map(|audit| audit.across).unwrap_or_default() {
+            Across::Machines => format!(
+                "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
+                 itself; {withdraw}"
+            ),
+            Across::Owners => format!(
+                "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks \
+                 itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
+            ),
+        }
     }
 }

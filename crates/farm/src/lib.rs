@@ -39,7 +39,6 @@ mod job_spec;
 mod job_view;
 mod known;
 mod lease;
-mod lost;
 mod machine;
 mod maker;
 mod message;
@@ -55,7 +54,6 @@ mod session;
 mod slice;
 mod stats;
 mod survey;
-mod suspects;
 
 pub use board::{Method, Problem};
 pub use plan::{
@@ -72,22 +70,20 @@ pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
 pub use interval_set::IntervalSet;
 pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
-pub use job_view::{AuditView, Held, JobView};
+pub use job_view::{AuditView, JobView};
 pub use known::{Fact, Known, Question};
-pub use lost::LostWorkers;
 pub use machine::{Farm, Restored, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, ToldBy, TrustChange, program_of};
 pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
 pub use pace::Pace;
-pub use policy::{AuditPolicy, Commitment};
+pub use policy::AuditPolicy;
 pub use proof::{LoanKey, LoanTerms};
 pub use request::{Answer, Change, Request};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
     Unaudited, tiled,
 };
-pub use session::WorkerView;
+pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
-pub use suspects::Suspect;
+pub use survey::{Cell, Credit, CreditOf, Incident, PlanMap, Progress, Survey, WorkerSight};

@@ -12,11 +12,11 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, Asker, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm,
-    Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
-    LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
-    Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, RestoredJob,
-    SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
+    Across, Asker, AuditPolicy, Author, Change, Config, Credit, CreditOf, Distrusted, Effect,
+    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known,
+    LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker,
+    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored,
+    RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
 };
 use tempfile::TempDir;
 
@@ -123,7 +123,7 @@ fn key() -> LoanKey {
 
 fn everything(seed: u64, by_search: bool) -> AuditPolicy {
     let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
-    AuditPolicy { share_ppm, seed, salt: 9, by_search, across }
+    AuditPolicy { share_ppm, seed, by_search, across }
 }
 
 fn kernel(name: &str) -> KernelName {

@@ -2,11 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Change, Commitment, Digest, Fingerprint, Held,
-    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind,
-    LoanProof, LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Recount,
-    Report, Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
-    WorkerOrder,
+    Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
+    JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method,
+    Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request, Slice, Tally,
+    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -17,9 +16,6 @@ use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 const MAX_WEIGHT: u8 = 64;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
-/// The most processes that a machine can have lost for lack of memory: one a second for half a year.
-const MAX_MEMORY_KILLS: u64 = 1 << 24;
-
 impl TryFrom<v1::WorkRequest> for WorkerMessage {
     type Error = WireError;
 
@@ -83,9 +79,6 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
         }
-        if hello.memory_kills > MAX_MEMORY_KILLS {
-            return Err(WireError::out_of_bounds("memory_kills", hello.memory_kills));
-        }
         if hello.holding.len() > Hello::MAX_HOLDINGS {
             return Err(WireError::out_of_bounds("holding", hello.holding.len()));
         }
@@ -97,7 +90,6 @@ impl TryFrom<v1::Hello> for Hello {
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
-            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
@@ -205,10 +197,8 @@ impl TryFrom<v1::Recount> for Recount {
 /// What the coordinator adds to an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditDefaults {
-    /// The seed, unless the client names one; below 2^63.
+    /// The seed; below 2^63.
     pub seed: u64,
-    /// The salt of the commitment to the seed.
-    pub salt: u128,
     /// Between whom second opinions lie, unless the client says it.
     pub usual: Across,
 }
@@ -218,16 +208,14 @@ impl v1::AuditPolicy {
     ///
     /// # Errors
     ///
-    /// A share of more than all, or a seed that no ledger can hold.
+    /// A share of more than all.
     pub fn with(
         self,
-        AuditDefaults { seed, salt, usual }: AuditDefaults,
+        AuditDefaults { seed, usual }: AuditDefaults,
     ) -> Result<AuditPolicy, WireError> {
         let across = across(self.across(), usual);
-        let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
-        let seed = id("seed", named.unwrap_or(seed))?;
-        let share_ppm = share(share_ppm)?;
-        Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
+        let v1::AuditPolicy { share_ppm, by_search, .. } = self;
+        Ok(AuditPolicy { share_ppm: share(share_ppm)?, seed, by_search, across })
     }
 }
 
@@ -247,6 +235,28 @@ impl v1::Change {
             Wanted::Audit(policy) => Change::Audit(policy.with(defaults)?),
         };
         Ok(Request::Change(JobId(self.job), change))
+    }
+}
+
+impl v1::ask_request::Request {
+    /// What is asked for, in one word.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        use v1::ask_request::Request as Asked;
+        use v1::change::Change as Wanted;
+        match self {
+            Asked::Submit(_) => "submit",
+            Asked::Change(v1::Change { change, .. }) => match change {
+                Some(Wanted::Cancel(_)) => "cancel",
+                Some(Wanted::Pause(_)) => "pause",
+                Some(Wanted::Resume(_)) => "resume",
+                Some(Wanted::Priority(_)) => "priority",
+                Some(Wanted::Audit(_)) => "audit",
+                None => "",
+            },
+            Asked::Remove(_) => "remove",
+            Asked::Trust(_) => "trust",
+        }
     }
 }
 
@@ -285,33 +295,8 @@ impl TryFrom<v1::Audit> for AuditView {
 
     fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
         let across = across(audit.across(), Across::Machines);
-        let v1::Audit { share_ppm, by_search, commitment, revealed, .. } = audit;
-        let share_ppm = share(share_ppm)?;
-        let commitment = <[u8; 32]>::try_from(&commitment[..]).map(Commitment);
-        let commitment = commitment.map_err(|_| WireError::Missing("commitment"))?;
-        let policy = |v1::RevealedSeed { seed, salt }| {
-            let salt = <[u8; 16]>::try_from(&salt[..]).map_err(|_| WireError::Missing("salt"))?;
-            let (seed, salt) = (id("seed", seed)?, u128::from_be_bytes(salt));
-            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
-        };
-        let revealed = revealed.map(policy).transpose()?;
-        if revealed.is_some_and(|policy| policy.commitment() != commitment) {
-            return Err(WireError::out_of_bounds("revealed", "a seed of another commitment"));
-        }
-        Ok(AuditView { share_ppm, by_search, across, commitment, revealed })
-    }
-}
-
-impl TryFrom<v1::Held> for Held {
-    type Error = WireError;
-
-    fn try_from(held: v1::Held) -> Result<Self, WireError> {
-        let suspect = |v1::Suspect { range: of, count, worker, owner, machine }| {
-            let maker = Maker { owner, machine };
-            Ok(Suspect { range: range(of)?, count, worker, maker })
-        };
-        let worst = held.worst.into_iter().map(suspect).collect::<Result<_, WireError>>()?;
-        Ok(Held { reason: held.reason, worst })
+        let v1::Audit { share_ppm, by_search, .. } = audit;
+        Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
     }
 }
 
@@ -361,6 +346,7 @@ impl TryFrom<v1::Plan> for Plan {
         let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
         let method = match plan.method.ok_or(WireError::Missing("method"))? {
             v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
+            v1::plan::Method::Prefixes(v1::RowsMethod { rows }) => Method::Prefixes { rows },
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
             v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
@@ -404,6 +390,7 @@ impl From<v1::submit::Method> for MethodChoice {
         use v1::submit::Method;
         match method {
             Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
+            Method::Prefixes(v1::RowsRequest { rows }) => MethodChoice::Prefixes { rows },
             Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
             Method::Halves(v1::HalvesMethod {}) => MethodChoice::Halves,
         }
@@ -422,16 +409,6 @@ impl TryFrom<v1::JobState> for JobState {
             v1::JobState::Held => JobState::Held,
             v1::JobState::Done => JobState::Done,
         })
-    }
-}
-
-impl TryFrom<v1::LostWorkers> for LostWorkers {
-    type Error = WireError;
-
-    fn try_from(lost: v1::LostWorkers) -> Result<Self, WireError> {
-        let v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills } = lost;
-        let maker = Maker { owner: name("owner", owner)?, machine: name("machine", machine)? };
-        Ok(LostWorkers { maker, processes, threads, memory, memory_kills })
     }
 }
 
@@ -470,14 +447,21 @@ impl TryFrom<v1::Job> for JobView {
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
             disputed: job.disputed,
             audit: job.audit.map(TryInto::try_into).transpose()?,
-            held: job.held.map(TryInto::try_into).transpose()?,
+            held: job.held,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: job.audits_stranded,
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
-            lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-            times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
+            times: Times {
+                submitted_at_ms: job.submitted_at_ms,
+                begun_at_ms: job.begun_at_ms,
+                ended_at_ms: job.ended_at_ms,
+            },
+            rate: Rate {
+                tasks_per_second: job.tasks_per_second,
+                placements_per_second: job.placements_per_second,
+            },
         })
     }
 }

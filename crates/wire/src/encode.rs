@@ -2,9 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
-    LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
-    WorkerOrder,
+    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
+    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -19,6 +18,7 @@ impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {
         let method = match plan.method {
             Method::Rows { rows } => v1::plan::Method::Rows(v1::RowsMethod { rows }),
+            Method::Prefixes { rows } => v1::plan::Method::Prefixes(v1::RowsMethod { rows }),
             Method::Ring { width } => v1::plan::Method::Ring(v1::RingMethod { width }),
             Method::Halves => v1::plan::Method::Halves(v1::HalvesMethod {}),
         };
@@ -53,6 +53,7 @@ impl From<MethodChoice> for v1::submit::Method {
         use v1::submit::Method;
         match choice {
             MethodChoice::Rows { rows } => Method::Rows(v1::RowsRequest { rows }),
+            MethodChoice::Prefixes { rows } => Method::Prefixes(v1::RowsRequest { rows }),
             MethodChoice::Ring { width } => Method::Ring(v1::RingRequest { width }),
             MethodChoice::Halves => Method::Halves(v1::HalvesMethod {}),
         }
@@ -83,7 +84,6 @@ impl From<farm::Hello> for v1::Hello {
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
-            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
@@ -220,40 +220,9 @@ impl From<Across> for v1::Across {
 
 impl From<AuditView> for v1::Audit {
     fn from(audit: AuditView) -> Self {
-        let AuditView { share_ppm, by_search, across, commitment, revealed } = audit;
-        let reveal = |policy: AuditPolicy| v1::RevealedSeed {
-            seed: policy.seed,
-            salt: policy.salt.to_be_bytes().to_vec(),
-        };
-        let (commitment, revealed) = (commitment.0.to_vec(), revealed.map(reveal));
+        let AuditView { share_ppm, by_search, across } = audit;
         let across = v1::Across::from(across).into();
-        v1::Audit { share_ppm, by_search, commitment, revealed, across }
-    }
-}
-
-impl From<Held> for v1::Held {
-    fn from(Held { reason, worst }: Held) -> Self {
-        let suspect = |Suspect { range, count, worker, maker }| v1::Suspect {
-            range: Some(range.into()),
-            count,
-            worker,
-            owner: maker.owner,
-            machine: maker.machine,
-        };
-        v1::Held { reason, worst: worst.into_iter().map(suspect).collect() }
-    }
-}
-
-impl From<LostWorkers> for v1::LostWorkers {
-    fn from(lost: LostWorkers) -> Self {
-        let LostWorkers {
-            maker: Maker { owner, machine },
-            processes,
-            threads,
-            memory,
-            memory_kills,
-        } = lost;
-        v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills }
+        v1::Audit { share_ppm, by_search, across }
     }
 }
 
@@ -289,7 +258,7 @@ impl From<JobView> for v1::Job {
             thread_memory: job.thread_memory,
             able_workers: job.able_workers as u64,
             audit: job.audit.map(Into::into),
-            held: job.held.map(Into::into),
+            held: job.held,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: job.audits_stranded,
@@ -297,11 +266,13 @@ impl From<JobView> for v1::Job {
             shards: job.spec.slice.of(),
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
-            lost: job.lost.into_iter().map(Into::into).collect(),
             owner: job.spec.origin.owner,
             key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
+            begun_at_ms: job.times.begun_at_ms,
             ended_at_ms: job.times.ended_at_ms,
+            tasks_per_second: job.rate.tasks_per_second,
+            placements_per_second: job.rate.placements_per_second,
         }
     }
 }

@@ -31,11 +31,10 @@ use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
 use crate::lease::{LeaseTerm, Leases};
-use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, RequestId,
     SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
@@ -73,7 +72,8 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    lost: Lost,
+    /// How many processes each machine has lost while they counted and that have not come back. It is not durable.
+    losses: BTreeMap<Maker, u32>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -88,8 +88,8 @@ pub struct Farm {
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
-    /// Tasks of each job whose counts became durable since somebody asked.
-    progressed: BTreeMap<JobId, u64>,
+    /// The placements of each job that became durable since somebody asked.
+    progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
 
@@ -192,7 +192,14 @@ impl Farm {
 
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
-        self.sessions.values().map(Session::view)
+        self.sessions.iter().map(|(&id, session)| self.worker_view(id, session))
+    }
+
+    fn worker_view(&self, id: SessionId, session: &Session) -> WorkerView {
+        let jobs = session.leases.iter().filter_map(|&lease| self.leases.get(lease));
+        let jobs: BTreeSet<JobId> = jobs.map(|lease| lease.job).collect();
+        let rate = jobs.iter().map(|job| self.jobs[job].speed_of(id)).sum();
+        WorkerView { rate, ..session.view() }
     }
 
     /// Parties that are not believed.
@@ -233,10 +240,11 @@ impl Farm {
                 0
             },
             busy_us_left: job.busy_us_left(&workers),
+            rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
-            audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
+            audit: job.policy.map(AuditView::from),
             held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
@@ -248,11 +256,6 @@ impl Farm {
             },
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
-            lost: if job.durable_state.is_over() {
-                Vec::new()
-            } else {
-                self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect()
-            },
             times: job.times,
         }
     }
@@ -285,8 +288,8 @@ impl Farm {
     }
 
     fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
-        use Asker::{Client, Session};
-        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Held, Settled, Written};
+        use Asker::{Client, Farm, Session};
+        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Removed, Settled, Written};
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered -= 1;
@@ -294,7 +297,8 @@ impl Farm {
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, .. }, Written) => self.done_written(job),
-            (_, Hold { job, reason, .. }, Held { worst }) => self.held_written(job, reason, worst),
+            (Farm, Change { job, .. }, Written) => self.begin_written(job),
+            (_, Hold { job, reason, .. }, Written) => self.held_written(job, reason),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
@@ -305,7 +309,9 @@ impl Farm {
             (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
-            (Client(request), Remove { job }, Written) => self.removed(request, job),
+            (Client(request), Remove { job }, Removed { is_whole }) => {
+                self.removed(request, job, is_whole);
+            }
             (Session(session), Accept { report, author, audit }, Written) => {
                 self.range_written(session, report, author.maker, audit);
             }

@@ -16,7 +16,11 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.lost.came_back(&session);
+        if !hello.holding.is_empty()
+            && let Some(losses) = self.losses.get_mut(session.maker())
+        {
+            *losses = losses.saturating_sub(1);
+        }
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {

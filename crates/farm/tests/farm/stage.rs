@@ -34,7 +34,6 @@ pub const CONFIG: Config = Config {
 pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
-    salt: 2,
     by_search: false,
     across: Across::Machines,
 };
@@ -81,7 +80,8 @@ impl Stage {
                         if !is_look_up {
                             self.commands.push(command.clone());
                         }
-                        let event = Event::Ledger { asker, command, answer, at_ms: 0 };
+                        let at_ms = i64::try_from(self.now).expect("tests are short");
+                        let event = Event::Ledger { asker, command, answer, at_ms };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
                             false => events.push(event),
@@ -221,7 +221,6 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         instance,
         threads: 1,
         memory: 0,
-        memory_kills: 0,
         credit,
         holding: Vec::new(),
     }

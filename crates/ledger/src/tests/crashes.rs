@@ -226,7 +226,6 @@ fn play(
             instance: session,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit: 1,
             holding: Vec::new(),
         };
@@ -274,7 +273,6 @@ fn play(
     let policy = AuditPolicy {
         share_ppm: AuditPolicy::ALL,
         seed: 1,
-        salt: 9,
         by_search: false,
         across: Across::Machines,
     };

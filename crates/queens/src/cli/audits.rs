@@ -22,31 +22,31 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
-    /// The share of the ranges to count again, as in 2%. Of a job that is held, the ranges that look worst are counted
-    /// again too
+    /// The share of the ranges to count again
     #[arg(long, value_name = "SHARE", default_value = "2%", env = "QUEENS_AUDIT",
           value_parser = share)]
     fraction: u32,
     /// Count every range again
     #[arg(long, conflicts_with = "fraction")]
     all: bool,
-    /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
-    /// those who lie [default: owners, as soon as two of them have a worker's credential]
+    /// Who counts again: another machine, or owner
+    ///
+    /// A second opinion between machines is against broken hardware, between owners of credentials
+    /// against those who lie [default: owners, as soon as two of them have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
     across: Option<AcrossArg>,
-    /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
-    /// hundred times as long [default: by another counting loop]
+    /// With `rows`, count halves by searching
+    ///
+    /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times
+    /// as long [default: by another counting loop].
     #[arg(long, value_enum)]
     method: Option<AuditMethod>,
-    /// Count no range again any more: what waits for its second count waits for it no longer, and a job that waited for
-    /// nothing else is done
-    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method", "seed"])]
+    /// Count nothing again any more
+    ///
+    /// What waits for its second count waits for it no longer, and a job that waited for nothing
+    /// else is done.
+    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method"])]
     withdraw: bool,
-    /// Decides which ranges are chosen; a seed that was published beforehand shows that they were not picked
-    /// by hand, but lets whoever knows it tell which ranges nobody will look at [default: drawn by the
-    /// coordinator, and secret until the job is over]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
-    seed: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -81,9 +81,10 @@ enum AuditMethod {
 }
 
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
-    if args.fraction == 0 && !args.all && (args.method.is_some() || args.seed.is_some()) {
+    if args.fraction == 0 && !args.all && !args.withdraw {
         return Err(Failure::Usage(
-            "--fraction 0 withdraws audits, so that --method and --seed mean nothing with it"
+            "an audit of nothing changes nothing: give a larger --fraction (QUEENS_AUDIT), or --withdraw to have nothing \
+             counted again any more"
                 .into(),
         ));
     }
@@ -94,7 +95,6 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             (_, true) => 0,
             _ => args.fraction,
         },
-        seed: args.seed,
         by_search: args.method.is_some(),
         across: AcrossArg::wire(args.across),
     };
@@ -111,23 +111,22 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         later = view(client.given(answer)?)?;
     }
     if args.json {
-        return output::print(show::json_among(&later, &[]));
+        return output::print(show::json(&later, &[]));
     }
-    let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
     let id = job.id;
     output::print(match job.audits_wanted {
         0 if policy.share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
         0 => format!(
             "job {id}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
-             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more ({seed})"
+             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more"
         ),
         wanted => format!(
-            "job {id}: {wanted} accepted range{} to be counted again by other machines or owners ({seed}); \
+            "job {id}: {wanted} accepted range{} to be counted again by other machines or owners; \
              `queens jobs {id}` says how far that is",
             plural(wanted, "s")
         ),
     })?;
-    match show::waits(&later, &[]).filter(|_| later.audits_wanted > 0) {
+    match later.waits_for(&[]).filter(|_| later.audits_wanted > 0) {
         None => Ok(()),
         Some(what) => output::print(format!("job {id} waits for {what}")),
     }

@@ -85,7 +85,7 @@ pub struct Plan {
     /// fingerprint as it comes: it needs it in Holding, Report and its digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
-    #[prost(oneof = "plan::Method", tags = "2, 5, 6")]
+    #[prost(oneof = "plan::Method", tags = "2, 5, 6, 8")]
     pub method: ::core::option::Option<plan::Method>,
 }
 /// Nested message and enum types in `Plan`.
@@ -98,6 +98,9 @@ pub mod plan {
         Ring(super::RingMethod),
         #[prost(message, tag = "6")]
         Halves(super::HalvesMethod),
+        /// The same prefixes as of `rows` with no symmetry removed: mirror images are tasks too, each of weight 1.
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsMethod),
     }
 }
 /// A half-open interval \[start, end) of a plan's ordinals, never empty.
@@ -195,10 +198,6 @@ pub struct Hello {
     /// declared, and `unknown` if there is none. An unknown machine may be any but a declared one.
     #[prost(string, tag = "10")]
     pub machine: ::prost::alloc::string::String,
-    /// Processes of the worker's control group, or of one above it, that the system has killed for lack of memory; 0 if
-    /// the worker cannot tell. For people.
-    #[prost(uint64, tag = "11")]
-    pub memory_kills: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Holding {
@@ -831,7 +830,7 @@ pub struct Submit {
     /// another plan, or of a stronger audit, under its name. So a submission whose answer was lost can be repeated.
     #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    #[prost(oneof = "submit::Method", tags = "2, 3, 4")]
+    #[prost(oneof = "submit::Method", tags = "2, 3, 4, 8")]
     pub method: ::core::option::Option<submit::Method>,
 }
 /// Nested message and enum types in `Submit`.
@@ -844,26 +843,24 @@ pub mod submit {
         Ring(super::RingRequest),
         #[prost(message, tag = "4")]
         Halves(super::HalvesMethod),
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsRequest),
     }
 }
-/// Which accepted ranges are to be counted again.
+/// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
     #[prost(uint32, tag = "1")]
     pub share_ppm: u32,
-    /// Decides which ranges are chosen; below 2^63. If a request has none, the coordinator draws one. Whoever
-    /// knows the seed of a job that runs knows where nobody will look.
-    #[prost(uint64, optional, tag = "2")]
-    pub seed: ::core::option::Option<u64>,
     /// Whether to count by searching if the method does not search.
-    #[prost(bool, tag = "3")]
+    #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom a second opinion lies.
-    #[prost(enumeration = "Across", tag = "4")]
+    #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
 }
-/// The method `rows`.
+/// The method `rows` or `prefixes`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RowsRequest {
     /// M, 0 to n; the coordinator chooses if it is absent.
@@ -903,9 +900,8 @@ pub mod change {
         #[prost(sint32, tag = "5")]
         Priority(i32),
         /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that is done stays so
-        /// meanwhile, unless a count contradicts. Of a job that is held, the ranges that look worst are counted again too. A
-        /// policy of no range withdraws the audits before it: nothing waits for a second count any more; it is refused with
-        /// FAILED_PRECONDITION for a job that is held.
+        /// meanwhile, unless a count contradicts; one that is held runs again. A policy of no range withdraws the audits before
+        /// it: nothing waits for a second count any more; it is refused with FAILED_PRECONDITION for a job that is held.
         #[prost(message, tag = "6")]
         Audit(super::AuditPolicy),
     }
@@ -1024,18 +1020,14 @@ pub struct Job {
     #[prost(message, optional, tag = "21")]
     pub audit: ::core::option::Option<Audit>,
     /// Why it is held, if it is.
-    #[prost(message, optional, tag = "22")]
-    pub held: ::core::option::Option<Held>,
+    #[prost(string, optional, tag = "22")]
+    pub held: ::core::option::Option<::prost::alloc::string::String>,
     /// The owner of the credential that submitted it; empty if ledgers were merged.
     #[prost(string, tag = "23")]
     pub owner: ::prost::alloc::string::String,
     /// The owner's name for it, if it has one.
     #[prost(string, optional, tag = "24")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    /// Machines that lost worker processes while these counted it, those that tell the most first; at most eight.
-    /// Absent once the job is over, and after a restart of the coordinator.
-    #[prost(message, repeated, tag = "25")]
-    pub lost: ::prost::alloc::vec::Vec<LostWorkers>,
     /// When it was submitted, and when it was done or cancelled: Unix milliseconds, by the coordinator's clock. Only
     /// answers of List and Get tell them, and none of a coordinator whose ledger is no file.
     #[prost(int64, optional, tag = "26")]
@@ -1053,34 +1045,18 @@ pub struct Job {
     /// most. Absent for a moment after an audit was ordered.
     #[prost(uint64, optional, tag = "30")]
     pub audits_stranded: ::core::option::Option<u64>,
-}
-/// Why a job is held.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Held {
-    /// What the total contradicts, and where that is known from; a sentence for people.
-    #[prost(string, tag = "1")]
-    pub reason: ::prost::alloc::string::String,
-    /// The ranges that look worst, the worst first; at most eight.
-    #[prost(message, repeated, tag = "2")]
-    pub worst: ::prost::alloc::vec::Vec<Suspect>,
-}
-/// A range that may have been counted wrong.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Suspect {
-    #[prost(message, optional, tag = "1")]
-    pub range: ::core::option::Option<OrdinalRange>,
-    #[prost(uint64, tag = "2")]
-    pub count: u64,
-    /// Who counted it: the name that the worker gives itself, and who answers for it.
-    #[prost(string, tag = "3")]
-    pub worker: ::prost::alloc::string::String,
-    #[prost(string, tag = "4")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(string, tag = "5")]
-    pub machine: ::prost::alloc::string::String,
+    /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
+    #[prost(int64, optional, tag = "31")]
+    pub begun_at_ms: ::core::option::Option<i64>,
+    /// How fast its workers count it now, or how fast it was counted from its first lease to its end; 0 if that cannot be
+    /// told. Placements are those before symmetry.
+    #[prost(double, tag = "32")]
+    pub tasks_per_second: f64,
+    #[prost(double, tag = "33")]
+    pub placements_per_second: f64,
 }
 /// An audit that was ordered.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Audit {
     /// How many ranges of a million are chosen.
     #[prost(uint32, tag = "1")]
@@ -1088,45 +1064,9 @@ pub struct Audit {
     /// Whether to count by searching if the method does not search.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
-    /// The BLAKE3 hash of the ASCII text
-    /// queens audit commitment; seed SEED; salt SALT
-    /// SEED in decimal, SALT as 32 lower-case hexadecimal digits. It is there from the beginning.
-    #[prost(bytes = "vec", tag = "3")]
-    pub commitment: ::prost::alloc::vec::Vec<u8>,
-    /// What was committed to. It is absent until the job is done or cancelled.
-    #[prost(message, optional, tag = "4")]
-    pub revealed: ::core::option::Option<RevealedSeed>,
     /// Between whom the second opinion lies.
-    #[prost(enumeration = "Across", tag = "5")]
+    #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RevealedSeed {
-    #[prost(uint64, tag = "1")]
-    pub seed: u64,
-    /// 128 random bits, the most significant byte first.
-    #[prost(bytes = "vec", tag = "2")]
-    pub salt: ::prost::alloc::vec::Vec<u8>,
-}
-/// Processes of workers on one machine that were lost while they counted, and have not come back.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct LostWorkers {
-    #[prost(string, tag = "1")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(string, tag = "2")]
-    pub machine: ::prost::alloc::string::String,
-    /// How many there were.
-    #[prost(uint32, tag = "3")]
-    pub processes: u32,
-    /// Counting threads of the last one, and the bytes that these together might take.
-    #[prost(uint32, tag = "4")]
-    pub threads: u32,
-    #[prost(uint64, tag = "5")]
-    pub memory: u64,
-    /// Processes that the system has killed there for lack of memory, as far as workers of the machine could see when
-    /// they started; 0 proves nothing.
-    #[prost(uint64, tag = "6")]
-    pub memory_kills: u64,
 }
 /// A block of a bundle's text. Each begins where the one before it ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1151,7 +1091,7 @@ pub struct ListWorkersResponse {
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
 }
 /// A connected worker.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Worker {
     #[prost(string, tag = "1")]
     pub owner: ::prost::alloc::string::String,
@@ -1169,10 +1109,14 @@ pub struct Worker {
     /// Tasks that it was lent and has not reported.
     #[prost(uint64, tag = "7")]
     pub tasks: u64,
-    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could see when
-    /// it started.
-    #[prost(uint64, tag = "8")]
-    pub memory_kills: u64,
+    /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
+    #[prost(string, tag = "8")]
+    pub backend: ::prost::alloc::string::String,
+    /// How fast it counts what it was lent; 0 while it holds nothing. Placements are those before symmetry.
+    #[prost(double, tag = "9")]
+    pub tasks_per_second: f64,
+    #[prost(double, tag = "10")]
+    pub placements_per_second: f64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateTokenRequest {

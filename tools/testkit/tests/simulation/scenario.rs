@@ -302,7 +302,6 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                     instance: 0,
                     threads: random.between(1, 4) as u32,
                     memory: LARGE * random.between(1, 4),
-                    memory_kills: 0,
                     credit: random.scaled(1, 500),
                     holding: Vec::new(),
                 },
@@ -442,5 +441,5 @@ pub fn policy(random: &mut Random, across: Across) -> AuditPolicy {
     };
     // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
     let (seed, by_search) = (random.next() >> 1, random.per_mille(500));
-    AuditPolicy { share_ppm, seed, salt: 1, by_search, across }
+    AuditPolicy { share_ppm, seed, by_search, across }
 }
