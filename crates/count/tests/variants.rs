@@ -69,6 +69,7 @@ fn variants_agree_on_every_task_of_small_boards() {
     for problem in (0..=9).map(|n| Problem::Total { n }) {
         let n = problem.n();
         cuts.extend((0..=n.min(4)).map(|rows| (problem, Method::Rows { rows })));
+        cuts.extend([0, 3, 7].map(|rows| (problem, Method::Prefixes { rows: rows.min(n) })));
         cuts.extend((1..=2).map(|width| (problem, Method::Ring { width })));
         cuts.push((problem, Method::Halves));
     }

@@ -19,13 +19,13 @@ pub enum LedgerCommand {
         /// What is to be counted twice, if anything is.
         audit: Option<AuditPolicy>,
     },
-    /// A job rests, goes on, ended without a total, or is served earlier or later than others.
+    /// A job begins to be counted, rests, goes on, ended without a total, or is served earlier or later than others.
     Change {
         /// The job.
         job: JobId,
         /// What changes; never to [`JobState::Done`](crate::JobState::Done) or [`JobState::Held`](crate::JobState::Held).
         change: JobChange,
-        /// The owner who asked for it.
+        /// The owner who asked for it; empty if nobody did.
         by: String,
     },
     /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; and, if second opinions lie between owners from now on, those that

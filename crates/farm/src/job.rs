@@ -26,7 +26,7 @@ use crate::dispute::Dispute;
 use crate::lease::Lease;
 use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
-use crate::session::Speed;
+use crate::session::{Rate, Speed};
 use crate::{
     Across, AuditPolicy, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
     Range, SessionId, Times,
@@ -64,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) known: Known,
     pub(crate) state: JobState,
     pub(crate) times: Times,
+    /// Something of it was leased.
+    pub(crate) has_begun: bool,
     /// The state that is durable in the ledger; clients are told this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
@@ -124,6 +126,7 @@ impl Job {
             known,
             state: JobState::Running,
             times: Times::default(),
+            has_begun: false,
             durable_state: JobState::Running,
             finishing: false,
             holding: false,
@@ -471,10 +474,10 @@ impl Job {
         );
     }
 
-    /// `tasks` of a lease of this job have come back now.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64) {
+    /// `tasks` of a lease of this job have come back now, with so many placements.
+    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64, placements: f64) {
         let (speed, rate) = self.speeds.entry(lease.session).or_default();
-        speed.measured(now, lease, tasks);
+        speed.measured(now, lease, tasks, placements);
         let new = speed.tasks_per_kilosecond();
         self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
         *rate = new;
@@ -483,6 +486,24 @@ impl Job {
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.speeds.get(&session).map(|&(_, rate)| rate)
+    }
+
+    /// How fast a session counts it; 0 before that is known.
+    pub(crate) fn speed_of(&self, session: SessionId) -> Rate {
+        self.speeds.get(&session).map_or(Rate::default(), |(speed, _)| speed.rate())
+    }
+
+    /// How fast it is counted by these sessions; of a job that is over, how fast it was from its first lease to its end.
+    pub(crate) fn rate_with(&self, workers: &[(SessionId, u32)]) -> Rate {
+        if !self.durable_state.is_over() {
+            return workers.iter().map(|&(session, _)| self.speed_of(session)).sum();
+        }
+        let seconds = self.times.counting().map_or(f64::INFINITY, |time| time.as_secs_f64());
+        let seconds = seconds.max(1e-3);
+        Rate {
+            tasks_per_second: self.tasks_done as f64 / seconds,
+            placements_per_second: self.total as f64 / seconds,
+        }
     }
 
     /// Tasks that a session was seen to count.
@@ -554,7 +575,7 @@ mod tests {
             };
             job.claim(range);
             job.costs.add(session, 1, range, 1_000);
-            job.measured(Millis(1), &lease, range.len());
+            job.measured(Millis(1), &lease, range.len(), 1.0);
         }
         let cost = job.costs.us_per_task();
         job.rest();

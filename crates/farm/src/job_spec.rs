@@ -1,6 +1,7 @@
 //! What a job is, and where it stands.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::{Plan, Slice};
 
@@ -94,13 +95,26 @@ impl fmt::Display for JobState {
 pub struct Times {
     /// When it was submitted.
     pub submitted_at_ms: Option<i64>,
+    /// When the first of its ranges was leased: until then it has waited for workers.
+    pub begun_at_ms: Option<i64>,
     /// When it was done or cancelled.
     pub ended_at_ms: Option<i64>,
+}
+
+impl Times {
+    /// How long it was counted, from its first lease to its end; `None` if either is not known. Pauses are in it.
+    #[must_use]
+    pub fn counting(self) -> Option<Duration> {
+        let ms = self.ended_at_ms?.saturating_sub(self.begun_at_ms?);
+        Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
 }
 
 /// A change of a job that the ledger makes, and that its log tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobChange {
+    /// Its first range is leased.
+    Begun,
     /// It stands elsewhere now.
     State(JobState),
     /// It is served earlier or later than others.

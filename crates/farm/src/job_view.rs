@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, Times};
+use bytesize::ByteSize;
+
+use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of an audit: all but its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct JobView {
     pub able_workers: usize,
     /// Thread time that the rest will take these workers, once it can be told; without audits.
     pub busy_us_left: Option<u64>,
+    /// How fast these workers count it; of a job that is over, how fast it was counted from its first lease to its end.
+    pub rate: Rate,
     /// With as many threads these workers may count it.
     pub threads: u32,
     /// Ranges whose count is in dispute.
@@ -102,5 +106,55 @@ impl JobView {
     pub fn percent(&self) -> f64 {
         let tasks = self.tasks();
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
+    }
+
+    /// What it waits for while nobody counts it, if that can be told: the end of a sentence that begins with "waits for".
+    /// `others` are jobs of the same farm. A job of which workers hold ranges waits for nothing but second counts that none
+    /// of the workers may give.
+    pub fn waits_for(&self, others: &[JobView]) -> Option<String> {
+        if self.state == JobState::Paused {
+            return Some(format!("`queens resume {}`: it is paused", self.id));
+        }
+        let is_running = self.state == JobState::Running;
+        if !is_running && (self.state != JobState::Done || self.audits_wanted == 0) {
+            return None;
+        }
+        let is_before = |other: &&JobView| {
+            other.state == JobState::Running && other.workers > 0 && other.turn() < self.turn()
+        };
+        match (self.able_workers, self.thread_memory) {
+            (0, 0) if self.workers == 0 => Some("a worker: none is connected".into()),
+            (0, needed) if self.workers == 0 => {
+                let needed = ByteSize(needed).display().iec();
+                Some(format!("a worker with {needed} of memory: none is connected"))
+            }
+            _ if self.audits_stranded > Some(0) => Some(self.waits_for_second_counts()),
+            _ if !is_running || self.workers > 0 => None,
+            _ if self.tasks_done == self.tasks() && self.disputes > 0 => {
+                let s = if self.disputes == 1 { "" } else { "s" };
+                Some(format!("another machine or owner to count {} range{s} again", self.disputes))
+            }
+            _ => {
+                let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
+                Some(format!("job {}, which is served first", first.id))
+            }
+        }
+    }
+
+    /// Who is missing for its second counts, and what else can be done.
+    fn waits_for_second_counts(&self) -> String {
+        let ranges = self.audits_stranded.unwrap_or(0);
+        let s = if ranges == 1 { "" } else { "s" };
+        let withdraw = format!("`queens audit {} --withdraw` does without", self.id);
+        match self.audit.map(|audit| audit.across).unwrap_or_default() {
+            Across::Machines => format!(
+                "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
+                 itself; {withdraw}"
+            ),
+            Across::Owners => format!(
+                "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks \
+                 itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
+            ),
+        }
     }
 }

@@ -83,7 +83,7 @@ pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
     Unaudited, tiled,
 };
-pub use session::WorkerView;
+pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
+pub use survey::{Cell, Credit, CreditOf, Incident, PlanMap, Progress, Survey, WorkerSight};

@@ -1,6 +1,7 @@
 //! A worker's connection, as the farm sees it.
 
 use std::collections::BTreeSet;
+use std::iter::Sum;
 
 use plan::threads_that_fit;
 
@@ -94,10 +95,12 @@ impl Session {
         &self.author.maker
     }
 
+    /// What may be seen of it; how fast it counts, its jobs know.
     pub(crate) fn view(&self) -> WorkerView {
         let &Session { threads, memory, outstanding: tasks, .. } = self;
         let (author, backend) = (self.author.clone(), self.backend.clone());
-        WorkerView { author, backend, threads, memory, tasks }
+        let rate = Rate::default();
+        WorkerView { author, backend, threads, memory, tasks, rate }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -124,7 +127,7 @@ impl Session {
 }
 
 /// What those who run a farm may see of a connected worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WorkerView {
     /// Who answers for its counts, and its name.
     pub author: Author,
@@ -136,16 +139,38 @@ pub struct WorkerView {
     pub memory: u64,
     /// Tasks that it was lent and has not reported.
     pub tasks: u64,
+    /// How fast it counts what it was lent.
+    pub rate: Rate,
+}
+
+/// How fast something is counted; 0 while nothing is, and before it can be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate {
+    /// Tasks per second.
+    pub tasks_per_second: f64,
+    /// Placements per second: what these tasks count, before symmetry.
+    pub placements_per_second: f64,
+}
+
+impl Sum for Rate {
+    fn sum<I: Iterator<Item = Rate>>(rates: I) -> Rate {
+        rates.fold(Rate::default(), |sum, it| Rate {
+            tasks_per_second: sum.tasks_per_second + it.tasks_per_second,
+            placements_per_second: sum.placements_per_second + it.placements_per_second,
+        })
+    }
 }
 
 /// How fast a session counts one job's tasks, as the farm sees it. What its worker says of its threads and of the time
 /// that it took plays no part.
 ///
-/// Tasks of a plan differ in size along the ordinals, so old measurements fade: both sums shrink to
+/// Tasks of a plan differ in size along the ordinals, so old measurements fade: all sums shrink to
 /// [`Speed::MEMORY_MS`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Speed {
     tasks: f64,
+    /// What they counted.
+    placements: f64,
     ms: f64,
     /// All that was measured.
     counted: u64,
@@ -155,22 +180,34 @@ pub(crate) struct Speed {
 impl Speed {
     const MEMORY_MS: f64 = 20_000.0;
 
-    /// `tasks` of `lease` have come back now. They were counted since others came back, or, if they had to come back as a
-    /// whole, beside these.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64) {
+    /// `tasks` of `lease` have come back now, with so many placements. They were counted since others came back, or, if
+    /// they had to come back as a whole, beside these.
+    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64, placements: f64) {
         let before = if lease.recount { Millis(0) } else { self.measured_at };
         let since = before.max(lease.lent_at);
         self.measured_at = now;
         self.counted = self.counted.saturating_add(tasks);
         self.tasks += tasks as f64;
+        self.placements += placements;
         self.ms += now.0.saturating_sub(since.0) as f64;
         let faded = (Self::MEMORY_MS / self.ms).min(1.0);
-        (self.tasks, self.ms) = (self.tasks * faded, self.ms * faded);
+        self.tasks *= faded;
+        self.placements *= faded;
+        self.ms *= faded;
     }
 
     /// Tasks that it has counted in all.
     pub(crate) fn counted(self) -> u64 {
         self.counted
+    }
+
+    /// How fast that is.
+    pub(crate) fn rate(self) -> Rate {
+        let seconds = self.ms.max(1.0) / 1e3;
+        Rate {
+            tasks_per_second: self.tasks / seconds,
+            placements_per_second: self.placements / seconds,
+        }
     }
 
     /// Tasks in 1,000 seconds, at least 1.

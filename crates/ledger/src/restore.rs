@@ -12,8 +12,12 @@ use super::entry::unsigned;
 /// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
 pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
      total, shard, shards, reason, owner, key, share_ppm, seed, by_search, across, \
-     submitted_at, ended_at FROM jobs \
+     submitted_at, ended_at, \
+     (SELECT min(changed_at) FROM changes c WHERE c.job = id AND c.state = 'begun') FROM jobs \
      LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
+
+/// What `changes.state` says of a job of which the first range was leased.
+pub(super) const BEGUN: &str = "begun";
 
 /// A job from the columns of [`JOBS`].
 pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault> {
@@ -46,7 +50,11 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         },
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
-        times: Times { submitted_at_ms: row.get(19)?, ended_at_ms: row.get(20)? },
+        times: Times {
+            submitted_at_ms: row.get(19)?,
+            begun_at_ms: row.get(21)?,
+            ended_at_ms: row.get(20)?,
+        },
         policy: has_policy.then(|| read_policy(row, 15)).transpose()?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })

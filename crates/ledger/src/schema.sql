@@ -57,7 +57,7 @@ CREATE INDEX audit_policies_by_job ON audit_policies (job);
 -- How jobs were changed: for people, and nothing is decided by it.
 CREATE TABLE changes (
     job        INTEGER NOT NULL REFERENCES jobs (id),
-    state      TEXT,                 -- the new one, or
+    state      TEXT,                 -- the new one, or `begun` when the first range is leased, or
     priority   INTEGER,              -- the new one
     asked_by   TEXT NOT NULL,        -- the owner who did; empty if it followed from the counts
     changed_at INTEGER NOT NULL

@@ -14,7 +14,7 @@ use super::entry::{
     COLUMNS, STORED, WIDTH, check_number, read_check, read_row, signed, state_number, unsigned,
     values,
 };
-use super::restore::{JOBS, POLICY, TRUST, read_job, read_trust};
+use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
 use super::{LedgerFault, task_counts};
 
 /// A ledger's tables. Whoever changes them does so within a transaction.
@@ -197,6 +197,7 @@ impl Store for SqlStore<'_> {
         )?;
         let (state, priority) = match change {
             Some(JobChange::State(state)) => (Some(state.name()), None),
+            Some(JobChange::Begun) => (Some(BEGUN), None),
             Some(JobChange::Priority(priority)) => (None, Some(priority)),
             None => return Ok(()),
         };

@@ -3,6 +3,7 @@
 //! This crate knows what a user sees: options, exit codes, progress bars, tables and pictures. It
 //! deliberately does not serve (`service` does), store (`ledger` does) or count (`executor` does).
 #![forbid(unsafe_code)]
+#![recursion_limit = "256"] // the JSON of a job has so many fields
 
 mod answer;
 mod cli;

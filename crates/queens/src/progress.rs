@@ -219,11 +219,12 @@ impl Lines {
     }
 }
 
-/// Expected counts per second for the rest of the job, if the average count per task stays the same.
-pub(crate) fn counts_per_second(job: &JobView) -> Option<f64> {
-    let seconds = job.seconds_left().filter(|&seconds| seconds > 0.0)?;
-    let tasks_left = job.tasks().saturating_sub(job.tasks_done) as f64;
-    (job.tasks_done > 0).then(|| job.counted as f64 / job.tasks_done as f64 * tasks_left / seconds)
+/// A bar of so many characters, of which this share is filled.
+pub(crate) fn bar(share: f64, cells: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64) as usize;
+    let filled = format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8]);
+    format!("{filled:<cells$}")
 }
 
 /// The speed since the progress began. The earlier work of a resumed job does not count.

@@ -26,7 +26,7 @@ pub(crate) struct ListArgs {
     /// How the list is printed
     #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
     output: ListFormat,
-    /// Print JSON, one object a line: the same as --output json
+    /// Print JSON, one object a line
     #[arg(long, conflicts_with = "output")]
     json: bool,
 }
@@ -68,9 +68,13 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Prints the table. On a terminal that is too narrow it is without some columns, and says so: see
-    /// [`lines_within`](Table::lines_within).
-    pub(crate) fn print(&self, spared: &[&'static str]) -> Result<(), Failure> {
+    /// Prints the table, or says `nothing` on standard error if it has no row. On a terminal that is too narrow it is without
+    /// some columns, and says so: see [`lines_within`](Table::lines_within).
+    pub(crate) fn print(&self, spared: &[&'static str], nothing: &str) -> Result<(), Failure> {
+        if self.rows.is_empty() {
+            output::tell(format_args!("{nothing}\n"));
+            return Ok(());
+        }
         let (lines, left_out) = self.lines_within(width_of_terminal(), spared);
         lines.into_iter().try_for_each(output::print)?;
         match left_out.is_empty() {
@@ -130,8 +134,11 @@ impl Table {
 
     /// Prints the table as comma-separated values (RFC 4180).
     pub(crate) fn print_csv(&self) -> Result<(), Failure> {
-        let names: Vec<String> =
-            self.columns.iter().map(|(name, _)| name.to_lowercase().replace(' ', "_")).collect();
+        let names: Vec<String> = self
+            .columns
+            .iter()
+            .map(|(name, _)| name.to_lowercase().replace("/s", "_per_second"))
+            .collect();
         output::print(names.join(","))?;
         self.rows.iter().try_for_each(|row| {
             output::print(row.iter().map(|text| csv_entry(text)).collect::<Vec<_>>().join(","))

@@ -35,6 +35,8 @@ mod health;
 mod held;
 #[path = "cli/jobs.rs"]
 mod jobs;
+#[path = "cli/json_page.rs"]
+mod json_page;
 #[path = "cli/leaving.rs"]
 mod leaving;
 #[path = "cli/ledgers.rs"]

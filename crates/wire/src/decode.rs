@@ -4,8 +4,8 @@ use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
     JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method,
-    Origin, Pace, Party, Plan, Problem, Range, Recount, Report, Request, Slice, Tally, TaskCounts,
-    TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request, Slice, Tally,
+    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -346,6 +346,7 @@ impl TryFrom<v1::Plan> for Plan {
         let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
         let method = match plan.method.ok_or(WireError::Missing("method"))? {
             v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
+            v1::plan::Method::Prefixes(v1::RowsMethod { rows }) => Method::Prefixes { rows },
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
             v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
@@ -389,6 +390,7 @@ impl From<v1::submit::Method> for MethodChoice {
         use v1::submit::Method;
         match method {
             Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
+            Method::Prefixes(v1::RowsRequest { rows }) => MethodChoice::Prefixes { rows },
             Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
             Method::Halves(v1::HalvesMethod {}) => MethodChoice::Halves,
         }
@@ -451,7 +453,15 @@ impl TryFrom<v1::Job> for JobView {
             audits_stranded: job.audits_stranded,
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
-            times: Times { submitted_at_ms: job.submitted_at_ms, ended_at_ms: job.ended_at_ms },
+            times: Times {
+                submitted_at_ms: job.submitted_at_ms,
+                begun_at_ms: job.begun_at_ms,
+                ended_at_ms: job.ended_at_ms,
+            },
+            rate: Rate {
+                tasks_per_second: job.tasks_per_second,
+                placements_per_second: job.placements_per_second,
+            },
         })
     }
 }

@@ -18,6 +18,7 @@ impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {
         let method = match plan.method {
             Method::Rows { rows } => v1::plan::Method::Rows(v1::RowsMethod { rows }),
+            Method::Prefixes { rows } => v1::plan::Method::Prefixes(v1::RowsMethod { rows }),
             Method::Ring { width } => v1::plan::Method::Ring(v1::RingMethod { width }),
             Method::Halves => v1::plan::Method::Halves(v1::HalvesMethod {}),
         };
@@ -52,6 +53,7 @@ impl From<MethodChoice> for v1::submit::Method {
         use v1::submit::Method;
         match choice {
             MethodChoice::Rows { rows } => Method::Rows(v1::RowsRequest { rows }),
+            MethodChoice::Prefixes { rows } => Method::Prefixes(v1::RowsRequest { rows }),
             MethodChoice::Ring { width } => Method::Ring(v1::RingRequest { width }),
             MethodChoice::Halves => Method::Halves(v1::HalvesMethod {}),
         }
@@ -267,7 +269,10 @@ impl From<JobView> for v1::Job {
             owner: job.spec.origin.owner,
             key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,
+            begun_at_ms: job.times.begun_at_ms,
             ended_at_ms: job.times.ended_at_ms,
+            tasks_per_second: job.rate.tasks_per_second,
+            placements_per_second: job.rate.placements_per_second,
         }
     }
 }

@@ -160,7 +160,7 @@ impl Sample {
     pub(crate) fn plain_nodes(&self) -> Option<u64> {
         let n = self.plan.problem.n();
         let rows = match self.plan.method {
-            Method::Rows { rows } => rows,
+            Method::Rows { rows } | Method::Prefixes { rows } => rows,
             Method::Ring { .. } | Method::Halves => return None,
         };
         let below = |i| nodes(n, self.tasks.get(i).0, n - rows);

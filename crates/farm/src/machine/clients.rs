@@ -104,6 +104,20 @@ impl Farm {
         self.finish_if_covered(id);
     }
 
+    /// Notes when a job's first range is leased.
+    pub(super) fn begin(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("something of it is lent");
+        if !std::mem::replace(&mut job.has_begun, true) {
+            let (change, by) = (JobChange::Begun, String::new());
+            self.command(Asker::Farm, LedgerCommand::Change { job: id, change, by });
+        }
+    }
+
+    pub(super) fn begin_written(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
+        job.times.begun_at_ms = Some(self.unix_ms);
+    }
+
     fn change(
         &mut self,
         request: RequestId,
@@ -168,10 +182,7 @@ impl Farm {
 
     pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
-        let state = match change {
-            JobChange::State(state) => state,
-            JobChange::Priority(_) => return self.answer(request, id),
-        };
+        let JobChange::State(state) = change else { return self.answer(request, id) };
         (job.durable_state, job.held) = (state, None);
         if state == JobState::Cancelled {
             job.times.ended_at_ms = Some(self.unix_ms);

@@ -326,6 +326,9 @@ impl Farm {
         recount: Option<Recount>,
         term: LeaseTerm,
     ) {
+        if recount.is_none() {
+            self.begin(job);
+        }
         self.lend(session, lease, job, range, recount.is_some(), term);
         self.stats.leases += 1;
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);

@@ -88,8 +88,8 @@ pub struct Farm {
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
-    /// Tasks of each job whose counts became durable since somebody asked.
-    progressed: BTreeMap<JobId, u64>,
+    /// The placements of each job that became durable since somebody asked.
+    progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
 
@@ -192,7 +192,14 @@ impl Farm {
 
     /// All connected workers.
     pub fn worker_views(&self) -> impl Iterator<Item = WorkerView> + '_ {
-        self.sessions.values().map(Session::view)
+        self.sessions.iter().map(|(&id, session)| self.worker_view(id, session))
+    }
+
+    fn worker_view(&self, id: SessionId, session: &Session) -> WorkerView {
+        let jobs = session.leases.iter().filter_map(|&lease| self.leases.get(lease));
+        let jobs: BTreeSet<JobId> = jobs.map(|lease| lease.job).collect();
+        let rate = jobs.iter().map(|job| self.jobs[job].speed_of(id)).sum();
+        WorkerView { rate, ..session.view() }
     }
 
     /// Parties that are not believed.
@@ -233,6 +240,7 @@ impl Farm {
                 0
             },
             busy_us_left: job.busy_us_left(&workers),
+            rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
@@ -280,7 +288,7 @@ impl Farm {
     }
 
     fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
-        use Asker::{Client, Session};
+        use Asker::{Client, Farm, Session};
         use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Removed, Settled, Written};
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
@@ -289,6 +297,7 @@ impl Farm {
         match (asker, command, answer) {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, .. }, Written) => self.done_written(job),
+            (Farm, Change { job, .. }, Written) => self.begin_written(job),
             (_, Hold { job, reason, .. }, Written) => self.held_written(job, reason),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {

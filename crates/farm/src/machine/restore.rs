@@ -138,6 +138,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.total = restored.total;
     job.costs = Costs::new(restored.spent);
     job.times = restored.times;
+    job.has_begun = job.times.begun_at_ms.is_some();
     job.state = restored.state;
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;

@@ -55,7 +55,7 @@ impl Farm {
         if !job.spec.plan.tells_tasks() {
             report.task_counts = TaskCounts::default();
         }
-        let most_busy_us = MOST_BUSY_US.saturating_mul(known.view().threads.into());
+        let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
         report.busy_us = report.busy_us.min(most_busy_us);
         let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
         let tasks = report.task_counts.as_slice();
@@ -87,9 +87,10 @@ impl Farm {
         (session.heard_at, job.heard_at) = (self.now, self.now);
         if takes_off {
             let lease = self.leases.get(report.lease).expect("something is taken off it");
-            let tasks = lease.open.within(report.range).map(|range| range.len()).sum();
+            let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
+            let share = tasks as f64 / report.range.len() as f64;
             session.counted = session.counted.saturating_add(tasks);
-            job.measured(self.now, lease, tasks);
+            job.measured(self.now, lease, tasks, share * report.tally.count as f64);
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
             self.end_recount(report);
@@ -168,8 +169,8 @@ impl Farm {
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
-        self.stats.accepted(range.len(), report.busy_us);
-        *self.progressed.entry(report.job).or_default() += range.len();
+        self.stats.accepted(&report);
+        *self.progressed.entry(report.job).or_default() += tally.count as f64;
         if audit {
             job.audits.want(Unaudited { range, maker, kernel });
             self.find_audits(report.job);

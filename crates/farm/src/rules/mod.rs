@@ -357,6 +357,7 @@ fn change_job<S: Store>(
             (job.total, job.reason) = (None, None);
             std::mem::replace(&mut job.state, state) != state
         }
+        JobChange::Begun => true,
         JobChange::Priority(priority) => {
             std::mem::replace(&mut job.spec.priority, priority) != priority
         }

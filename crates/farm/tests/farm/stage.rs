@@ -80,7 +80,8 @@ impl Stage {
                         if !is_look_up {
                             self.commands.push(command.clone());
                         }
-                        let event = Event::Ledger { asker, command, answer, at_ms: 0 };
+                        let at_ms = i64::try_from(self.now).expect("tests are short");
+                        let event = Event::Ledger { asker, command, answer, at_ms };
                         match self.slow_disk && !is_look_up {
                             true => self.waiting.push(event),
                             false => events.push(event),

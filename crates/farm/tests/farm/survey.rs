@@ -1,6 +1,8 @@
 //! What people see of a farm.
 
-use farm::{Change, Event, JobId, PlanMap, RequestId, WorkerMessage};
+use std::time::Duration;
+
+use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage};
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
@@ -78,16 +80,38 @@ fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     let sight = &survey.workers[0];
     let loan = stage.last_loan(worker);
     assert_eq!(sight.lent, [(first, loan.range.len())]);
-    assert_eq!((sight.heard_at.0, sight.counted, sight.rate), (500, 0, None));
+    assert_eq!((sight.heard_at.0, sight.counted), (500, 0));
+    assert_eq!(sight.view.rate, Rate::default());
 
     stage.finish(worker, &loan, 1_000_000);
     let sight = &stage.farm.survey().workers[0];
     assert_eq!((sight.heard_at.0, sight.counted), (4_500, loan.range.len()));
-    assert_eq!(sight.rate, Some(1_000), "a second for a task");
+    let rate = Rate { tasks_per_second: 1.0, placements_per_second: 1.0 };
+    assert_eq!(sight.view.rate, rate, "a second for a task, which counts 1");
+    assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
     let mut done = || {
         let progress = stage.farm.take_progress();
-        progress.iter().map(|job| (job.job, job.tasks, job.workers)).collect::<Vec<_>>()
+        progress.iter().map(|job| (job.job, job.placements, job.workers)).collect::<Vec<_>>()
     };
-    assert_eq!(done(), [(first, loan.range.len(), 1)]);
+    assert_eq!(done(), [(first, loan.range.len() as f64, 1)]);
     assert_eq!(done(), [], "nothing was done since");
+}
+
+#[test]
+fn an_ended_job_says_how_long_it_was_counted_and_how_fast() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    stage.tick(7_000);
+    let worker = stage.join("w1", 10);
+    while let Some(loan) = stage.loans(worker).last().copied()
+        && !stage.farm.job(job).expect("it exists").state.is_over()
+    {
+        stage.finish(worker, &loan, 500_000);
+    }
+
+    let job = stage.farm.job(job).expect("it exists");
+    let Times { submitted_at_ms, begun_at_ms, ended_at_ms } = job.times;
+    assert_eq!([submitted_at_ms, begun_at_ms, ended_at_ms], [Some(0), Some(7_000), Some(9_000)]);
+    assert_eq!(job.times.counting(), Some(Duration::from_secs(2)), "it waited before");
+    assert_eq!(job.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
 }

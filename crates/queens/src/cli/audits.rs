@@ -22,23 +22,29 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
-    /// The share of the ranges to count again, as in 2%
+    /// The share of the ranges to count again
     #[arg(long, value_name = "SHARE", default_value = "2%", env = "QUEENS_AUDIT",
           value_parser = share)]
     fraction: u32,
     /// Count every range again
     #[arg(long, conflicts_with = "fraction")]
     all: bool,
-    /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
-    /// those who lie [default: owners, as soon as two of them have a worker's credential]
+    /// Who counts again: another machine, or owner
+    ///
+    /// A second opinion between machines is against broken hardware, between owners of credentials
+    /// against those who lie [default: owners, as soon as two of them have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
     across: Option<AcrossArg>,
-    /// With `rows`, ranges of `halves` are counted by searching below their tasks, which takes a
-    /// hundred times as long [default: by another counting loop]
+    /// With `rows`, count halves by searching
+    ///
+    /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times
+    /// as long [default: by another counting loop].
     #[arg(long, value_enum)]
     method: Option<AuditMethod>,
-    /// Count no range again any more: what waits for its second count waits for it no longer, and a job that waited for
-    /// nothing else is done
+    /// Count nothing again any more
+    ///
+    /// What waits for its second count waits for it no longer, and a job that waited for nothing
+    /// else is done.
     #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method"])]
     withdraw: bool,
     /// Print JSON
@@ -75,9 +81,11 @@ enum AuditMethod {
 }
 
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
-    if args.fraction == 0 && !args.all && args.method.is_some() {
+    if args.fraction == 0 && !args.all && !args.withdraw {
         return Err(Failure::Usage(
-            "--fraction 0 withdraws audits, so that --method means nothing with it".into(),
+            "an audit of nothing changes nothing: give a larger --fraction (QUEENS_AUDIT), or --withdraw to have nothing \
+             counted again any more"
+                .into(),
         ));
     }
     let mut client = Client::connect(&args.coordinator).await?;
@@ -103,7 +111,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         later = view(client.given(answer)?)?;
     }
     if args.json {
-        return output::print(show::json_among(&later, &[]));
+        return output::print(show::json(&later, &[]));
     }
     let id = job.id;
     output::print(match job.audits_wanted {
@@ -118,7 +126,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             plural(wanted, "s")
         ),
     })?;
-    match show::waits(&later, &[]).filter(|_| later.audits_wanted > 0) {
+    match later.waits_for(&[]).filter(|_| later.audits_wanted > 0) {
         None => Ok(()),
         Some(what) => output::print(format!("job {id} waits for {what}")),
     }

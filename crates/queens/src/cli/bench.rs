@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Cut, Method, Problem};
+use board::{Cut, Method, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
 use executor::{Device, DeviceSample, Effort, fit};
 use farm::Plan;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{BackendChoice, backend_choice, in_units};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
-use crate::progress::{clock, si};
+use crate::progress::{clock, si, while_time_passes};
 
 #[derive(Debug, Args)]
 pub(super) struct BenchArgs {
@@ -28,15 +28,15 @@ pub(super) struct BenchArgs {
     /// Counting loops to measure, or graphics processors, as in avx2,gpu [default: all that this machine has]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = backend_choice)]
     backend: Vec<BackendChoice>,
-    /// How long each of them counts, at least; a bare number is milliseconds
+    /// How long each of five samples takes, at least; a bare number is milliseconds
     #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
-    /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this process may
-    /// use
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
+    /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this
+    /// process may use
+    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
     memory: MemoryBound,
     /// The most memory to take of each graphics processor, as in 4GiB [default: nine tenths of it]
-    #[arg(long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
     device_memory: Option<ByteSize>,
     /// Only show the names of the counting loops that this processor has, slowest first, and of graphics processors
     #[arg(long)]
@@ -64,25 +64,167 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
         backends.iter().try_for_each(output::print)?;
         return devices.iter().try_for_each(|device| output::print(described(device)));
     }
-    let n = args.n;
-    let methods = [
-        Method::Rows { rows: suggested_rows(n) },
-        Method::Ring { width: suggested_width(n) },
-        Method::Halves,
-    ];
-    if !args.json {
-        output::print(format!(
-            "N = {n}, one thread, or one device; the whole board is estimated from a sample, which is too short where no \
-             number stands: give more --sample-ms"
-        ))?;
-        output::print("backend    method           solutions/s  whole board")?;
+    let mut contenders = args.contenders(backends, devices)?;
+    let seconds = args.sample_ms * SAMPLES * contenders.len() as u64 / 1_000;
+    let measured = while_time_passes(true, "bench", Duration::from_secs(seconds), || {
+        (0..SAMPLES).try_for_each(|_| {
+            contenders.iter_mut().try_for_each(|contender| contender.sample(args))
+        })
+    });
+    measured?;
+    if args.json {
+        return contenders.iter().try_for_each(|contender| output::print(contender.json(args.n)));
     }
-    for backend in backends {
-        for method in methods {
-            output::print(line(args, backend, method)?)?;
+    contenders.sort_by(|one, other| other.rate().total_cmp(&one.rate()));
+    output::print(format!(
+        "N = {}, one thread, or one device: the median of {SAMPLES} samples, and the slowest and the fastest\n\
+         backend    method           solutions/s           samples  whole board",
+        args.n
+    ))?;
+    contenders.iter().try_for_each(|contender| output::print(contender.row()))?;
+    match contenders.iter().any(|contender| contender.rate() == 0.0) {
+        true => {
+            output::print("where no number stands, samples are too short: give more --sample-ms")
         }
+        false => Ok(()),
     }
-    devices.iter().try_for_each(|device| output::print(line_of_device(args, device)?))
+}
+
+/// How many samples there are of each, taken in turns.
+const SAMPLES: u64 = 5;
+
+/// What is measured, and what its samples came to.
+struct Contender {
+    what: What,
+    method: Method,
+    name: String,
+    /// Whether `queens count` takes it, without graphics processors.
+    is_default: bool,
+    /// Solutions per second and the seconds of the whole board, of each sample that told them.
+    samples: Vec<(f64, f64)>,
+    /// What else is known of a graphics processor.
+    device: Value,
+}
+
+enum What {
+    Loop(Backend),
+    Device(Device),
+}
+
+impl BenchArgs {
+    fn contenders(
+        &self,
+        loops: Vec<Backend>,
+        devices: Vec<Device>,
+    ) -> Result<Vec<Contender>, Failure> {
+        let n = self.n;
+        let methods = [
+            Method::Rows { rows: suggested_rows(n) },
+            Method::Ring { width: suggested_width(n) },
+            Method::Halves,
+        ];
+        let problem = Problem::Total { n };
+        let usual = (Backend::detect(), MethodChoice::suggested(problem).for_problem(problem));
+        let mut contenders = Vec::new();
+        for (backend, method) in loops.into_iter().flat_map(|it| methods.map(|method| (it, method)))
+        {
+            contenders.push(Contender {
+                what: What::Loop(backend),
+                method,
+                name: backend.name().into(),
+                is_default: (backend, method) == usual,
+                samples: Vec::new(),
+                device: Value::Null,
+            });
+        }
+        for device in devices {
+            device.self_test()?;
+            contenders.push(Contender {
+                method: Method::Halves,
+                name: format!("{}:{}", device.driver.name(), device.index),
+                is_default: false,
+                samples: Vec::new(),
+                device: Value::Null,
+                what: What::Device(device),
+            });
+        }
+        Ok(contenders)
+    }
+}
+
+impl Contender {
+    fn sample(&mut self, args: &BenchArgs) -> Result<(), Failure> {
+        let time = Duration::from_millis(args.sample_ms);
+        let device = match &self.what {
+            What::Loop(backend) => {
+                self.samples.extend(sample_of_loop(args, *backend, self.method, time)?);
+                return Ok(());
+            }
+            What::Device(device) => device,
+        };
+        let memory = args.device_memory.map_or(device.memory / 10 * 9, |size| size.as_u64());
+        let sample = DeviceSample::new(device, args.n, memory, time)?;
+        let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
+            sample;
+        self.samples.push((solutions as f64 / seconds, seconds / share));
+        let kernels: serde_json::Map<String, Value> =
+            kernels.iter().map(|(name, seconds)| ((*name).into(), (*seconds).into())).collect();
+        self.device = json!({
+            "name": device.name,
+            "driver": device.version,
+            "multiprocessors": device.units,
+            "tasks_counted": tasks,
+            "lanes_per_solution": lanes as f64 / solutions as f64,
+            "kernel_seconds": kernels,
+            "kernel_lanes": lanes_of_kernels.to_string(),
+        });
+        Ok(())
+    }
+
+    /// The least, the median and the most of what the samples say.
+    fn spread(&self, of: impl Fn(&(f64, f64)) -> f64) -> Option<[f64; 3]> {
+        let mut values: Vec<f64> = self.samples.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        Some([*values.first()?, values[values.len() / 2], *values.last()?])
+    }
+
+    /// Solutions per second; 0 if too short samples did not tell it.
+    fn rate(&self) -> f64 {
+        self.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median)
+    }
+
+    fn json(&self, n: u32) -> Value {
+        let rate = self.spread(|sample| sample.0);
+        json!({
+            "n": n,
+            "backend": self.name,
+            "method": self.method.name(),
+            "default": self.is_default,
+            "samples": self.samples.len(),
+            "solutions_per_second": rate.map(|[_, median, _]| median),
+            "slowest_per_second": rate.map(|[slowest, ..]| slowest),
+            "fastest_per_second": rate.map(|[.., fastest]| fastest),
+            "board_seconds": self.spread(|sample| sample.1).map(|[_, median, _]| median),
+            "device": self.device,
+        })
+    }
+
+    /// A line of the table, with a dash for what too short a sample does not tell.
+    fn row(&self) -> String {
+        let dash = || "-".to_string();
+        let board = match self.spread(|sample| sample.1) {
+            Some([_, seconds, _]) if seconds < 10.0 => format!("{seconds:.3} s"),
+            Some([_, seconds, _]) => clock(seconds),
+            None => dash(),
+        };
+        let rate = self.spread(|sample| sample.0);
+        let median = rate.map_or_else(dash, |[_, median, _]| si(median));
+        let range =
+            rate.map_or_else(dash, |[slow, _, fast]| format!("{} to {}", si(slow), si(fast)));
+        let mark = if self.is_default { "  default" } else { "" };
+        let (name, method) = (&self.name, self.method.to_string());
+        format!("{name:<9}  {method:<15}  {median:>11}  {range:>16}  {board:>11}{mark}")
+    }
 }
 
 /// A device's name for `--backend`, and what it is.
@@ -91,70 +233,21 @@ fn described(device: &Device) -> String {
     format!("{device}, {version}, {}", ByteSize(*memory).display().iec())
 }
 
-/// Measures one device on a sample. Returns a line of the table.
-fn line_of_device(args: &BenchArgs, device: &Device) -> Result<String, Failure> {
-    device.self_test()?;
-    let memory = args.device_memory.map_or(device.memory / 10 * 9, |size| size.as_u64());
-    let time = Duration::from_millis(args.sample_ms);
-    let sample = DeviceSample::new(device, args.n, memory, time)?;
-    let DeviceSample { solutions, tasks, share, seconds, lanes, kernels, lanes_of_kernels } =
-        sample;
-    let rate = solutions as f64 / seconds;
-    let name = format!("{}:{}", device.driver.name(), device.index);
-    if args.json {
-        let kernels: serde_json::Map<String, serde_json::Value> =
-            kernels.iter().map(|(name, seconds)| ((*name).into(), (*seconds).into())).collect();
-        let object = json!({
-            "n": args.n,
-            "backend": name,
-            "method": Method::Halves.name(),
-            "device": device.name,
-            "driver": device.version,
-            "multiprocessors": device.units,
-            "solutions_per_second": rate,
-            "board_seconds": seconds / share,
-            "tasks_counted": tasks,
-            "lanes_per_solution": lanes as f64 / solutions as f64,
-            "kernel_seconds": kernels,
-            "kernel_lanes": lanes_of_kernels.to_string(),
-        });
-        return Ok(object.to_string());
-    }
-    Ok(row(&name, &Method::Halves.to_string(), Some(rate), Some(seconds / share)))
-}
-
-/// A line of the table, with a dash for what too short a sample does not tell.
-fn row(name: &str, method: &str, rate: Option<f64>, board_seconds: Option<f64>) -> String {
-    let board = match board_seconds {
-        Some(seconds) if seconds < 10.0 => format!("{seconds:.3} s"),
-        Some(seconds) => clock(seconds),
-        None => "-".into(),
-    };
-    let rate = rate.map_or("-".into(), si);
-    format!("{name:<9}  {method:<15}  {rate:>11}  {board:>11}")
-}
-
-/// Measures one backend and method on a sample. Returns a line of the table.
-fn line(args: &BenchArgs, backend: Backend, method: Method) -> Result<String, Failure> {
+/// Measures one loop and method on a sample. Returns solutions per second and the seconds of the whole board.
+fn sample_of_loop(
+    args: &BenchArgs,
+    backend: Backend,
+    method: Method,
+    time: Duration,
+) -> Result<Option<(f64, f64)>, Failure> {
     let problem = Problem::Total { n: args.n };
     let cut = Cut::new(problem, method)?;
     let plan = Plan { problem, method, tasks: cut.len() };
     let memory = fit(plan, NonZero::<usize>::MIN, args.memory.bytes())?.bytes;
-    let time = Duration::from_millis(args.sample_ms);
     let effort = Effort { plan, backend, threads: 1, memory, time, seed: 1 };
     let estimated = effort.estimate(cut).map_err(anyhow::Error::from)?;
-    let board_seconds = estimated.map(|it| it.core_seconds.value);
-    let solutions = estimated.and_then(|it| it.total).map(|total| total.value);
-    let rate = solutions.zip(board_seconds).map(|(solutions, seconds)| solutions / seconds);
-    if args.json {
-        let object = json!({
-            "n": args.n,
-            "backend": backend.name(),
-            "method": method.name(),
-            "solutions_per_second": rate,
-            "board_seconds": board_seconds,
-        });
-        return Ok(object.to_string());
-    }
-    Ok(row(backend.name(), &method.to_string(), rate, board_seconds))
+    Ok(estimated.and_then(|it| {
+        let seconds = it.core_seconds.value;
+        Some((it.total?.value / seconds, seconds))
+    }))
 }

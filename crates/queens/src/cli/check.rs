@@ -20,7 +20,7 @@ Examples:
 Exit codes: 0 no queen attacks another and there are as many as rows; 1 that is not so, and the reason is told.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArgs {
     /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
     #[arg(required_unless_present = "board")]

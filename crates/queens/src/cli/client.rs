@@ -11,12 +11,13 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_client::ClientServiceClient;
 
+use super::words::CONNECTION;
 use crate::failure::Failure;
 use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 
 /// Where the coordinator is, and how each side proves itself to the other.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Coordinator")]
+#[command(next_help_heading = CONNECTION)]
 pub(super) struct CoordinatorArgs {
     /// The address of a coordinator that serves plain text, as in HOST, HOST:PORT or http://HOST:PORT;
     /// HOST alone has the port 7410
@@ -196,6 +197,11 @@ impl Client {
         let unusable = |_| Failure::Incompatible("the coordinator made no usable secret".into());
         let Some(own) = self.endpoint.join_string()? else { return Ok(None) };
         Ok(Some(JoinString { token: secret.parse().map_err(unusable)?, ..own }))
+    }
+
+    /// The coordinator's URL.
+    pub(super) fn url(&self) -> &str {
+        self.endpoint.url()
     }
 
     pub(super) fn failure(&self, status: Status) -> Failure {

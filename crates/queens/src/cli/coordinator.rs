@@ -1,6 +1,6 @@
 //! `queens coordinator`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,9 +24,11 @@ const DRAIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(super) struct CoordinatorArgs {
-    /// Where to listen: a host, a port of this machine, or both; port 0 is any that is free. It may be
-    /// given several times, or with commas. If others can reach one of the addresses, it serves TLS and
-    /// wants a token, unless --insecure is given
+    /// Where to listen: a host, a port, or both
+    ///
+    /// A port alone is one of this machine; port 0 is any that is free. It may be given several
+    /// times, or with commas. If others can reach one of the addresses, it serves TLS and wants a
+    /// token, unless --insecure is given.
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -39,28 +41,30 @@ pub(super) struct CoordinatorArgs {
     #[arg(long, value_name = "FILE", default_value = "queens.db", env = "QUEENS_LEDGER")]
     ledger: PathBuf,
     /// How long a worker is to be busy with one lease; a bare number is milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "10s", env = "QUEENS_LEASE_MS",
+    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "10s", env = "QUEENS_LEASE_MS",
           value_parser = in_units(1, 1..=86_400_000))]
     lease_ms: u64,
     /// How long a lease lives without a report; a bare number is milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "60s", env = "QUEENS_LEASE_TTL_MS",
+    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "60s", env = "QUEENS_LEASE_TTL_MS",
           value_parser = in_units(1, 1..=86_400_000))]
     lease_ttl_ms: u64,
-    /// How long after a restart workers that still hold ranges may take to reconnect, before
-    /// these are lent to others; a bare number is milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_GRACE_MS",
+    /// How long workers may take to reconnect
+    ///
+    /// It begins with a restart. What they hold is lent to others afterwards. A bare number is
+    /// milliseconds.
+    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "5s", env = "QUEENS_GRACE_MS",
           value_parser = in_units(1, 0..=3_600_000))]
     grace_ms: u64,
     /// The most jobs that have not ended; further ones are refused
-    #[arg(long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
+    #[arg(hide_short_help = true, long, value_name = "JOBS", default_value_t = 1_000, env = "QUEENS_MAX_JOBS",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs: u32,
     /// The most jobs of one owner that have not ended; further ones are refused
-    #[arg(long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
+    #[arg(hide_short_help = true, long, value_name = "JOBS", default_value_t = 250, env = "QUEENS_MAX_JOBS_PER_OWNER",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_jobs_per_owner: u32,
     /// The most workers of one owner at the same time; further ones try again until there is room
-    #[arg(long, value_name = "WORKERS", default_value_t = 24_576, env = "QUEENS_MAX_WORKERS_PER_OWNER",
+    #[arg(hide_short_help = true, long, value_name = "WORKERS", default_value_t = 24_576, env = "QUEENS_MAX_WORKERS_PER_OWNER",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_workers_per_owner: u32,
     #[command(flatten)]
@@ -134,8 +138,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         () = handle.opened() => {}
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
     }
+    let page = page(bound[0], has_tls);
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
-    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
+    tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,
         token = has_token, "coordinator serves");
     let status = format!("serving on {addresses}");
     systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
@@ -165,6 +170,16 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
             &format!("there is no folder {}", folder.display()),
         )),
     }
+}
+
+/// Where a browser on this machine finds the page.
+fn page(mut bound: SocketAddr, has_tls: bool) -> String {
+    match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => bound.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => bound.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http{}://{bound}/", if has_tls { "s" } else { "" })
 }
 
 async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {

@@ -16,35 +16,48 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Access")]
 pub(super) struct DoorArgs {
-    /// The file with the token that workers and clients must show; it is made if there is none [default,
-    /// with TLS: the file `token` in the folder of keys beside the ledger]
+    /// The token that others must show
+    ///
+    /// It is made if there is none [default, with TLS: the file `token` in the folder of keys
+    /// beside the ledger].
     #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
     token_file: Option<PathBuf>,
     /// Serve TLS on loopback too
     #[arg(long, conflicts_with = "insecure", env = "QUEENS_TLS")]
     tls: bool,
-    /// Where the join string for workers and clients is written [default: the file `join` in the folder of
-    /// keys beside the ledger]
+    /// Where the join string for others is written
+    ///
+    /// Workers and clients need it [default: the file `join` in the folder of keys beside the
+    /// ledger].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_JOIN_FILE")]
     join_file: Option<PathBuf>,
-    /// Where a second join string is written, which allows nothing but to count: for the workers of whoever runs
-    /// the farm [default: none is made]
+    /// Where one is written that only lets count
+    ///
+    /// It is for the workers of whoever runs the farm [default: none is made].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_WORKER_JOIN_FILE")]
     worker_join_file: Option<PathBuf>,
-    /// A folder for Prometheus: the coordinator writes the secret of a viewer into its file `token`, and the
-    /// certificate of its own authority into its file `authority.pem` [default: none is made]
+    /// A folder for what Prometheus needs
+    ///
+    /// The coordinator writes the secret of a viewer into its file `token`, and the certificate of
+    /// its own authority into its file `authority.pem` [default: none is made].
     #[arg(long, value_name = "FOLDER", env = "QUEENS_MONITOR_FOLDER")]
     monitor_folder: Option<PathBuf>,
-    /// Make a new authority and a new token if those that the ledger was served with are lost from the folder of keys beside
-    /// it. Workers and clients need new join strings then
+    /// Make new keys where those before are lost
+    ///
+    /// They are an authority and a token, in the folder of keys beside the ledger. Workers and
+    /// clients need new join strings then.
     #[arg(long, env = "QUEENS_NEW_KEYS")]
     new_keys: bool,
-    /// The address in the join strings [default: the first of --listen that others can reach, with the host's name
-    /// where it stands for all addresses; without a port, the one that is bound]
+    /// The address in the join strings
+    ///
+    /// [default: the first of --listen that others can reach, with the host's name where it stands
+    /// for all addresses; without a port, the one that is bound]
     #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
     advertise: Option<Advertise>,
-    /// Serve without TLS on any address: whoever can read the network reads and alters everything, the token
-    /// too; and without --token-file whoever can connect may use the farm
+    /// Serve without TLS on any address
+    ///
+    /// Whoever can read the network reads and alters everything, the token too; and without
+    /// --token-file whoever can connect may use the farm.
     #[arg(long, env = "QUEENS_INSECURE")]
     insecure: bool,
 }

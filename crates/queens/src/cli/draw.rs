@@ -31,42 +31,58 @@ Examples:
 
 /// Draws a board with queens.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct DrawArgs {
-    /// The queens: squares (a1 b5), the column on each rank (2 4 1 3) or a FEN (3Q/Q3/…)
+    /// Squares (a1 b5), columns (2 4 1 3) or a FEN
+    ///
+    /// The columns are those on each rank, a FEN is as in 3Q/Q3/….
     #[arg(required_unless_present_any = ["board", "fundamental"])]
     queens: Vec<String>,
-    /// Read the queens from this file, a drawn board, any of these notations or JSON; - is standard input
+    /// Read the queens from this file (-: standard input)
+    ///
+    /// It has a drawn board, any of these notations or JSON.
     #[arg(long, value_name = "FILE", conflicts_with = "queens")]
     board: Option<PathBuf>,
-    /// Draw all essentially different placements of N queens on one sheet, N up to 10
+    /// Draw all different placements of N, up to 10
+    ///
+    /// They are on one sheet, one of each orbit.
     #[arg(long, value_name = "N",
           conflicts_with_all = ["queens", "board", "size", "attacks", "by_file", "tile"],
           value_parser = clap::value_parser!(u32).range(1..=10))]
     fundamental: Option<u32>,
-    /// Board size, 1 to 200 [default: what the board or permutation has, or as many as there are queens]
+    /// Board size, 1 to 200 [default: by the queens]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     size: Option<u32>,
-    /// Draw the lines of every queen, and in red those on which two attack each other
+    /// Draw the lines of every queen
+    ///
+    /// Those on which two attack each other are red.
     #[arg(long)]
     attacks: bool,
-    /// Read a permutation as the rank of the queen on each file from a on [default: as the column on each rank]
+    /// Read a permutation as ranks on files
+    ///
+    /// Files are taken from a on [default: as the column on each rank].
     #[arg(long, env = "QUEENS_BY_FILE")]
     by_file: bool,
-    /// Draw so many copies of a torus side by side, as in 3x3; the queens must be a placement on it [default: one]
+    /// Draw copies of a torus, as in 3x3
+    ///
+    /// The queens must be a placement on it [default: one].
     #[arg(long, value_name = "KxK", value_parser = copies, conflicts_with_all = ["size", "attacks"],
           env = "QUEENS_TILE")]
     tile: Option<u32>,
-    /// Write to this file, in the format of its extension
+    /// Write to this file; its extension says the format
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The format [default: that of --out's extension, or text]
+    /// text, svg or png
+    ///
+    /// [default: that of --out's extension, or text]
     #[arg(long, value_enum)]
     format: Option<FormatName>,
     /// Hatch the dark squares, as for print
     #[arg(long)]
     hatched: bool,
-    /// Side of a square in pixels, 8 to 256 [default: 56, and 24 with --fundamental]
+    /// Side of a square in pixels, 8 to 256
+    ///
+    /// [default: 56, and 24 with --fundamental]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(8..=256))]
     square: Option<u16>,
 }

@@ -15,10 +15,9 @@ use super::args::{CutArgs, share};
 use super::audits::{self, AcrossArg, AuditArgs};
 use super::client::{Client, CoordinatorArgs, view};
 use super::problem::ProblemArgs;
-use super::show;
+use super::show::{self, Reader};
 use super::signal::asked_to_stop;
 use super::top;
-use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{Progress, ProgressArgs};
@@ -27,32 +26,43 @@ use crate::table::{ListArgs, ListFormat};
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
-    /// Board size, 0 to 32, or sizes as in 18..22; with given queens to 64
+    /// Board size, 0 to 32, or sizes as in 18..22
+    ///
+    /// With given queens to 64.
     n: Sizes,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
     pub(super) cut: CutArgs,
-    /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
+    /// Jobs of higher priority are served first
+    ///
+    /// It is from -100 to 100, or anything for an admin.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
-    /// Have this share of the ranges counted a second time, by another machine and another kernel, as in 2%
+    /// Count this share of the ranges twice, as in 2%
+    ///
+    /// The second count is by another machine and another kernel.
     #[arg(long, value_name = "SHARE", env = "QUEENS_AUDIT", value_parser = share)]
     audit: Option<u32>,
-    /// Have every range counted a second time
+    /// Count every range twice
     #[arg(long, conflicts_with = "audit", env = "QUEENS_CERTIFIED")]
     certified: bool,
-    /// Between whom a second opinion lies: machines, against broken hardware, or owners of credentials, against
-    /// those who lie [default: owners, as soon as two of them have a worker's credential]
+    /// Who counts twice: another machine, or owner
+    ///
+    /// A second opinion between machines is against broken hardware, between owners of credentials
+    /// against those who lie [default: owners, as soon as two of them have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
     across: Option<AcrossArg>,
-    /// A name for the job, 1 to 128 visible characters. If you have a job of this name already, its number is printed
-    /// and nothing is added, so that a script can be started again. Of several sizes, each job's name ends with its
-    /// own, as in NAME-18 [default: every submission is a new job]
-    #[arg(long, visible_alias = "key", value_name = "NAME", env = "QUEENS_JOB_NAME", value_parser = name)]
+    /// A name; one that is taken adds no job
+    ///
+    /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
+    /// printed and nothing is added, so that a script can be started again. Of several sizes, each
+    /// job's name ends with its own, as in NAME-18 [default: every submission is a new job].
+    #[arg(long, value_name = "NAME", env = "QUEENS_JOB_NAME", value_parser = name)]
     name: Option<String>,
-    /// Follow the job to its end and print its total instead of its number; of several jobs, each one's number and
-    /// total
+    /// Follow the job to its end and print its total
+    ///
+    /// Of several jobs, each one's number and total are printed.
     #[arg(long)]
     wait: bool,
     /// Print JSON, one object a line
@@ -85,7 +95,7 @@ pub(super) struct JobsArgs {
     /// List so many jobs at most, the newest [default: no limit]
     #[arg(short = 'n', long, value_name = "K")]
     limit: Option<usize>,
-    /// List jobs that were submitted before this one only, to go on behind a list with a limit
+    /// List jobs before this one only, as behind a limit
     #[arg(long, value_name = "JOB")]
     before: Option<u64>,
     #[command(flatten)]
@@ -114,7 +124,7 @@ pub(super) enum ChangeCommand {
     Resume(JobArgs),
     /// End jobs without a total
     Cancel(JobArgs),
-    /// Have accepted ranges counted again, by other machines or owners and other kernels
+    /// Have accepted ranges counted again, by others
     Audit(AuditArgs),
 }
 
@@ -172,9 +182,10 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     let mut jobs = Vec::new();
     for job in submit_all(&mut client, requests).await? {
         if args.wait {
-            output::tell(format_args!("job {}\n", job.id));
+            let plan = job.spec.plan;
+            output::tell(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
         } else if args.json {
-            output::mention(show::json(&job))?;
+            output::mention(show::json(&job, &[]))?;
         } else {
             output::mention(job.id)?;
         }
@@ -275,12 +286,11 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     let (live, _) = client.live(usize::MAX).await?;
     let (listed, are_more) = args.chosen(&mut client, &live).await?;
     match args.list.format() {
-        ListFormat::Json => {
-            listed.iter().try_for_each(|job| output::print(show::json_among(job, &live)))
-        }
-        ListFormat::Csv => show::table(&listed).print_csv(),
+        ListFormat::Json => listed.iter().try_for_each(|job| output::print(show::json(job, &live))),
+        ListFormat::Csv => show::table(&listed, Reader::Program).print_csv(),
         ListFormat::Table => {
-            show::table(&listed).print(&show::SPARED)?;
+            let reader = Reader::of(ListFormat::Table);
+            show::table(&listed, reader).print(&show::SPARED, args.nothing())?;
             show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
             match listed.first().filter(|_| are_more) {
                 None => Ok(()),
@@ -294,6 +304,15 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
 }
 
 impl JobsArgs {
+    /// What is said of a list without a job.
+    fn nothing(&self) -> &'static str {
+        if self.state.is_empty() && self.owner.is_empty() && self.before.is_none() {
+            "there is no job yet; `queens submit N` adds one"
+        } else {
+            "there is no such job; `queens jobs --all` lists all"
+        }
+    }
+
     /// The jobs to list, the oldest first, and whether others are left out for being old. Those
     /// that are `live` are known.
     async fn chosen(
@@ -388,7 +407,7 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
             Vec::new()
         };
         if is_json {
-            return output::print(show::json_among(&job, &others));
+            return output::print(show::json(&job, &others));
         }
         let between = if Some(id) == first { "" } else { "\n" };
         output::print(format_args!("{between}{}", show::details(&job, &others)))
@@ -428,7 +447,7 @@ async fn each(
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(numbers(&args.jobs), async |job| {
         let job = client.ask_for_job(ask(job.0)).await?;
-        if args.json { output::mention(show::json(&job)) } else { output::mention(tell(&job)) }
+        if args.json { output::mention(show::json(&job, &[])) } else { output::mention(tell(&job)) }
     })
     .await
 }
@@ -505,7 +524,7 @@ impl Following {
         let (mut disputed, mut waits) = (None, None);
         let see = |job: &JobView| {
             progress.show(job);
-            let what = show::waits(job, &[]);
+            let what = job.waits_for(&[]);
             // How many ranges wait changes all the time.
             let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
             if let Some(what) = what.filter(|_| why != waits) {
@@ -518,7 +537,7 @@ impl Following {
                     tracing::warn!("job {} is disputed: {what}", job.id);
                 }
             }
-            if json && each_change { output::print(show::json(job)) } else { Ok(()) }
+            if json && each_change { output::print(show::json(job, &[])) } else { Ok(()) }
         };
         let end = tokio::select! {
             end = client.watch(job, plan, see) => end?,
@@ -535,7 +554,7 @@ impl Following {
         }
         if end.state != JobState::Done {
             if json && !each_change {
-                output::print(show::json(&end))?;
+                output::print(show::json(&end, &[]))?;
             }
             return Err(match end.held {
                 Some(reason) => Failure::Held(format!(
@@ -548,21 +567,19 @@ impl Following {
                 )),
             });
         }
-        let answer = tokio::select! {
-            answer = Answering::begin(end.spec.plan.problem).of(end.counted) => answer?,
-            () = asked_to_stop() => {
-                return Err(Failure::Interrupted(format!(
-                    "job {job} is done; `queens watch {job}` searches again for the placements that \
-                     rotations leave as they are"
-                )));
-            }
-        };
-        match json {
-            // The last view was printed already, and there is no census to add to it.
-            true if each_change && answer::fields(&answer).is_empty() => Ok(()),
-            true => output::print(show::json_with(&end, &answer)),
-            false if is_one => output::print(answer.count()),
-            false => output::print(format_args!("{job} {}", answer.count())),
+        let missing =
+            || Failure::Incomplete(format!("job {job} counts a part: its sum is no total"));
+        let total = end.total.ok_or_else(missing)?;
+        match (json, is_one) {
+            // The last view was printed already.
+            (true, _) if each_change => Ok(()),
+            (true, _) => output::print(show::json(&end, &[])),
+            (false, true) => output::print(total),
+            (false, false) => output::print(format_args!("{job} {total}")),
+        }?;
+        if let Some(line) = show::ended(&end).filter(|_| bar) {
+            output::tell(format_args!("{line}\n"));
         }
+        Ok(())
     }
 }

@@ -13,16 +13,22 @@ const SLURM_END: &str = "SLURM_JOB_END_TIME";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Leaving")]
 pub(super) struct LeaveArgs {
-    /// Leave after so long without anything to do, such as 5m, while there is a coordinator [default: never]
+    /// Leave after so long without work, such as 5m
+    ///
+    /// It counts while there is a coordinator [default: never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_EXIT_WHEN_IDLE",
           value_parser = duration)]
     exit_when_idle: Option<Duration>,
-    /// Have left after so long, such as 2h: towards the end, take on only what can be finished [default: in a
-    /// Slurm job, by the time in SLURM_JOB_END_TIME; elsewhere, never]
+    /// Have left after so long, such as 2h
+    ///
+    /// Towards the end, it takes on only what can be finished [default: in a Slurm job, by the time
+    /// in SLURM_JOB_END_TIME; elsewhere, never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT",
           value_parser = duration)]
     time_limit: Option<Duration>,
-    /// Leave with exit code 5 after so long without a coordinator, such as 10m [default: never]
+    /// Leave after so long without a coordinator
+    ///
+    /// The exit code is 5 then [default: never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_GIVE_UP_AFTER",
           value_parser = duration)]
     give_up_after: Option<Duration>,

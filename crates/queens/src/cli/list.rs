@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 
 use board::squares::Square;
 use clap::Args;
-use solve::{Listing, Notation, Placement, Rules, Symmetry, first_rows};
+use solve::{Listing, Notation, Placement, Start, Symmetry, first_rows};
 
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
-use super::rules::RulesArgs;
+use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
 use crate::output::Lines;
 
@@ -32,39 +32,51 @@ Examples:
 
 /// Prints placements, one after the other.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArgs {
     /// Board size, 0 to 10000
     #[arg(value_parser = clap::value_parser!(u32).range(..=10_000))]
     n: u32,
-    /// Print one placement of each orbit: rotations and reflections of it are left out
+    /// Print one placement of each orbit
+    ///
+    /// Rotations and reflections of it are left out.
     #[arg(long)]
     fundamental: bool,
     /// Print at most so many
     #[arg(short = 'n', long, value_name = "K")]
     limit: Option<u64>,
-    /// Print only the placement with this number in the list, counted from 1 [default: all]
+    /// Print only the placement with this number
+    ///
+    /// It is counted from 1 [default: all].
     #[arg(long, value_name = "K", conflicts_with = "limit", env = "QUEENS_NUMBER",
           value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
-    /// With --number: print all rotations and reflections of it, each once [default: it alone]
+    /// With --number: all its turned and mirrored forms
+    ///
+    /// Each is printed once [default: it alone].
     #[arg(long, requires = "number", env = "QUEENS_ORBIT")]
     orbit: bool,
-    /// Print before each placement its number in the list and that of its group, which are its
-    /// rotations and reflections; groups are numbered as they come, and one placement of each is held in
-    /// memory
+    /// Print the number of each, and of its group
+    ///
+    /// They stand before each placement. A group is its rotations and reflections; groups are
+    /// numbered as they come, and one placement of each is held in memory.
     #[arg(long, conflicts_with_all = ["number", "rows"], env = "QUEENS_NUMBERED")]
     numbered: bool,
-    /// Order placements by the rank on each file from a on, and write a permutation as these ranks
-    /// [default: by the column on each rank]
+    /// Order and write by the rank on each file
+    ///
+    /// Files are taken from a on [default: by the column on each rank].
     #[arg(long, env = "QUEENS_BY_FILE")]
     by_file: bool,
-    /// Print the ways to place queens in the first M rows only, N up to 64 [default: whole placements]
+    /// Print the ways to fill the first M rows only
+    ///
+    /// N is up to 64 [default: whole placements].
     #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
-          conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem"])]
+          conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem", "blocked"])]
     rows: Option<u32>,
     #[command(flatten)]
     rules: RulesArgs,
+    #[command(flatten)]
+    blocked: BlockedArgs,
     #[command(flatten)]
     given: GivenArgs,
     #[command(flatten)]
@@ -135,26 +147,19 @@ fn list_first_rows(args: &ListArgs, rows: u32) -> Result<(), Failure> {
 impl ListArgs {
     /// What is listed, in the order that was asked for.
     fn listing(&self) -> Result<Listing, Failure> {
-        let given = self.given.read_for(self.n)?;
-        let listing = match (self.rules.rules(), given) {
-            (Rules::Plain, given) => {
-                let swap = |Square { column, row }: Square| Square { column: row, row: column };
-                let mut given = given.unwrap_or_default();
-                if self.by_file {
-                    given = given.into_iter().map(swap).collect();
-                }
-                Listing::new(self.n, given).map_err(|error| Failure::Usage(error.to_string()))?
-            }
-            (Rules::Torus | Rules::Superqueens, Some(_)) => {
-                return Err(Failure::Usage(
-                    "queens are given for --problem total alone: leave out --problem, or --given and --board"
-                        .into(),
-                ));
-            }
-            (rules, None) => Listing::by(self.n, rules).ok_or_else(|| {
-                Failure::Usage(format!("a torus of size {}: give a size of at most 64", self.n))
-            })?,
+        // By file the search fills files, and is given the board with files and ranks exchanged.
+        let swap = |Square { column, row }: Square| Square { column: row, row: column };
+        let seen = |squares: Vec<Square>| match self.by_file {
+            true => squares.into_iter().map(swap).collect(),
+            false => squares,
         };
+        let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
+        let blocked = seen(self.blocked.squares(self.n)?);
+        let start = Start::by(self.n, &given, self.rules.rules(), &blocked)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let listing = Listing::of(start).ok_or_else(|| {
+            Failure::Usage(format!("a torus of size {}: give a size of at most 64", self.n))
+        })?;
         Ok(if self.fundamental { listing.fundamental() } else { listing })
     }
 

@@ -8,10 +8,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
+use super::words::LOGS;
 use crate::progress::LOG_TARGET;
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Logs")]
+#[command(next_help_heading = LOGS)]
 pub(super) struct LogArgs {
     /// How log lines look
     #[arg(long, global = true, value_enum, default_value_t, env = "QUEENS_LOG_FORMAT")]

@@ -16,8 +16,9 @@ mod draw;
 mod explain;
 mod export;
 mod health;
+mod help;
 mod jobs;
-mod large_board;
+mod keys;
 mod leaving;
 mod list;
 mod local_methods;
@@ -25,6 +26,7 @@ mod log;
 mod merge;
 mod ordered;
 mod placement_output;
+mod plain_search;
 mod plan;
 mod problem;
 mod queens_input;
@@ -55,17 +57,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::failure::Failure;
 use crate::output;
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
-over; 5 no coordinator answers, or it serves TLS and was asked in plain text; 6 token or certificate refused, unusable or not enough; 7 ledger held by another process; 8 \
-ledger of another plan; 9 ledger damaged; 10 ledger or output cannot be written; 11 cannot listen; \
-12 versions do not fit, or a join string leads to a port that speaks plain text; 13 the job ended without a total; 14 this machine miscounts; 15 undecided in the time given; 16 the bundle does not hold; 17 held, the total contradicts what is known; 18 no such graphics processor, or it failed; 70 internal fault; 75 stopped, run the same command again: the ledger keeps the work; 130 interrupted; 141 nobody reads the output any more.
-
-Options can also be set by the environment variables shown beside them.";
-
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
-#[command(name = "queens", version, long_version = tools::VERSION.as_str(), after_help = EXIT_CODES)]
+#[command(name = "queens", version, long_version = tools::VERSION.as_str(), disable_help_subcommand = true)]
 struct Cli {
     #[command(flatten)]
     log: log::LogArgs,
@@ -77,15 +71,15 @@ struct Cli {
 enum Command {
     /// Count here, in this process, with all processors
     Count(count::CountArgs),
-    /// Print placements: all, one of each orbit, or those with given queens
+    /// Print placements: all, one of each orbit, or with given queens
     List(list::ListArgs),
-    /// Draw a board with queens, or all essentially different placements of N
+    /// Draw a board with queens, or all different placements of N
     Draw(draw::DrawArgs),
     /// Estimate what a count will take: tasks, memory, threads, time
     Plan(plan::PlanArgs),
     /// Print one placement, on a board of any size
     Solve(solve::SolveArgs),
-    /// Add queens to those given until the board is full, or prove that it cannot be
+    /// Add queens to those given, or prove that none can be
     Complete(complete::CompleteArgs),
     /// Say whether given queens are a placement
     Check(check::CheckArgs),
@@ -101,9 +95,9 @@ enum Command {
     Worker(worker::WorkerArgs),
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
-    /// List a coordinator's jobs, or show some with all that is known of them
+    /// List a coordinator's jobs, or show all that is known of some
     Jobs(jobs::JobsArgs),
-    /// Follow jobs to their ends and print their totals, or watch all of the farm
+    /// Follow jobs to their totals, or watch all of the farm
     Watch(jobs::WatchArgs),
     /// Write a job's evidence to a file that anybody can check
     Export(export::ExportArgs),
@@ -125,10 +119,12 @@ enum Command {
     Trust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(health::HealthArgs),
-    /// Show the counting loops that this processor has, and how fast they are
+    /// Show how fast this machine counts, loop by loop
     Bench(bench::BenchArgs),
     /// Print a script that completes words in a shell
     Completions(tools::CompletionsArgs),
+    /// Print the help of a command, or of what several share
+    Help(help::HelpArgs),
 }
 
 /// Runs the command that the process was started with.
@@ -202,6 +198,7 @@ impl Command {
             Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),
             Command::Completions(args) => tools::completions(&args, Cli::command()),
+            Command::Help(args) => help::run(&args, Cli::command()),
         }
     }
 }
@@ -254,16 +251,49 @@ mod tests {
 
     use super::*;
 
+    /// The texts that `-h` prints, of all commands and of their own commands.
+    fn short_helps() -> Vec<(String, String)> {
+        let path = |command: &clap::Command, of: &str| format!("{of} {}", command.get_name());
+        let mut paths: Vec<String> = Vec::new();
+        for command in Cli::command().get_subcommands() {
+            let name = path(command, "queens");
+            paths.extend(command.get_subcommands().map(|part| path(part, &name)));
+            paths.push(name);
+        }
+        let text = |path: String| {
+            let typed = format!("{path} -h");
+            let words: Vec<OsString> = typed.split(' ').skip(1).map(OsString::from).collect();
+            let command = words::prepared(Cli::command(), &words).term_width(80);
+            let shown = command.try_get_matches_from(typed.split(' ')).expect_err("it is help");
+            (path, shown.to_string())
+        };
+        paths.into_iter().map(text).collect()
+    }
+
     #[test]
-    fn every_command_is_in_one_group_of_the_help() {
-        let mut command = Cli::command();
-        command.build();
-        let mut grouped: Vec<String> = words::grouped().flat_map(|(_, names)| names).collect();
-        let mut commands: Vec<&str> =
-            command.get_subcommands().map(clap::Command::get_name).collect();
-        grouped.sort_unstable();
-        commands.sort_unstable();
-        assert_eq!(grouped, commands);
+    fn the_short_help_of_nearly_all_commands_fits_a_screen() {
+        let helps = short_helps();
+        let is_long = |text: &str| text.lines().count() > 24;
+        let long: Vec<_> = helps.iter().filter(|(_, text)| is_long(text)).collect();
+        assert!(helps.len() > 30 && long.len() <= 6, "{long:#?}");
+        for (command, text) in &helps {
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{command}: {text}");
+            let others = ["--join-file <FILE>  ", "--log <FILTER>", "QUEENS_", "possible values"];
+            let is_access = command == "queens coordinator";
+            let repeated = others.iter().find(|it| text.contains(**it) && !is_access);
+            assert_eq!(repeated, None, "{command}: {text}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_its_line_in_the_list_of_all() {
+        let command = Cli::command();
+        let groups = words::groups(&command);
+        let lines = |name: &str| groups.lines().filter(|line| line.starts_with(name)).count();
+        for name in command.get_subcommands().map(clap::Command::get_name) {
+            let is_named = matches!(name, "help" | "completions");
+            assert_eq!(lines(&format!("  {name} ")), usize::from(!is_named), "{name}: {groups}");
+        }
     }
 
     /// The commands in the fenced blocks of a page, without comments, redirections and what else a shell takes.

@@ -12,10 +12,12 @@ use crate::output;
 /// How a placement is printed.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
-    /// How to print a placement [default: squares; `solve` and `complete` print columns from N = 27 on]
+    /// squares, permutation, columns, fen or board
+    ///
+    /// [default: squares; `solve` and `complete` print columns from N = 27 on]
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Print JSON, one object a line: the same as --format json
+    /// Print JSON, one object a line
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }

@@ -29,7 +29,7 @@ Examples:
 By --method unique the sizes of jobs are estimated by random descents, in queens placed.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct PlanArgs {
     /// Board size, 0 to 32; with given queens to 64
     n: u32,
@@ -39,15 +39,19 @@ pub(super) struct PlanArgs {
     pub(super) cut: CutArgs,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Count a sample of the tasks for so long, to estimate the total and the time; 0: no estimate
+    /// Count a sample for so long; 0 for no estimate
+    ///
+    /// The sample tells the total and the time.
     #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: u64,
-    /// Print each task of the method rows instead, a line each: left, down and right as numbers, and for
-    /// how many boards it stands; with --no-mirror for any M
+    /// Print each task of the method rows instead
+    ///
+    /// Each is a line: left, down and right as numbers, and for how many boards it stands; with
+    /// --method prefixes mirror images are tasks, too.
     #[arg(long)]
     tasks: bool,
-    /// Decides which tasks are drawn [default: a random seed]
+    /// Decides which tasks are drawn [default: random]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Print one JSON object
@@ -64,14 +68,14 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         return unique_plan::run(args.n, args.seconds, seed, args.json);
     }
     if args.tasks {
-        if !(matches!(problem, Problem::Total { .. }) || args.problem.no_mirror()) {
+        if !matches!(problem, Problem::Total { .. }) {
             return Err(Failure::Usage(
                 "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
                     .into(),
             ));
         }
         let choice = args.cut.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
-        return task_list::run(args.n, choice, args.problem.no_mirror(), args.json);
+        return task_list::run(args.n, choice, args.json);
     }
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
@@ -186,7 +190,7 @@ impl PlanArgs {
 }
 
 /// The number of placements as others have published it, and where.
-fn published(plan: Plan) -> Option<(u128, &'static str)> {
+pub(super) fn published(plan: Plan) -> Option<(u128, &'static str)> {
     known::facts(plan.problem).into_iter().find_map(|fact| match fact {
         Fact::Published { value, source } => Some((value, source)),
         _ => None,

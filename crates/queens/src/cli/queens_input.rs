@@ -17,17 +17,25 @@ pub(super) type Queens = (Option<u32>, Vec<Square>);
 /// The options for queens that are given.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
-    /// Queens that stand already, as in a1,c2: files are columns, ranks are rows, a1 is the lower left
-    /// corner
+    /// Queens that stand already, as in a1,c2
+    ///
+    /// Files are columns, ranks are rows, a1 is the lower left corner.
     #[arg(long, value_name = "SQUARES")]
     given: Option<String>,
-    /// Given queens from a file: a board drawn from the highest row down with Q and ., a matrix of 1 and 0, squares,
-    /// or what `--json` prints of a placement (-: standard input)
+    /// Given queens from a file (-: standard input)
+    ///
+    /// A board drawn from the highest row down with Q and ., a matrix of 1 and 0, squares, or what
+    /// `--json` prints of a placement.
     #[arg(long, value_name = "FILE", conflicts_with = "given")]
     board: Option<PathBuf>,
 }
 
 impl GivenArgs {
+    /// Whether queens are given.
+    pub(super) fn is_said(&self) -> bool {
+        self.given.is_some() || self.board.is_some()
+    }
+
     /// Reads the given queens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         let squares = |given| match parse_squares(given) {

@@ -20,7 +20,7 @@ An exact figure that differs without a known reason ends the command with exit c
 such as ratios of times, depend on the machine and never do.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct ReproduceArgs {
     /// Only the figures of this name or subject, several separated by commas [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', env = "QUEENS_ONLY")]

@@ -1,35 +1,19 @@
 //! Jobs as text and as JSON.
 
+use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
-use count::Answer;
-use farm::{Across, AuditPolicy, AuditView, JobState, JobView, Problem, Times};
+use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
-use crate::answer;
-use crate::progress::{clock, counts_per_second, si};
-use crate::table::Table;
+use crate::progress::{bar, clock, si};
+use crate::table::{ListFormat, Table};
 
-/// A job as a JSON object on one line. Counts are decimal strings, because they may exceed 2^53.
-pub(super) fn json(job: &JobView) -> String {
-    object(job).to_string()
-}
-
-/// The same with what the job waits for; `others` are jobs of the same coordinator, if it may wait for them.
-pub(super) fn json_among(job: &JobView, others: &[JobView]) -> String {
-    let mut object = object(job);
-    object["waits_for"] = waits(job, others).into();
-    object.to_string()
-}
-
-/// A finished job as a JSON object on one line, with the numbers of the answer.
-pub(super) fn json_with(job: &JobView, answer: &Answer) -> String {
-    let mut object = object(job);
-    for (name, number) in answer::fields(answer) {
-        object[name] = number;
-    }
-    object.to_string()
+/// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
+/// they may exceed 2^53. `others` are jobs of the same coordinator, if it may wait for them.
+pub(super) fn json(job: &JobView, others: &[JobView]) -> String {
+    object(job, others).to_string()
 }
 
 /// The squares of the given queens, for problems that have such.
@@ -37,56 +21,57 @@ pub(super) fn given(problem: &Problem) -> Option<String> {
     problem.given().map(ToString::to_string)
 }
 
-fn object(job: &JobView) -> Value {
-    let mut object = json!({
+fn object(job: &JobView, others: &[JobView]) -> Value {
+    let JobSpec { origin, plan, slice, priority } = &job.spec;
+    let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
+    let is_part = !slice.is_all();
+    json!({
         "job": job.id.0,
-        "owner": job.spec.origin.owner,
-        "name": job.spec.origin.key,
-        "problem": job.spec.plan.problem.name(),
-        "n": job.spec.plan.problem.n(),
-        "method": job.spec.plan.method.name(),
-        "fingerprint": job.spec.plan.fingerprint().to_string(),
-        "priority": job.spec.priority,
+        "owner": origin.owner,
+        "name": origin.key,
+        "problem": plan.problem.name(),
+        "n": plan.problem.n(),
+        "given": given(&plan.problem),
+        "method": plan.method.name(),
+        "rows": parameter("rows"),
+        "width": parameter("width"),
+        "fingerprint": plan.fingerprint().to_string(),
+        "shard": is_part.then(|| slice.index()),
+        "shards": is_part.then(|| slice.of()),
+        "shard_tasks": is_part.then(|| job.tasks()),
+        "priority": priority,
         "state": job.state.name(),
+        "waits_for": job.waits_for(others),
         "total": job.total.map(|total| total.to_string()),
         "counted": job.counted.to_string(),
-        "tasks": job.spec.plan.tasks,
+        "tasks": plan.tasks,
         "tasks_done": job.tasks_done,
         "percent": job.percent(),
         "workers": job.workers,
         "able_workers": job.able_workers,
         "least_thread_memory_bytes": job.thread_memory,
-        "counts_per_second": counts_per_second(job),
+        "tasks_per_second": known(job.rate.tasks_per_second),
+        "placements_per_second": known(job.rate.placements_per_second),
         "seconds_left": job.seconds_left(),
         "disputes": job.disputes,
         "disputed": job.disputed,
         "audits_wanted": job.audits_wanted,
         "audits_agreed": job.audits_agreed,
         "audits_stranded": job.audits_stranded,
+        "audit_across": job.audit.map(|audit| audit.across.name()),
+        "audit_share": job.audit.map(|audit| f64::from(audit.share_ppm) / f64::from(AuditPolicy::ALL)),
+        "held": job.held,
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
         "submitted_at_ms": job.times.submitted_at_ms,
+        "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
-    });
-    if let Some(AuditView { share_ppm, across, .. }) = job.audit {
-        object["audit_across"] = across.name().into();
-        object["audit_share"] = (f64::from(share_ppm) / f64::from(AuditPolicy::ALL)).into();
-    }
-    if let Some(reason) = &job.held {
-        object["held"] = reason.as_str().into();
-    }
-    if !job.spec.slice.is_all() {
-        object["shard"] = job.spec.slice.index().into();
-        object["shards"] = job.spec.slice.of().into();
-        object["shard_tasks"] = job.tasks().into();
-    }
-    if let Some((parameter, value)) = job.spec.plan.method.parameter() {
-        object[parameter] = value.into();
-    }
-    if let Some(given) = given(&job.spec.plan.problem) {
-        object["given"] = given.into();
-    }
-    object
+    })
+}
+
+/// A rate as JSON has it, where 0 says that none can be told.
+pub(super) fn known(rate: f64) -> Option<f64> {
+    (rate > 0.0).then_some(rate)
 }
 
 /// Where a job stands, and whether it is audited since it is done.
@@ -117,58 +102,9 @@ fn audits(job: &JobView) -> Option<String> {
     ))
 }
 
-/// Whether [`waits`] must see the other jobs to say why nobody counts this one.
+/// Whether [`JobView::waits_for`] must see the other jobs to say why nobody counts this one.
 pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
-}
-
-/// What a job waits for that nobody counts, if that can be told; `others` are jobs of the same coordinator. A job
-/// of which workers hold ranges waits for nothing but second counts that none of the workers may give.
-pub(super) fn waits(job: &JobView, others: &[JobView]) -> Option<String> {
-    if job.state == JobState::Paused {
-        return Some(format!("`queens resume {}`: it is paused", job.id));
-    }
-    let is_running = job.state == JobState::Running;
-    if !is_running && (job.state != JobState::Done || job.audits_wanted == 0) {
-        return None;
-    }
-    let is_before = |other: &&JobView| {
-        other.state == JobState::Running && other.workers > 0 && other.turn() < job.turn()
-    };
-    match (job.able_workers, job.thread_memory) {
-        (0, 0) if job.workers == 0 => Some("a worker: none is connected".into()),
-        (0, needed) if job.workers == 0 => {
-            Some(format!("a worker with {} of memory: none is connected", size(needed)))
-        }
-        _ if job.audits_stranded > Some(0) => Some(second_counts(job)),
-        _ if !is_running || job.workers > 0 => None,
-        _ if job.tasks_done == job.tasks() && job.disputes > 0 => {
-            let s = plural(job.disputes as u64, "s");
-            Some(format!("another machine or owner to count {} range{s} again", job.disputes))
-        }
-        _ => {
-            let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
-            Some(format!("job {}, which is served first", first.id))
-        }
-    }
-}
-
-/// Who is missing for the second counts of a job, and what else can be done.
-fn second_counts(job: &JobView) -> String {
-    let JobView { id, audit, audits_stranded, .. } = job;
-    let ranges = audits_stranded.unwrap_or(0);
-    let s = plural(ranges, "s");
-    let withdraw = format!("`queens audit {id} --withdraw` does without");
-    match audit.map(|audit| audit.across).unwrap_or_default() {
-        Across::Machines => format!(
-            "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
-             itself; {withdraw}"
-        ),
-        Across::Owners => format!(
-            "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks itself; \
-             `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
-        ),
-    }
 }
 
 /// The poisoned tasks, which are not lent any more, and what to do about them.
@@ -204,11 +140,60 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 }
 
 /// The columns of [`table`] without which people can do, those that matter least first.
-pub(super) const SPARED: [&str; 7] =
-    ["SUBMITTED", "TOOK", "OWNER", "PRIORITY", "DISPUTED", "NAME", "WORKERS"];
+pub(super) const SPARED: [&str; 10] = [
+    "SUBMITTED",
+    "WAITED",
+    "OWNER",
+    "TASKS/S",
+    "PRIORITY",
+    "TOOK",
+    "DISPUTED",
+    "NAME",
+    "WORKERS",
+    "PLACEMENTS/S",
+];
+
+/// Who reads a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// A program: numbers without units.
+    Program,
+    /// A person.
+    Person,
+    /// A person at a terminal, who sees bars.
+    Terminal,
+}
+
+impl Reader {
+    /// Who reads what a list prints.
+    pub(super) fn of(format: ListFormat) -> Reader {
+        match format {
+            ListFormat::Csv | ListFormat::Json => Reader::Program,
+            ListFormat::Table if std::io::stdout().is_terminal() => Reader::Terminal,
+            ListFormat::Table => Reader::Person,
+        }
+    }
+
+    /// Something per second, or a dash where it is not known.
+    pub(super) fn rate(self, rate: f64) -> String {
+        match self {
+            _ if rate == 0.0 => "-".into(),
+            Reader::Program => rate.to_string(),
+            Reader::Person | Reader::Terminal => si(rate),
+        }
+    }
+
+    fn percent(self, job: &JobView) -> String {
+        let percent = format!("{:.1}%", job.percent());
+        match self {
+            Reader::Program | Reader::Person => percent,
+            Reader::Terminal => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
+        }
+    }
+}
 
 /// A table of jobs.
-pub(super) fn table(jobs: &[JobView]) -> Table {
+pub(super) fn table(jobs: &[JobView], reader: Reader) -> Table {
     let mut table = Table::new(&[
         ("JOB", true),
         ("STATE", false),
@@ -217,29 +202,35 @@ pub(super) fn table(jobs: &[JobView]) -> Table {
         ("PRIORITY", true),
         ("PLAN", false),
         ("DONE", true),
+        ("TASKS/S", true),
+        ("PLACEMENTS/S", true),
         ("LEFT", true),
         ("SUBMITTED", false),
+        ("WAITED", true),
         ("TOOK", true),
         ("WORKERS", true),
         ("DISPUTED", true),
         ("TOTAL", false),
     ]);
     for job in jobs {
-        let total = job.total.map_or_else(|| "-".into(), |total| total.to_string());
+        let dash = || "-".to_string();
         table.push(vec![
             job.id.to_string(),
             state(job),
             owner(job).into(),
-            job.spec.origin.key.clone().unwrap_or_else(|| "-".into()),
+            job.spec.origin.key.clone().unwrap_or_else(dash),
             job.spec.priority.to_string(),
             job.spec.plan.to_string(),
-            format!("{:.1}%", job.percent()),
-            job.seconds_left().map_or_else(|| "-".into(), clock),
-            job.times.submitted_at_ms.map_or_else(|| "-".into(), utc),
-            took(job).map_or_else(|| "-".into(), clock),
+            reader.percent(job),
+            reader.rate(job.rate.tasks_per_second),
+            reader.rate(job.rate.placements_per_second),
+            job.seconds_left().map_or_else(dash, clock),
+            job.times.submitted_at_ms.map_or_else(dash, utc),
+            waited(job).map_or_else(dash, clock),
+            took(job).map_or_else(dash, brief),
             job.workers.to_string(),
             job.disputes.to_string(),
-            total,
+            job.total.map_or_else(dash, |total| total.to_string()),
         ]);
     }
     table
@@ -253,10 +244,28 @@ pub(super) fn utc(unix_ms: i64) -> String {
     text.get(..16).unwrap_or(&text).replace('T', " ")
 }
 
-/// Seconds from the submission of a job to its end.
+/// Seconds from the submission of a job to its first lease.
+fn waited(job: &JobView) -> Option<f64> {
+    Some((job.times.begun_at_ms? - job.times.submitted_at_ms?).max(0) as f64 / 1e3)
+}
+
+/// Seconds from the first lease of a job to its end.
 fn took(job: &JobView) -> Option<f64> {
-    let Times { submitted_at_ms, ended_at_ms } = job.times;
-    Some((ended_at_ms? - submitted_at_ms?) as f64 / 1e3)
+    job.times.counting().map(|took| took.as_secs_f64())
+}
+
+/// A time that may be less than a second.
+fn brief(seconds: f64) -> String {
+    if seconds < 10.0 { format!("{seconds:.1}s") } else { clock(seconds) }
+}
+
+/// The line that ends a job that was followed: how long it was counted and waited, and how fast.
+pub(super) fn ended(job: &JobView) -> Option<String> {
+    let speed = match job.rate.placements_per_second {
+        0.0 => String::new(),
+        rate => format!(", {} placements/s", si(rate)),
+    };
+    Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
 /// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
@@ -264,7 +273,7 @@ fn took(job: &JobView) -> Option<f64> {
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
     let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
-    let waiting = jobs.iter().filter_map(|job| Some((job.id, waits(job, all)?)));
+    let waiting = jobs.iter().filter_map(|job| Some((job.id, job.waits_for(all)?)));
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
     let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
@@ -305,21 +314,22 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     ];
     lines.extend(job.spec.origin.key.as_ref().map(|key| format!("name      {key}")));
     lines.extend(job.times.submitted_at_ms.map(|at_ms| format!("submitted {} UTC", utc(at_ms))));
-    if let (Some(at_ms), Some(took)) = (job.times.ended_at_ms, took(job)) {
-        lines.push(format!("ended     {} UTC, after {}", utc(at_ms), clock(took)));
-    }
+    lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
+    lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
+    lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
     lines.extend(held(job).map(|reason| format!("held      {reason}")));
-    lines.extend(waits(job, others).map(|what| format!("waits     for {what}")));
+    lines.extend(job.waits_for(others).map(|what| format!("waits     for {what}")));
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
     if job.total != Some(job.counted) {
         lines.push(format!("counted   {}{symmetry}", job.counted));
     }
-    if let Some(counts) = counts_per_second(job) {
-        lines.push(format!("speed     {} counts/s", si(counts)));
+    if job.rate.tasks_per_second > 0.0 {
+        let (tasks, placements) = (job.rate.tasks_per_second, job.rate.placements_per_second);
+        lines.push(format!("speed     {} placements/s, {} tasks/s", si(placements), si(tasks)));
     }
     if let Some(left) = job.seconds_left() {
         lines.push(format!("left      {}", clock(left)));
@@ -335,7 +345,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{JobId, JobSpec, Method, Origin, Plan, Problem};
+    use farm::{Across, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -356,6 +366,7 @@ mod tests {
             workers: 3,
             able_workers: 0,
             busy_us_left: None,
+            rate: farm::Rate::default(),
             threads: 0,
             disputes: 0,
             disputed: None,
@@ -395,7 +406,7 @@ mod tests {
             ..job()
         };
         let idle = at(5, 1, 0);
-        let waits_for = |others: &[JobView]| waits(&idle, others);
+        let waits_for = |others: &[JobView]| idle.waits_for(others);
         assert_eq!(waits_for(&[at(4, 0, 1), at(6, 1, 1), at(3, 2, 0)]), None);
         let before = [at(4, 1, 1), at(9, 2, 1), at(1, 2, 0)];
         assert_eq!(waits_for(&before), Some("job 9, which is served first".into()));
@@ -409,7 +420,7 @@ mod tests {
     fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
         let audit = |across| Some(AuditView { share_ppm: 1, by_search: false, across });
         let waiting = JobView { able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
-        assert_eq!(waits(&waiting, &[]), None, "somebody may count them");
+        assert_eq!(waiting.waits_for(&[]), None, "somebody may count them");
         for state in [JobState::Running, JobState::Done] {
             let job = JobView { state, audits_stranded: Some(3), ..waiting.clone() };
             for (across, who) in [

@@ -4,19 +4,21 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use bytesize::ByteSize;
 use console::Term;
 use farm::JobView;
 use tonic::Code;
 use wire::v1;
 
 use super::client::Client;
+use super::keys;
+use super::show::{self, Reader};
 use super::signal::asked_to_stop;
-use super::{show, trust};
+use super::trust;
 use crate::failure::Failure;
+use crate::progress::si;
 
 /// How often the farm is looked at.
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows the farm until the process is asked to stop.
 ///
@@ -32,16 +34,19 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     }
     let terminal = Term::stdout();
     let shown = async {
+        let mut drawn = 0;
         loop {
             let size = size(&terminal);
             let jobs = client.live(size.0).await?;
             let workers = workers(client).await?;
-            draw(&terminal, &screen(&jobs, workers.as_deref(), size));
+            drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size));
             tokio::time::sleep(PAUSE).await;
         }
     };
+    let (_mode, quit) = keys::quit();
     tokio::select! {
         failed = shown => failed,
+        () = quit => Ok(()),
         () = asked_to_stop() => Ok(()),
     }
 }
@@ -61,10 +66,13 @@ fn size(terminal: &Term) -> (usize, usize) {
     (lines.into(), columns.into())
 }
 
-/// Replaces what the terminal shows. It may have gone away, which the next signal tells.
-fn draw(terminal: &Term, text: &str) {
-    let _ = terminal.clear_screen();
+/// Draws over so many lines that were drawn before, so that the last state stays in the terminal, and returns how many there
+/// are now. The terminal may have gone away, which the next signal tells.
+fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
+    let _ = terminal.move_cursor_up(drawn.min(size(terminal).0 - 1));
+    let _ = terminal.clear_to_end_of_screen();
     let _ = terminal.write_str(text);
+    text.lines().count()
 }
 
 /// What fits the terminal: first the jobs that have not ended, of which there may be more, then the workers.
@@ -76,21 +84,22 @@ fn screen(
     let mut all = Vec::new();
     let there = workers.map(|workers| {
         let threads: u64 = workers.iter().map(|worker| u64::from(worker.threads)).sum();
-        format!("; workers: {}, threads: {threads}", workers.len())
+        let rate: f64 = workers.iter().map(|worker| worker.placements_per_second).sum();
+        let rate = if rate > 0.0 { format!(", {} placements/s", si(rate)) } else { String::new() };
+        format!("; workers: {}, threads: {threads}{rate}", workers.len())
     });
     all.push(format!(
-        "jobs not ended: {}{}{}; Ctrl-C ends this",
+        "jobs not ended: {}{}{}; q ends this",
         jobs.len(),
         if *are_more { " and more" } else { "" },
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
+    all.extend(show::table(jobs, Reader::Terminal).lines_within(columns, &show::SPARED).0);
     all.extend(show::remarks(jobs, jobs));
     if let Some(workers) = workers {
         all.push(String::new());
-        let size = |bytes| ByteSize(bytes).display().iec().to_string();
-        all.extend(trust::table(workers, size).lines_within(columns, &trust::SPARED).0);
+        all.extend(trust::table(workers, Reader::Terminal).lines_within(columns, &trust::SPARED).0);
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();

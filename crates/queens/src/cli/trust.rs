@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
+use count::Variant;
 use farm::{Answer, Party};
 use serde_json::json;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
 use super::client::{Client, CoordinatorArgs};
+use super::show::{self, Reader};
 use crate::failure::Failure;
 use crate::output;
 use crate::table::{ListArgs, ListFormat, Table};
@@ -87,17 +89,20 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
                     "build": worker.build,
                     "threads": worker.threads,
                     "memory_bytes": worker.memory,
+                    "backend": worker.backend,
                     "tasks": worker.tasks,
+                    "tasks_per_second": show::known(worker.tasks_per_second),
+                    "placements_per_second": show::known(worker.placements_per_second),
                 }))?;
             }
             distrusted.iter().try_for_each(|party| {
                 output::print(json!({ "distrusted": party.owner, "machine": party.machine }))
             })
         }
-        ListFormat::Csv => table(&workers, |bytes| bytes.to_string()).print_csv(),
+        ListFormat::Csv => table(&workers, Reader::Program).print_csv(),
         ListFormat::Table => {
-            let size = |bytes| ByteSize(bytes).display().iec().to_string();
-            table(&workers, size).print(&SPARED)?;
+            table(&workers, Reader::Person)
+                .print(&SPARED, "no worker is connected; `queens worker` starts one")?;
             distrusted
                 .iter()
                 .try_for_each(|party| output::print(format_args!("not believed: {party}")))
@@ -122,18 +127,21 @@ impl WorkerOrder {
 }
 
 /// The columns of [`table`] without which people can do, those that matter least first.
-pub(super) const SPARED: [&str; 3] = ["BUILD", "MACHINE", "OWNER"];
+pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
 
-/// A table of workers; `size` writes bytes.
-pub(super) fn table(workers: &[v1::Worker], size: impl Fn(u64) -> String) -> Table {
+/// A table of workers.
+pub(super) fn table(workers: &[v1::Worker], reader: Reader) -> Table {
     let mut table = Table::new(&[
         ("WORKER", false),
         ("OWNER", false),
         ("MACHINE", false),
         ("BUILD", false),
+        ("KERNEL", false),
         ("THREADS", true),
         ("MEMORY", true),
         ("TASKS", true),
+        ("TASKS/S", true),
+        ("PLACEMENTS/S", true),
     ]);
     for worker in workers {
         table.push(vec![
@@ -141,12 +149,27 @@ pub(super) fn table(workers: &[v1::Worker], size: impl Fn(u64) -> String) -> Tab
             worker.owner.clone(),
             worker.machine.clone(),
             farm::program_of(&worker.build).into(),
+            kernel(worker).into(),
             worker.threads.to_string(),
-            size(worker.memory),
+            match reader {
+                Reader::Program => worker.memory.to_string(),
+                _ => ByteSize(worker.memory).display().iec().to_string(),
+            },
             worker.tasks.to_string(),
+            reader.rate(worker.tasks_per_second),
+            reader.rate(worker.placements_per_second),
         ]);
     }
     table
+}
+
+/// The counting loop of a worker, or the graphics processor, which the fifth part of its build names.
+fn kernel(worker: &v1::Worker) -> &str {
+    match worker.backend.as_str() {
+        Variant::DEVICE => worker.build.split('/').nth(4).unwrap_or(Variant::DEVICE),
+        "" => "-",
+        backend => backend,
+    }
 }
 
 fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {

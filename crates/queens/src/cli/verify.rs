@@ -20,31 +20,43 @@ use crate::progress::clock;
 pub(super) struct VerifyArgs {
     /// The bundle, as `queens export` writes it
     bundle: PathBuf,
-    /// How many random draws are counted again: half of them from the claimed total, half from the tasks
+    /// How many random draws are counted again
+    ///
+    /// Half of them are drawn from the claimed total, half from the tasks.
     #[arg(long, value_name = "DRAWS", default_value_t = 200, env = "QUEENS_SAMPLE")]
     sample: usize,
-    /// How long the recount may take; a bare number is seconds
+    /// How long the recount may take
+    ///
+    /// A bare number is seconds.
     #[arg(long, value_name = "DURATION", default_value = "60s", env = "QUEENS_SECONDS",
           value_parser = in_units(1_000, 0..=u64::MAX))]
     seconds: u64,
     /// Count every range again, however long it takes
     #[arg(long, conflicts_with_all = ["sample", "seconds"])]
     all: bool,
-    /// Count by searching below the tasks, which shares nothing with the join and takes a hundred times as long; only
-    /// for bundles by `halves` [default: by another counting loop than farms use first]
+    /// Count by searching below the tasks
+    ///
+    /// That shares nothing with the join and takes a hundred times as long; only for bundles by
+    /// `halves` [default: by another counting loop than farms use first].
     #[arg(long, conflicts_with = "reference")]
     search: bool,
-    /// Count by the reference, which is as simple as the definition and takes a hundred times as long
+    /// Count by the reference
+    ///
+    /// It is as simple as the definition and takes a hundred times as long.
     #[arg(long)]
     reference: bool,
-    /// Also count all boards by another method, rows, ring or halves, however long it takes, and compare the totals
+    /// Also count all by another method, and compare
+    ///
+    /// The methods are rows, ring and halves. However long it takes, the totals are compared.
     #[arg(long, value_name = "METHOD", value_parser = method)]
     also: Option<MethodChoice>,
     /// Decides what is drawn [default: a random seed]
     #[arg(long)]
     seed: Option<u64>,
-    /// Decides what is drawn, together with the bundle's name: a public random value from after the day on which the
-    /// name was published, so that nobody could choose it
+    /// Decides what is drawn, as a public random value
+    ///
+    /// It is taken together with the bundle's name: a value from after the day on which the name
+    /// was published, so that nobody could choose it.
     #[arg(long, value_name = "VALUE", conflicts_with = "seed", value_parser = NonEmptyStringValueParser::new())]
     beacon: Option<String>,
     /// Print JSON

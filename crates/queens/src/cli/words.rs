@@ -10,36 +10,29 @@ use std::process::exit;
 
 use clap::builder::{BoolishValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches, Command, Id, Subcommand as _};
+use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 
-use super::jobs::ChangeCommand;
 use crate::failure::Failure;
 use crate::visible::visible;
 
-/// The commands in the order of the help, without those that change jobs. Each is in one group.
-const GROUPS: [(&str, &[&str]); 5] = [
-    (
-        "Count and solve",
-        &["count", "plan", "solve", "complete", "list", "check", "draw", "explain", "compare"],
-    ),
-    ("Run a farm", &["coordinator", "worker", "workers", "health", "token", "trust"]),
-    (OF_JOBS, &["submit", "jobs", "watch"]),
-    ("Evidence", &["export", "verify", "merge", "backup", "scrub", "reproduce"]),
-    ("Tools", &["bench", "completions", "help"]),
+/// The headings of options that have a page of `queens help` each, and stand in no other help.
+pub(super) const CONNECTION: &str = "Connection";
+pub(super) const LOGS: &str = "Logs";
+
+/// The commands in the order of the help: of each group those that have a line, and those that are only named.
+const GROUPS: [(&str, &[&str], &[&str]); 5] = [
+    ("Count", &["count", "plan", "bench"], &["compare", "explain", "reproduce"]),
+    ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
+    ("Run a farm", &["coordinator", "worker", "workers", "token"], &["health", "trust"]),
+    ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
+    ("Prove it", &["export", "verify", "audit"], &["merge", "backup", "scrub"]),
 ];
 
-/// The group of the commands that change jobs.
-const OF_JOBS: &str = "Look after jobs";
-
-/// All commands, in the order of the help.
-pub(super) fn grouped() -> impl Iterator<Item = (&'static str, Vec<String>)> {
-    let changes = ChangeCommand::augment_subcommands(Command::new("changes"));
-    GROUPS.into_iter().map(move |(group, names)| {
-        let others = changes.get_subcommands().filter(|_| group == OF_JOBS);
-        let others = others.map(|command| command.get_name());
-        (group, names.iter().copied().chain(others).map(str::to_owned).collect())
-    })
-}
+/// What stands below the groups.
+const TOOLS: &str = "\
+`queens COMMAND -h` is one screen, --help has all. `queens help all` has a line
+for each command, and what they share: connection, logs, exit codes. The rest:
+help, completions, -V.";
 
 /// The command as it is needed to read these words: without those environment variables that do not count beside them, and
 /// with its subcommands in groups if the first word is none of them.
@@ -54,27 +47,31 @@ pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
     }
 }
 
-fn in_groups(mut command: Command) -> Command {
-    // The subcommand `help` is made by this.
-    command.build();
-    let groups = groups(&command);
+fn in_groups(command: Command) -> Command {
+    let mut text = String::new();
+    for (group, names, others) in GROUPS {
+        let _ = writeln!(text, "{group}:");
+        text.extend(names.iter().map(|name| line(&command, name)));
+        let _ = writeln!(text, "  {:<12} {}\n", "also", others.join(", "));
+    }
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
+        "{{about-with-newline}}\nUsage: queens COMMAND ...\n\n{text}{TOOLS}"
     ))
 }
 
-fn groups(command: &Command) -> String {
+/// All commands in their groups, with a line each.
+pub(super) fn groups(command: &Command) -> String {
     let mut text = String::new();
-    for (group, names) in grouped() {
+    for (group, names, others) in GROUPS {
         let _ = writeln!(text, "{group}:");
-        for name in names {
-            let about = command.find_subcommand(&name).and_then(Command::get_about);
-            let about = about.map(StyledStr::to_string).unwrap_or_default();
-            let _ = writeln!(text, "  {name:<12} {about}");
-        }
-        text.push('\n');
+        text.extend(names.iter().chain(others).map(|name| line(command, name)));
     }
     text
+}
+
+fn line(command: &Command, name: &str) -> String {
+    let about = command.find_subcommand(name).and_then(Command::get_about);
+    format!("  {name:<12} {}\n", about.map(StyledStr::to_string).unwrap_or_default())
 }
 
 /// Leaves out the variables that do not count beside these words.
@@ -83,10 +80,17 @@ fn with_variables_that_count(command: Command, words: &[OsString]) -> Command {
         .mut_subcommands(|command| with_variables_that_count(command, words))
 }
 
-/// The same for what does not belong to a subcommand.
+/// The same for what does not belong to a subcommand. Its options are as its help shows them, too.
 fn own_with_variables_that_count(command: Command, words: &[OsString]) -> Command {
     let outvoted = outvoted(&command, words);
+    let is_short = words.iter().any(|word| word == "-h");
+    let help = help_flag(&command);
+    let command = command.disable_help_flag(true).disable_help_subcommand(true).arg(help);
     command.mut_args(|arg| {
+        let is_apart = matches!(arg.get_help_heading(), Some(CONNECTION | LOGS));
+        let has_values = arg.get_action().takes_values();
+        let arg = arg.hide(is_apart).hide_env(is_short);
+        let arg = arg.hide_possible_values(is_short && has_values);
         let Some(value) = exported(&arg) else { return arg };
         let is_switch = is_switch(&arg);
         if value.is_empty() || outvoted.contains(arg.get_id()) || is_switch && says_no(&value) {
@@ -97,6 +101,14 @@ fn own_with_variables_that_count(command: Command, words: &[OsString]) -> Comman
             arg
         }
     })
+}
+
+/// The option that prints the help, which says where the rest of it is.
+fn help_flag(command: &Command) -> Arg {
+    let is_client = command.get_arguments().any(|arg| arg.get_help_heading() == Some(CONNECTION));
+    let page = if is_client { "connection" } else { "logs" };
+    let flag = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(None);
+    flag.help(format!("Print this (more: --help, `queens help {page}`)"))
 }
 
 /// Options that go not together with one that was typed.
@@ -170,7 +182,7 @@ pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
 fn help(command: &Command) -> String {
     let mut words = std::env::args_os().skip(1);
     let meant = words.find_map(|word| Some(command.find_subcommand(word)?.get_name().to_string()));
-    meant.map_or_else(|| "queens --help".into(), |name| format!("queens {name} --help"))
+    meant.map_or_else(|| "queens -h".into(), |name| format!("queens {name} -h"))
 }
 
 /// An option as an error names it: by its variable if it comes from there.

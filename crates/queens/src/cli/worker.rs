@@ -22,31 +22,37 @@ use service::worker::{GrpcConnector, host_name, machine, start_executor, work};
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
-    #[command(flatten)]
     counting: CountingArgs,
-    /// Name in the evidence [default: the host's name and a random part]
+    /// Its name in the evidence [default: by the host]
+    ///
+    /// By default it is the host's name and a random part.
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
-    /// Name of this machine: counts of one machine do not confirm each other [default: by the number that Linux draws at
-    /// each start, which the containers of a host share; without one, no machine but a named one confirms its counts]
+    /// The machine's name [default: by the system]
+    ///
+    /// Counts of one machine do not confirm each other. By default it is named by the number that
+    /// Linux draws at each start, which the containers of a host share; without one, no machine but
+    /// a named one confirms its counts.
     #[arg(long, value_name = "NAME", env = "QUEENS_MACHINE", value_parser = name)]
     machine: Option<String>,
     /// The most tasks to hold at a time
-    #[arg(long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
+    #[arg(hide_short_help = true, long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     credit: u64,
-    /// How long finished parts of a range are gathered before they are reported; a bare number is milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "1s", env = "QUEENS_REPORT_MS",
+    /// How long finished parts of a range are gathered before they are reported; a bare number is
+    /// milliseconds
+    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "1s", env = "QUEENS_REPORT_MS",
           value_parser = in_units(1, 0..=3_600_000))]
     report_ms: u64,
-    /// How long to wait for an acknowledgement before a report is sent again, each further time twice as long, up to
-    /// four minutes; a bare number is milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "30s", env = "QUEENS_RESEND_MS",
+    /// How long to wait for an acknowledgement before a report is sent again, each further time
+    /// twice as long, up to four minutes; a bare number is milliseconds
+    #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s", env = "QUEENS_RESEND_MS",
           value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
     #[command(flatten)]
     leaving: LeaveArgs,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 }
 
 /// How long after the first signal others belong to it: batch systems and shells send it to the whole group and

@@ -251,7 +251,7 @@ fn a_job_gets_another_priority() {
     let both = farm.client(&["priority", "1-2", "7"]).success();
     assert_eq!(both, "job 1 has priority 7\njob 2 has priority 7\n");
     farm.client(&["priority", "3", "7"]).refusal(4, &["no job 3"]);
-    farm.client(&["priority", "7"]).refusal(2, &["queens priority --help"]);
+    farm.client(&["priority", "7"]).refusal(2, &["queens priority -h"]);
     farm.client(&["priority", "1", "high"]).refusal(2, &["high"]);
 
     coordinator.kill();
@@ -274,7 +274,7 @@ fn a_cancelled_job_has_no_total() {
     let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("submitted 20") && status.contains("ended     20"), "{status}");
     let csv = farm.client(&["jobs", "-o", "csv"]).success();
-    assert!(csv.contains(",submitted,took,") && csv.contains(",0s,"), "{csv}");
+    assert!(csv.contains(",submitted,waited,took,") && csv.contains(",-,-,0,"), "{csv}");
 
     farm.client(&["watch", "1"]).refusal(13, &["job 1", "cancelled", "queens submit"]);
     farm.client(&["resume", "1"]).refusal(4, &["job 1", "cancelled", "submit it again"]);

@@ -88,12 +88,12 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
             "stty columns 120 rows {rows}; timeout --preserve-status --signal INT 7 {program} watch --coordinator {url}"
         );
         let text = of_a_terminal(&command, "xterm");
-        // Each look clears the screen, so that the last one stands behind the last such order.
-        let last = text.rsplit("\u{1b}[2J").next().unwrap_or_default();
+        // Each look clears what was drawn, so that the last one stands behind the last such order.
+        let last = text.rsplit("\u{1b}[0J").next().unwrap_or_default();
         drawn(last)
     };
     let lines = watch(20);
-    assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1;"), "{lines:?}");
+    assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
     let numbers: Vec<&str> =
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
@@ -110,4 +110,10 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     let lines = watch(3);
     assert!(lines[0].starts_with("jobs not ended: 3 and more; workers: 1"), "{lines:?}");
     assert_eq!(lines.len(), 1, "{lines:?}");
+
+    // A key ends it too, whether it comes before the first look or after it.
+    let command = format!("timeout 60 {program} watch --coordinator {}", farm.url());
+    let script = format!("printf xq | script --quiet --return --command '{command}' /dev/null");
+    let ended = Command::new("sh").args(["-c", &script]).env("TERM", "xterm").output();
+    assert_eq!(ended.expect("there is a shell").status.code(), Some(0));
 }

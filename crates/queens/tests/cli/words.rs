@@ -10,12 +10,12 @@ use crate::support::process::{queens, run};
 fn wrong_words_get_one_line_that_says_what_to_do() {
     for (words, reason) in [
         (&["count", "ten"][..], "<N> cannot be 'ten': give a size"),
-        (&["count"], "<N> is missing; `queens count --help`"),
+        (&["count"], "<N> is missing; `queens count -h`"),
         (&["count", "8", "--threads", "0"], "--threads <T> cannot be '0': it must be 1 or more"),
         (&["count", "8", "--threads", "two"], "it is no whole number"),
         (&["count", "8", "--threads"], "--threads <T> lacks its value"),
         (&["count", "8", "--thread", "2"], "no option --thread; do you mean --threads?"),
-        (&["count", "8", "--method", "diagonals"], "give one of rows, ring, halves"),
+        (&["count", "8", "--method", "diagonals"], "give one of rows, prefixes, ring, halves"),
         (&["cuont", "8"], "there is no command cuont; do you mean"),
         (&["count", "8", "--log", "loud"], "'loud' is no level"),
         (&["count", "8", "--given", ""], "--given has no square"),
@@ -149,11 +149,32 @@ fn several_sizes_are_counted_one_after_the_other() {
 }
 
 #[test]
-fn the_help_has_groups_and_the_version_says_what_the_program_is() {
-    let help = run(&mut queens(&["--help"])).success();
-    let groups = ["Count and solve:", "Run a farm:", "Look after jobs:", "Evidence:", "Tools:"];
-    let places: Vec<Option<usize>> = groups.iter().map(|group| help.find(group)).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{help}");
+fn the_help_has_small_groups_and_a_page_of_all_else() {
+    let help = run(&mut queens(&["-h"])).success();
+    assert_eq!(run(&mut queens(&["help"])).success(), help);
+    let groups: Vec<&str> = help.split("\n\n").filter(|part| part.contains(":\n  ")).collect();
+    assert_eq!(groups.len(), 5, "{help}");
+    for group in groups {
+        let lines = group.lines().skip(1).filter(|line| !line.starts_with("  also "));
+        let named = group.split("  also ").nth(1).map_or(0, |names| names.split(',').count());
+        assert!(lines.count() + named <= 7, "{group}");
+    }
+    let all = run(&mut queens(&["help", "all"])).success();
+    for page in ["connection", "logs", "exit-codes"] {
+        let page = run(&mut queens(&["help", page])).success();
+        assert!(all.contains(&page), "{page}");
+    }
+    let connection = run(&mut queens(&["help", "connection"])).success();
+    assert!(connection.contains("--join-file <FILE>") && connection.contains("QUEENS_JOIN_FILE"));
+    let count = run(&mut queens(&["help", "count"])).success();
+    assert_eq!(count, run(&mut queens(&["count", "--help"])).success());
+    assert!(!count.contains("--log-format") && count.contains("QUEENS_SHARD"), "{count}");
+    assert!(run(&mut queens(&["help", "token", "create"])).success().contains("--trusted"));
+    run(&mut queens(&["help", "token", "break"])).refusal(2, &["no help on break", "help all"]);
+}
+
+#[test]
+fn the_version_says_what_the_program_is() {
     let version = run(&mut queens(&["--version"])).success();
     for word in [
         "queens ",

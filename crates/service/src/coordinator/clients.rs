@@ -214,6 +214,9 @@ impl ClientService for Clients {
             threads: view.threads,
             memory: view.memory,
             tasks: view.tasks,
+            backend: view.backend,
+            tasks_per_second: view.rate.tasks_per_second,
+            placements_per_second: view.rate.placements_per_second,
         };
         Ok(Response::new(v1::ListWorkersResponse {
             workers: workers.into_iter().map(worker).collect(),

@@ -85,7 +85,7 @@ pub struct Plan {
     /// fingerprint as it comes: it needs it in Holding, Report and its digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
-    #[prost(oneof = "plan::Method", tags = "2, 5, 6")]
+    #[prost(oneof = "plan::Method", tags = "2, 5, 6, 8")]
     pub method: ::core::option::Option<plan::Method>,
 }
 /// Nested message and enum types in `Plan`.
@@ -98,6 +98,9 @@ pub mod plan {
         Ring(super::RingMethod),
         #[prost(message, tag = "6")]
         Halves(super::HalvesMethod),
+        /// The same prefixes as of `rows` with no symmetry removed: mirror images are tasks too, each of weight 1.
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsMethod),
     }
 }
 /// A half-open interval \[start, end) of a plan's ordinals, never empty.
@@ -827,7 +830,7 @@ pub struct Submit {
     /// another plan, or of a stronger audit, under its name. So a submission whose answer was lost can be repeated.
     #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    #[prost(oneof = "submit::Method", tags = "2, 3, 4")]
+    #[prost(oneof = "submit::Method", tags = "2, 3, 4, 8")]
     pub method: ::core::option::Option<submit::Method>,
 }
 /// Nested message and enum types in `Submit`.
@@ -840,6 +843,8 @@ pub mod submit {
         Ring(super::RingRequest),
         #[prost(message, tag = "4")]
         Halves(super::HalvesMethod),
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsRequest),
     }
 }
 /// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
@@ -855,7 +860,7 @@ pub struct AuditPolicy {
     #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
 }
-/// The method `rows`.
+/// The method `rows` or `prefixes`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RowsRequest {
     /// M, 0 to n; the coordinator chooses if it is absent.
@@ -1040,6 +1045,15 @@ pub struct Job {
     /// most. Absent for a moment after an audit was ordered.
     #[prost(uint64, optional, tag = "30")]
     pub audits_stranded: ::core::option::Option<u64>,
+    /// When the first of its ranges was leased, Unix milliseconds: until then it has waited. Told where `ended_at_ms` is.
+    #[prost(int64, optional, tag = "31")]
+    pub begun_at_ms: ::core::option::Option<i64>,
+    /// How fast its workers count it now, or how fast it was counted from its first lease to its end; 0 if that cannot be
+    /// told. Placements are those before symmetry.
+    #[prost(double, tag = "32")]
+    pub tasks_per_second: f64,
+    #[prost(double, tag = "33")]
+    pub placements_per_second: f64,
 }
 /// An audit that was ordered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1077,7 +1091,7 @@ pub struct ListWorkersResponse {
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
 }
 /// A connected worker.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Worker {
     #[prost(string, tag = "1")]
     pub owner: ::prost::alloc::string::String,
@@ -1095,6 +1109,14 @@ pub struct Worker {
     /// Tasks that it was lent and has not reported.
     #[prost(uint64, tag = "7")]
     pub tasks: u64,
+    /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
+    #[prost(string, tag = "8")]
+    pub backend: ::prost::alloc::string::String,
+    /// How fast it counts what it was lent; 0 while it holds nothing. Placements are those before symmetry.
+    #[prost(double, tag = "9")]
+    pub tasks_per_second: f64,
+    #[prost(double, tag = "10")]
+    pub placements_per_second: f64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateTokenRequest {

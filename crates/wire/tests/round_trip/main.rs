@@ -75,6 +75,7 @@ proptest! {
 fn a_plan_that_cuts_what_is_not_there_is_refused() {
     let cuts = [
         (8, v1::plan::Method::Rows(v1::RowsMethod { rows: 9 }), "rows"),
+        (8, v1::plan::Method::Prefixes(v1::RowsMethod { rows: 9 }), "rows"),
         (8, v1::plan::Method::Ring(v1::RingMethod { width: 0 }), "width"),
         (8, v1::plan::Method::Ring(v1::RingMethod { width: 3 }), "width"),
         (3, v1::plan::Method::Ring(v1::RingMethod { width: 2 }), "width"),
@@ -95,7 +96,11 @@ fn a_plan_that_cuts_what_is_not_there_is_refused() {
 #[test]
 fn a_choice_of_a_method_comes_back() {
     let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
-        [MethodChoice::Rows { rows: value }, MethodChoice::Ring { width: value }]
+        [
+            MethodChoice::Rows { rows: value },
+            MethodChoice::Prefixes { rows: value },
+            MethodChoice::Ring { width: value },
+        ]
     });
     for choice in choices.chain([MethodChoice::Halves]) {
         assert_eq!(MethodChoice::from(v1::submit::Method::from(choice)), choice);

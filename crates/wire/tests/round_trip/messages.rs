@@ -4,7 +4,7 @@ use board::{Given, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
     JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin, Pace, Plan,
-    Problem, Range, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
+    Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
     WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
@@ -174,6 +174,10 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 workers: sizes.1.into(),
                 able_workers: sizes.2.into(),
                 busy_us_left: (speed > u64::MAX / 4).then_some(speed),
+                rate: Rate {
+                    tasks_per_second: speed as f64,
+                    placements_per_second: id as f64 / 3.0,
+                },
                 threads: (speed >> 32) as u32,
                 disputes: sizes.3.into(),
                 disputed: (sizes.3 > 9).then(|| "two owners disagree".into()),
@@ -181,6 +185,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 poisoned_first: poison.1,
                 times: Times {
                     submitted_at_ms: (id > 9).then_some(id as i64),
+                    begun_at_ms: (id > 19).then_some(counted as i64),
                     ended_at_ms: (id > 99).then_some(tasks_done as i64),
                 },
             }
@@ -198,7 +203,12 @@ pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, 
 }
 
 pub(super) fn plan() -> impl Strategy<Value = Plan> {
-    let rows = |n| (0..=n).prop_map(|rows| Method::Rows { rows });
+    let rows = |n| {
+        (0..=n, any::<bool>()).prop_map(|(rows, mirrored)| match mirrored {
+            true => Method::Prefixes { rows },
+            false => Method::Rows { rows },
+        })
+    };
     let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));

@@ -191,7 +191,11 @@ impl Ledger {
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
             }
-            LedgerCommand::Change { job, change: JobChange::Priority(_), .. } => {
+            LedgerCommand::Change {
+                job,
+                change: JobChange::Begun | JobChange::Priority(_),
+                ..
+            } => {
                 assert!(!self.state(*job).is_over(), "job {job} is over");
             }
             LedgerCommand::Finish { job, total, .. } => {
@@ -287,6 +291,7 @@ impl Ledger {
             LedgerCommand::Change { job, change, .. } => {
                 let name = match change {
                     JobChange::State(state) => state.name(),
+                    JobChange::Begun => "begun",
                     JobChange::Priority(_) => "prioritised",
                 };
                 *self.states.entry((*job, name)).or_default() += 1;

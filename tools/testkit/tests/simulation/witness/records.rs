@@ -40,6 +40,9 @@ impl Witness {
                 let freed = book.free(report.range, None);
                 self.no_longer_outstanding(&freed);
             }
+            LedgerCommand::Change { change: JobChange::Begun, by, .. } => {
+                assert!(by.is_empty(), "nobody asks for it");
+            }
             LedgerCommand::Change { job, change, by } => {
                 let (asked, who) = asked(event, *job);
                 assert_eq!(by, who, "another one asked");
@@ -54,6 +57,7 @@ impl Witness {
                 match *change {
                     JobChange::State(state) => self.book(*job).state = state,
                     JobChange::Priority(priority) => self.book(*job).priority = priority,
+                    JobChange::Begun => {}
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {

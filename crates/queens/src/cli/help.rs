@@ -1,0 +1,88 @@
+//! `queens help`: of one command, or of what several commands share.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use clap::{Args, Command};
+
+use super::client::CoordinatorArgs;
+use super::log::LogArgs;
+use super::words::{self, CONNECTION};
+use crate::failure::Failure;
+use crate::output;
+
+const EXIT_CODES: &str = include_str!("../../../../docs/EXIT-CODES.md");
+
+#[derive(Debug, Args)]
+pub(super) struct HelpArgs {
+    /// A command, as in token create, or a page: all, connection, logs or exit-codes
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+}
+
+pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
+    let named: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    let page = match named.as_slice() {
+        ["all"] => {
+            let mut text = words::groups(&cli);
+            for page in [connection(&cli), logs(), EXIT_CODES.into()] {
+                let _ = write!(text, "\n{page}");
+            }
+            text
+        }
+        ["connection"] => connection(&cli),
+        ["logs"] => logs(),
+        ["exit-codes"] => EXIT_CODES.into(),
+        named => return of_command(named, cli),
+    };
+    output::print(page.trim_end())
+}
+
+fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
+    let mut command = words::prepared(cli, &[]);
+    command.build();
+    let mut command = &mut command;
+    for name in named {
+        let unknown = || {
+            Failure::Usage(format!(
+                "there is no help on {name}; `queens help all` lists the commands, and the pages are connection, \
+                 logs and exit-codes"
+            ))
+        };
+        command = command.find_subcommand_mut(name).ok_or_else(unknown)?;
+    }
+    let printed = if named.is_empty() { command.print_help() } else { command.print_long_help() };
+    // Whoever reads it may have gone away.
+    drop(printed);
+    Ok(())
+}
+
+fn connection(cli: &Command) -> String {
+    let mut names = BTreeSet::new();
+    for command in cli.get_subcommands() {
+        let parts = command.get_subcommands().chain([command]);
+        if parts
+            .flat_map(Command::get_arguments)
+            .any(|arg| arg.get_help_heading() == Some(CONNECTION))
+        {
+            names.insert(command.get_name());
+        }
+    }
+    let names = Vec::from_iter(names).join(", ");
+    let about = format!(
+        "Where the coordinator is, and how each side proves itself to the other. Without any of these, it is on this \
+         machine. They are options of {names}."
+    );
+    options(CoordinatorArgs::augment_args(Command::new("connection")), about)
+}
+
+fn logs() -> String {
+    let about = "What is logged on standard error, by all commands.".into();
+    options(LogArgs::augment_args(Command::new("logs")), about)
+}
+
+/// A page about options alone.
+fn options(command: Command, about: String) -> String {
+    let command = command.disable_help_flag(true).about(about);
+    command.help_template("{about}\n\n{all-args}").render_long_help().to_string()
+}

@@ -1,0 +1,182 @@
+//! `docs/JSON.md` has each field that is printed, and no other one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::process::{queens, run};
+use crate::support::{Farm, Scratch};
+
+/// Fields whose parts are names of owners, kernels or the like.
+const BY_NAME: [&str; 4] = ["owners", "kernels", "builds", "device.kernel_seconds"];
+
+/// Commands that need no farm, by the section about them.
+const LOCAL: [(&str, &[&str]); 7] = [
+    (
+        "A count",
+        &[
+            "count 8 --given a1",
+            "count 10 --width 1",
+            "count 6 --problem fundamental",
+            "count 6 --method states",
+            "count 6 --method forced",
+            "count 6 --method unique --problem fundamental",
+        ],
+    ),
+    (
+        "A placement",
+        &["solve 8", "complete 8 --given a1 --stats", "list 6 --numbered", "list 8 --rows 1"],
+    ),
+    ("A check", &["check 2 4 1 3"]),
+    (
+        "A plan",
+        &[
+            "plan 8 --given a1",
+            "plan 10 --width 1",
+            "plan 5 --tasks",
+            "plan 8 --method unique --problem fundamental --seconds 1",
+        ],
+    ),
+    ("A speed", &["bench --n 8 --sample-ms 1 --backend portable"]),
+    ("A comparison", &["compare 5"]),
+    ("A figure", &["reproduce --quick --only forced"]),
+];
+
+/// The sections that a farm and its ledgers print.
+const OF_A_FARM: [&str; 10] = [
+    "A job",
+    "A worker",
+    "A credential",
+    "Trust",
+    "Health",
+    "An export",
+    "A verification",
+    "A merge",
+    "A copy",
+    "A scrub",
+];
+
+/// The fields that each section of the page names.
+fn page() -> BTreeMap<String, BTreeSet<String>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md");
+    let text = fs::read_to_string(path).expect("it is text");
+    let fields = |section: &str| -> BTreeSet<String> {
+        let cells =
+            section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+        let names = cells.flat_map(|cell| cell.split('`').step_by(2).map(String::from));
+        names.filter(|name| !name.is_empty()).collect()
+    };
+    let sections = text.split("\n## ").skip(1);
+    sections.map(|text| (text.lines().next().expect("a title").into(), fields(text))).collect()
+}
+
+/// Notes the fields of an object, and which of them have anything in them.
+fn note(value: &Value, path: &str, fields: &mut BTreeMap<String, bool>) {
+    match value {
+        Value::Object(parts) => {
+            for (name, part) in parts {
+                let is_empty = part.is_null() || part.as_array().is_some_and(Vec::is_empty);
+                let path = format!("{path}{name}");
+                *fields.entry(path.clone()).or_default() |= !is_empty;
+                if !BY_NAME.contains(&path.as_str()) {
+                    let dot = if part.is_array() { "[]." } else { "." };
+                    note(part, &format!("{path}{dot}"), fields);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| note(item, path, fields)),
+        _ => {}
+    }
+}
+
+/// Asserts that a section names what these lines have. Parts of what is empty in all of them may be named.
+fn assert_names(title: &str, lines: &[String]) {
+    let mut printed = BTreeMap::new();
+    for line in lines {
+        let object = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        note(&object, "", &mut printed);
+    }
+    let named = &page()[title];
+    let unnamed: Vec<&String> = printed.keys().filter(|field| !named.contains(*field)).collect();
+    assert!(unnamed.is_empty(), "docs/JSON.md, `{title}`, lacks {unnamed:?}");
+    let may_be = |field: &str| {
+        let whole = field.match_indices(['.', '[']).map(|(end, _)| &field[..end]);
+        printed.contains_key(field) || whole.into_iter().any(|it| printed.get(it) == Some(&false))
+    };
+    let stale: Vec<&String> = named.iter().filter(|field| !may_be(field)).collect();
+    assert!(stale.is_empty(), "docs/JSON.md, `{title}`, names {stale:?}, which nothing prints");
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(String::from).collect()
+}
+
+#[test]
+fn the_page_names_what_local_commands_print() {
+    for (title, commands) in LOCAL {
+        let printed = commands.iter().flat_map(|command| {
+            let words: Vec<&str> = command.split(' ').chain(["--json"]).collect();
+            lines(&run(&mut queens(&words)).success())
+        });
+        assert_names(title, &printed.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_page_names_what_a_farm_and_its_ledgers_print() {
+    let (farm, scratch) = (Farm::new("", "--report-ms 0"), Scratch::new());
+    let _coordinator = farm.start_coordinator();
+    let worker = farm.start_worker();
+    let path = |name: &str| scratch.path(name).to_str().expect("it is text").to_owned();
+    let client = |words: &str| {
+        let words: Vec<&str> = words.split(' ').chain(["--json"]).collect();
+        lines(&farm.client(&words).success())
+    };
+
+    // A job is the same object wherever it is printed.
+    let submitted = client("submit 12 --rows 3 --certified");
+    let views = ["jobs", "jobs 1", "pause 1", "resume 1", "priority 1 5", "audit 1 --all"];
+    let mut jobs: Vec<String> = views.iter().flat_map(|words| client(words)).collect();
+    client("audit 1 --withdraw");
+    jobs.extend(client("watch 1"));
+    jobs.extend(submitted);
+    let names = |line: &String| -> Vec<String> {
+        let object: Value = serde_json::from_str(line).expect("an object");
+        object.as_object().expect("an object").keys().cloned().collect()
+    };
+    let first = names(&jobs[0]);
+    assert!(jobs.iter().all(|job| names(job) == first), "{jobs:#?}");
+    assert_names("A job", &jobs);
+
+    let bundle = path("bundle");
+    assert_names("An export", &client(&format!("export 1 {bundle}")));
+    let verify = |more: &[&str]| {
+        let words = [&["verify", &bundle, "--json"], more].concat();
+        lines(&run(&mut queens(&words)).success())
+    };
+    assert_names("A verification", &[verify(&[]), verify(&["--also", "ring"])].concat());
+    let (copy, other) = (path("copy.db"), path("other.db"));
+    assert_names("A copy", &client(&format!("backup {copy}")));
+    let of_ledgers = |words: &[&str]| lines(&run(&mut queens(words)).success());
+    assert_names("A scrub", &of_ledgers(&["scrub", &copy, "--json"]));
+    let count = ["count", "8", "--problem", "fundamental", "--ledger", &other];
+    of_ledgers(&count);
+    let into = path("merged.db");
+    assert_names("A merge", &of_ledgers(&["merge", &other, "--into", &into, "--json"]));
+
+    let created = client("token create --role viewer --owner lab");
+    assert_names("A credential", &[client("token list"), created].concat());
+    assert_names("Health", &client("health"));
+    let listed = client("workers");
+    drop(worker);
+    assert_names("Trust", &client("trust local/elsewhere --revoke --reason test"));
+    assert_names("A worker", &[client("workers"), listed].concat());
+}
+
+#[test]
+fn every_section_of_the_page_is_about_something_that_is_run() {
+    let titles: BTreeSet<String> = page().into_keys().collect();
+    let run = LOCAL.iter().map(|(title, _)| *title).chain(OF_A_FARM).map(String::from).collect();
+    assert_eq!(titles, run);
+}
