@@ -35,7 +35,6 @@ mod shard;
 mod show;
 mod signal;
 mod solve;
-mod systemd;
 mod task_list;
 mod token;
 mod tools;
@@ -50,10 +49,9 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{os, output};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 proven that there is no such placement; 2 wrong usage; 3 such a board cannot be counted so; 4 no such job, or it is \
@@ -183,7 +181,7 @@ impl Command {
             Command::Explain(args) => explain::run(&args),
             Command::Reproduce(args) => reproduce::run(&args),
             Command::Coordinator(args) => {
-                raise_file_limit();
+                os::raise_file_limit();
                 on_all_threads(coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
@@ -203,15 +201,6 @@ impl Command {
             Command::Bench(args) => bench::run(&args),
             Command::Completions(args) => tools::completions(&args, Cli::command()),
         }
-    }
-}
-
-/// Each connection and each file that is joined is an open file, and the usual limit is 1,024. Where it cannot be raised,
-/// further connections wait.
-fn raise_file_limit() {
-    let most = getrlimit(Resource::Nofile).maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }
 
