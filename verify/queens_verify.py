@@ -66,8 +66,7 @@ HEADER = record(
 ROW = record(first=is_u64, past=is_u64, count=is_decimal(2**128), digest=is_hex16, by=is_u32, busy_us=is_u64, at=is_time)
 LINES = {
     "policy": record(
-        share_ppm=is_integer(0, 1_000_001), by_search=is_bool, across=matches("machines|owners"), commitment=is_hex32,
-        revealed=is_null_or(record(seed=is_decimal(2**64), salt=is_hex16)), asked_at=is_time,
+        share_ppm=is_integer(0, 1_000_001), by_search=is_bool, across=matches("machines|owners"), asked_at=is_time,
     ),
     "trust": record(owner=is_string, machine=is_null_or(is_string), trusted=is_bool, reason=is_string, at=is_time),
     "author": record(
@@ -110,7 +109,7 @@ class Bundle:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
         self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
-        self.in_force, self.hidden, self.authors, self.known_authors = None, False, [], set()
+        self.in_force, self.authors, self.known_authors = None, [], set()
         self.last, self.end, self.covered, self.counted, self.unsettled = None, 0, 0, 0, 0
         for number, line in enumerate(file, 2):
             try:
@@ -158,10 +157,7 @@ class Bundle:
         getattr(self, kind)(line)
 
     def policy(self, line):
-        if line["revealed"]:
-            text = "queens audit commitment; seed {seed}; salt {salt}".format(**line["revealed"])
-            demand(blake3(text.encode()).hex() == line["commitment"], "seed and salt are not what was committed to")
-        self.in_force, self.hidden = line, self.hidden or line["revealed"] is None
+        self.in_force = line
 
     def trust(self, _):
         """It changes what second counts are worth, and not whether the bundle holds."""
@@ -176,7 +172,6 @@ class Bundle:
         first, past, count, sum_of_digests = row["first"], row["past"], int(row["count"]), int(row["digest"], 16)
         demand(self.end <= first, "the range begins before the last one ends")
         demand(any(begin <= first and past <= end for begin, end in self.part), "the range is not of this part of the plan")
-        demand(line["audit"] != "not_chosen" or not self.chooses(row), "the range is chosen for an audit, but not said to be")
         self.last, self.end = line, past
         self.covered, self.counted = self.covered + past - first, self.counted + count
         self.unsettled += line["audit"] == "wanted"
@@ -192,14 +187,6 @@ class Bundle:
         for unit in units:
             demand(unit[2] <= (unit[1] - unit[0]) * self.most, "tasks cannot count so much")
             self.draws.pass_by(*unit)
-
-    def chooses(self, row):
-        """Whether the audit in force, if its seed is known, has chosen a range."""
-        if not self.in_force or not self.in_force["revealed"]:
-            return False
-        seed, plan = self.in_force["revealed"]["seed"], self.fingerprint.hex()
-        text = f"queens audit; seed {seed}; plan {plan}; range [{row['first']}, {row['past']})"
-        return little(blake3(text.encode())[:8]) * 1_000_000 >> 64 < self.in_force["share_ppm"]
 
     def audit(self, line):
         first, self.last = self.last, None
@@ -223,7 +210,6 @@ class Bundle:
         demand(said == list(self.lines.values()), "the header says other numbers of lines")
         demand(self.counted == int(head["counted"]), f"the ranges add up to {self.counted}")
         demand(self.covered == head["covered"], f"the ranges have {self.covered} tasks")
-        demand(not self.hidden or state not in ("done", "cancelled"), "seeds of audits are missing")
         if state == "done":
             part, known = sum(end - begin for begin, end in self.part), int(PUBLISHED[head["n"]])
             demand(self.covered == part and self.unsettled == 0, "it is not done: tasks, second counts or decisions are missing")

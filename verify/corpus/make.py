@@ -43,9 +43,7 @@ def author(owner, machine, kernel):
 
 
 def policy(across, share):
-    revealed = {"seed": "7", "salt": "0f" * 16}
-    commitment = blake3("queens audit commitment; seed {seed}; salt {salt}".format(**revealed).encode()).hex()
-    return {"policy": {"share_ppm": share, "by_search": False, "across": across, "commitment": commitment, "revealed": revealed, "asked_at": 3}}
+    return {"policy": {"share_ppm": share, "by_search": False, "across": across, "asked_at": 3}}
 
 
 def audited(across, owner):
@@ -118,9 +116,6 @@ def bad():
         "audit-by-the-same-owner": changed(owners, lambda head, lines: lines[4]["author"].update(owner="a")),
         "audit-differs": changed(machines, lambda head, lines: row_of(lines[6]).update(count="1")),
         "audit-without-range": changed(machines, lambda head, lines: lines.insert(5, lines.pop(6))),
-        "audit-not-chosen-but-chosen": changed(machines, lambda head, lines: (lines[5]["range"].update(audit="not_chosen"), lines.pop(6))),
-        "audit-seed": changed(machines, lambda head, lines: lines[1]["policy"]["revealed"].update(seed="8")),
-        "audit-hidden": changed(machines, lambda head, lines: lines[1]["policy"].update(revealed=None)),
         "audit-dispute-open": changed(machines, lambda head, lines: lines[-1]["dispute"].update(state="open")),
         "audit-policy-behind-trust": changed(machines, lambda head, lines: lines.insert(2, lines.pop(1))),
         "tasks-do-not-add-up": changed(told, lambda head, lines: row_of(lines[1]).update(digest="0" * 32)),

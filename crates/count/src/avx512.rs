@@ -11,7 +11,7 @@
 //!
 //! Measured on one core of a shared Zen 5 server (`bench methods`), `rows`: 3.0e8 Q/s at N = 16 and 1.45e8
 //! at N = 18, which are 78 and 43 times the reference, and 14 and 29 cycles for each solution.
-//! `docs/METHODS-NOTES.md` says what else was tried.
+//! `LABBOOK.md` says what else was tried.
 //!
 //! The instructions are those of Ice Lake (2019) and Zen 4 (2022): VBMI2 moves 16-bit lanes, and BITALG and
 //! VPOPCNTDQ count bits. Older AVX-512 processors run `avx2`.

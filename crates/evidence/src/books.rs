@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use farm::{
     Across, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
-    Range, Slice, TrustChange,
+    Slice, TrustChange,
 };
 
 use crate::draw::Drawing;
-use crate::format::{AuditDraw, Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
 use crate::told;
-use crate::worth::{Amount, Worth, are_apart};
+use crate::worth::{Amount, Worth};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
 const MOST_KEPT: usize = 64 << 20;
@@ -125,9 +125,6 @@ impl Books {
                     self.content.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
-                if let Some(older) = self.content.policies.last_mut() {
-                    older.drawn = None;
-                }
                 self.content.policies.push(line.read()?);
             }
             Line::Trust(line) => {
@@ -189,12 +186,6 @@ impl Books {
             self.slice.len(),
             self.plan
         );
-        let policy = self.content.policies.last().and_then(|policy| policy.revealed);
-        let chosen = policy.is_some_and(|policy| policy.chooses(self.fingerprint, range));
-        ensure!(
-            !chosen || audit != Check::NotChosen,
-            "{range} is chosen by the audit's seed, but the bundle says that it is not"
-        );
         ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
         ensure!(
             self.ranges < self.most_ranges,
@@ -209,10 +200,6 @@ impl Books {
         let amount = self.content.counted_by.entry(row.by).or_default();
         amount.ranges += 1;
         amount.count += count;
-        for (drawn, _) in draws(&mut self.content.policies, self.fingerprint, range) {
-            drawn.ranges += 1;
-            drawn.tasks += range.len();
-        }
         Ok(())
     }
 
@@ -232,13 +219,6 @@ impl Books {
     /// Looks at what the last range is worth, with the second count that follows it.
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
-        if let Some(second) = second {
-            for (drawn, across) in draws(&mut self.content.policies, self.fingerprint, first.range)
-            {
-                let is_second = are_apart(&first, second, &self.content.authors, across);
-                drawn.counted_twice += u64::from(is_second);
-            }
-        }
         let across = self.content.policies.last().map(|policy| policy.across);
         self.content.worth.note(
             &first,
@@ -253,12 +233,6 @@ impl Books {
     /// Checks what has to hold at the end of a job of this state.
     pub(super) fn close(&mut self, state: JobState) -> Result<()> {
         self.settle(None)?;
-        let hidden =
-            self.content.policies.iter().filter(|policy| policy.revealed.is_none()).count();
-        ensure!(
-            hidden == 0 || !state.is_over(),
-            "its state is {state}, but the seeds of {hidden} audits are missing"
-        );
         if state != JobState::Done {
             return Ok(());
         }
@@ -281,18 +255,6 @@ impl Books {
     pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
         std::mem::take(&mut self.known.facts)
     }
-}
-
-/// The draws that have hit this range, and between whom each of them asks for a second opinion.
-fn draws(
-    policies: &mut [StatedPolicy],
-    plan: Fingerprint,
-    range: Range,
-) -> impl Iterator<Item = (&mut AuditDraw, Across)> {
-    policies.iter_mut().filter_map(move |ordered| {
-        let policy = ordered.revealed.filter(|policy| policy.chooses(plan, range))?;
-        Some((ordered.drawn.as_mut()?, policy.across))
-    })
 }
 
 fn add(sum: &mut Duration, busy: Duration) {

@@ -40,7 +40,7 @@ pub fn export<E: From<io::Error>>(
     let header = summary(job, exported_at, &records)?;
     let mut file = NewFile::begin(bundle)?;
     let mut name = blake3::Hasher::new();
-    text(job, &header, &records, &mut |bytes| {
+    text(&header, &records, &mut |bytes| {
         name.update(bytes);
         Ok(file.write_all(bytes)?)
     })?;
@@ -59,7 +59,7 @@ pub fn summary<E>(
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
 ) -> Result<Header, E> {
     let mut header = header(job, exported_at);
-    let mut writer = Writer { job, authors: HashMap::new() };
+    let mut writer = Writer::default();
     records(&mut |record| {
         if let EvidenceRecord::Range { counted, .. } = &record {
             header.covered += counted.row.range.len();
@@ -72,14 +72,13 @@ pub fn summary<E>(
     Ok(header)
 }
 
-/// Passes the bytes of the bundle of `job` with this header to `write`, line by line. `records`
+/// Passes the bytes of the bundle with this header to `write`, line by line. `records`
 /// must pass the same rows as for [`summary`].
 ///
 /// # Errors
 ///
 /// Any error of `records` and `write`.
 pub fn text<E>(
-    job: &RestoredJob,
     header: &Header,
     records: impl Fn(&mut dyn FnMut(EvidenceRecord) -> Result<(), E>) -> Result<(), E>,
     write: &mut dyn FnMut(&[u8]) -> Result<(), E>,
@@ -89,7 +88,7 @@ pub fn text<E>(
         write(&bytes)
     };
     line(encode(header))?;
-    let mut writer = Writer { job, authors: HashMap::new() };
+    let mut writer = Writer::default();
     records(&mut |record| {
         writer.lines(record).into_iter().try_for_each(|written| line(encode(&written)))
     })
@@ -127,17 +126,17 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
 }
 
 /// Makes lines of records. An author stands before the first count that names it.
-struct Writer<'a> {
-    job: &'a RestoredJob,
+#[derive(Default)]
+struct Writer {
     authors: HashMap<AuthorLine, u32>,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn lines(&mut self, record: EvidenceRecord) -> Vec<Line> {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
-                Line::Policy(PolicyLine::new(policy, state(self.job), at_ms))
+                Line::Policy(PolicyLine::new(policy, at_ms))
             }
             EvidenceRecord::Trust(change) => Line::Trust(change.into()),
             EvidenceRecord::Range { counted, task_counts, at_ms } => {

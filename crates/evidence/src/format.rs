@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, AuditPolicy, AuditView, Author, Check, Claim, Digest, DisputeState, JobState,
-    KernelName, Maker, Range, Row, TaskCounts, TrustChange,
+    Across, AuditPolicy, Author, Check, Claim, Digest, DisputeState, KernelName, Maker, Range, Row,
+    TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,35 +34,13 @@ pub(super) struct PolicyLine {
     by_search: bool,
     /// Between whom the second opinion lies: machines or owners.
     across: String,
-    /// What was published when the audit was ordered: see [`AuditPolicy::commitment`].
-    commitment: Hex<32>,
-    /// What was committed to; not before the job is over.
-    revealed: Option<Revealed>,
     asked_at: i64,
 }
 
-/// The seed of an audit, and the salt that hid it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Revealed {
-    seed: Decimal,
-    salt: Hex<16>,
-}
-
-impl From<AuditPolicy> for Revealed {
-    fn from(AuditPolicy { seed, salt, .. }: AuditPolicy) -> Revealed {
-        Revealed { seed: Decimal(seed.into()), salt: salt.into() }
-    }
-}
-
 impl PolicyLine {
-    /// A policy of a job in this state.
-    pub(super) fn new(policy: AuditPolicy, state: JobState, asked_at: i64) -> PolicyLine {
-        let AuditView { share_ppm, by_search, across, commitment, revealed } =
-            AuditView::of(policy, state);
-        let (commitment, revealed) = (Hex(commitment.0), revealed.map(Revealed::from));
-        let across = across.name().into();
-        PolicyLine { share_ppm, by_search, across, commitment, revealed, asked_at }
+    pub(super) fn new(policy: AuditPolicy, asked_at: i64) -> PolicyLine {
+        let AuditPolicy { share_ppm, by_search, across, .. } = policy;
+        PolicyLine { share_ppm, by_search, across: across.name().into(), asked_at }
     }
 
     /// What it asks for.
@@ -75,18 +53,7 @@ impl PolicyLine {
         let across = Across::named(&self.across);
         let across =
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
-        let mut policy =
-            StatedPolicy { share_ppm, by_search, across, asked_at, revealed: None, drawn: None };
-        let Some(Revealed { seed, salt }) = &self.revealed else { return Ok(policy) };
-        let seed = seed.0.try_into().context("the seed of the audit is larger than 2^64 - 1")?;
-        let revealed = AuditPolicy { share_ppm, seed, salt: (*salt).into(), by_search, across };
-        ensure!(
-            revealed.commitment().0 == self.commitment.0,
-            "seed and salt of the audit are not what was committed to when it was ordered"
-        );
-        policy.revealed = Some(revealed);
-        policy.drawn = Some(AuditDraw::default());
-        Ok(policy)
+        Ok(StatedPolicy { share_ppm, by_search, across, asked_at })
     }
 }
 
@@ -101,23 +68,6 @@ pub struct StatedPolicy {
     pub across: Across,
     /// When it was ordered, in milliseconds since 1970.
     pub asked_at: i64,
-    /// The policy with its seed, if that is revealed; it is what was committed to.
-    pub revealed: Option<AuditPolicy>,
-    /// What became of the ranges that its seed chose. `None` if the seed is not revealed, or a
-    /// later policy took its place: what it chose may have been joined since.
-    pub drawn: Option<AuditDraw>,
-}
-
-/// What became of the ranges of a bundle that the seed of an audit chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AuditDraw {
-    /// How many there are.
-    pub ranges: u64,
-    /// How many tasks they have: about the share that was ordered, however the plan was cut, unless somebody has cut it anew to
-    /// lose what was chosen.
-    pub tasks: u64,
-    /// How many of them have a second count in the bundle, by another machine or owner.
-    pub counted_twice: u64,
 }
 
 /// Somebody was believed no more, or again.

@@ -16,9 +16,6 @@
 //! ```
 //!
 //! Each line is a JSON object with one spelling. The BLAKE3 hash of the text is the bundle's name.
-//!
-//! A policy has the commitment to its seed ([`farm::AuditPolicy::commitment`]). Seed and salt are in the bundle
-//! of a job that is over, and nowhere before: they would tell workers where nobody looks.
 
 #![forbid(unsafe_code)]
 
@@ -46,7 +43,7 @@ pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
-pub use format::{AuditDraw, StatedAuthor, StatedPolicy, StatedRow};
+pub use format::{StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, NewFileError, compressed};
 pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};

@@ -1,4 +1,4 @@
-//! What random draws say about a whole. This module does arithmetic only; `docs/METHODS-NOTES.md` derives it.
+//! What random draws say about a whole. This module does arithmetic only; `SAMPLING.md` derives it.
 //!
 //! ```text
 //!   n draws, w of them wrong      the share that is wrong is at most p, where p solves

@@ -112,17 +112,6 @@ impl Worth {
     }
 }
 
-/// Whether those who counted first may check those who counted second, and the other way round.
-pub(super) fn are_apart(
-    first: &StatedRow,
-    second: &StatedRow,
-    authors: &[StatedAuthor],
-    across: Across,
-) -> bool {
-    let maker = |row| &author(row, authors).author.maker;
-    maker(first).is_apart_from(maker(second), across)
-}
-
 /// Who has counted a row.
 fn author<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> &'a StatedAuthor {
     &authors[row.by as usize]

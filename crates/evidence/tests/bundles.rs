@@ -130,7 +130,6 @@ impl Forger {
             spent: Spent::new(self.plan.tasks),
             disputes: Default::default(),
             audit: None,
-            seed_told: true,
             audits_wanted: 0,
             audits_agreed: 0,
         };

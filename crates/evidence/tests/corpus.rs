@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use count::Backend;
-use evidence::{AuditDraw, By, RecountEffort, Sample, Seed, check, recount};
+use evidence::{By, RecountEffort, Sample, Seed, check, recount};
 use farm::JobState;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../verify/corpus");
@@ -63,17 +63,4 @@ fn nothing_is_said_of_bundles_of_unknown_formats() {
         let error = check(&bundle, sample).expect_err("it may be anything");
         assert!(error.is_of_unknown_format(), "{error}");
     }
-}
-
-#[test]
-fn what_a_secret_seed_chose_is_told_of_the_last_audit_alone() {
-    let bundle = Path::new(CORPUS).join("good/audited-across-machines.bundle");
-    let sample = Sample { draws: 0, seed: Seed::Number(1), all: false };
-
-    let checked = check(&bundle, sample).expect("it holds");
-
-    let drawn: Vec<Option<AuditDraw>> =
-        checked.content.policies.iter().map(|policy| policy.drawn).collect();
-    let all = AuditDraw { ranges: 3, tasks: checked.header.covered, counted_twice: 3 };
-    assert_eq!(drawn, [None, Some(all)]);
 }

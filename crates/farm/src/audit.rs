@@ -232,14 +232,17 @@ impl Audits {
         Some((&waiting.maker, waiting.kernel))
     }
 
-    /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of them
-    /// as the farm keeps.
+    /// A late count of `owner` contradicts a range. `false` if that is known. Of so many that the farm keeps no more, it
+    /// forgets one: whose late counts contradict cannot keep others' from being heard.
     pub(crate) fn doubt(&mut self, range: Range, owner: &str) -> bool {
-        let is_new = self.doubters.len() < Audits::WINDOW && !self.doubters.contains_key(&range);
-        if is_new {
-            self.doubters.insert(range, owner.into());
+        if self.doubters.contains_key(&range) {
+            return false;
         }
-        is_new
+        if self.doubters.len() == Audits::WINDOW {
+            self.doubters.pop_first();
+        }
+        self.doubters.insert(range, owner.into());
+        true
     }
 
     /// Whether a recount by `maker` with `kernel`, lent as `lease`, confirms the count of `range`: then the

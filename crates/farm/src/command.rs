@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Report,
-    RequestId, SessionId, Suspect, Unaudited,
+    RequestId, SessionId, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -28,8 +28,7 @@ pub enum LedgerCommand {
         /// The owner who asked for it; empty if nobody did.
         by: String,
     },
-    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; of a job
-    /// that is held, those too that look worst; and, if second opinions lie between owners from now on, those that
+    /// Accepted ranges are to be counted again: those that the policy chooses and that are not yet; and, if second opinions lie between owners from now on, those that
     /// only machines of one owner have counted. With a policy that chooses nothing, nothing waits for a second
     /// count any more.
     RequestAudit {
@@ -114,7 +113,7 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
-    /// A job that is over is removed with its rows.
+    /// A job that is over is removed with its rows, some thousands at a time: to be repeated until nothing is left.
     Remove {
         /// The job, which has proven nobody wrong.
         job: JobId,
@@ -187,10 +186,10 @@ pub enum LedgerAnswer {
         /// How many ranges of the job two parties have counted alike.
         agreed: u64,
     },
-    /// A [`LedgerCommand::Hold`] is durable.
-    Held {
-        /// The ranges that look worst, the worst first.
-        worst: Vec<Suspect>,
+    /// A [`LedgerCommand::Remove`] is durable.
+    Removed {
+        /// Whether nothing is left of the job.
+        is_whole: bool,
     },
     /// A [`LedgerCommand::Settle`] or [`LedgerCommand::Trust`] is durable.
     Settled {

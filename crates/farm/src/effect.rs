@@ -128,8 +128,8 @@ pub enum Refusal {
     Unsettled(JobId),
     /// The job is held.
     #[error(
-        "job {0} is held, because its total contradicts what is known; `queens audit {0}` counts what looks \
-         worst again, and `queens cancel {0}` gives the job up"
+        "job {0} is held, because its total contradicts what is known; `queens audit {0} --all` has it \
+         counted again, and `queens cancel {0}` gives the job up"
     )]
     Held(JobId),
 }

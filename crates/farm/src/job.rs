@@ -28,7 +28,7 @@ use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
 use crate::{
-    Across, AuditPolicy, Fingerprint, Held, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
+    Across, AuditPolicy, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
     Range, SessionId, Times,
 };
 
@@ -59,8 +59,6 @@ pub(crate) struct Job {
     pub(crate) tasks: u64,
     /// What is counted twice.
     pub(crate) policy: Option<AuditPolicy>,
-    /// Everybody may know the policy's seed: the job was over since it was ordered.
-    pub(crate) seed_told: bool,
     pub(crate) audits: Audits,
     pub(crate) audits_agreed: u64,
     pub(crate) known: Known,
@@ -75,7 +73,7 @@ pub(crate) struct Job {
     /// The record that holds the job is on its way into the ledger.
     pub(crate) holding: bool,
     /// Why it is held; only while it is.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<String>,
     /// The ledger has the record that ends it, but the end of a dispute may take rows back.
     pub(crate) ended: bool,
     /// What the ledger was asked for about it, and has not answered.
@@ -123,7 +121,6 @@ impl Job {
             fingerprint: plan.fingerprint(),
             tasks: pool.len(),
             policy,
-            seed_told: false,
             audits: Audits::new(0),
             audits_agreed: 0,
             known,
@@ -221,17 +218,9 @@ impl Job {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether a range that is being accepted is to be counted again. A seed that everybody may know chooses
-    /// nothing any more, so then all are, if any should be.
+    /// Whether a range that is being accepted is to be counted again.
     pub(crate) fn is_to_be_audited(&self, range: Range) -> bool {
-        let is_chosen = |policy: AuditPolicy| {
-            if self.seed_told {
-                policy.share_ppm > 0
-            } else {
-                policy.chooses(self.fingerprint, range)
-            }
-        };
-        self.policy.is_some_and(is_chosen)
+        self.policy.is_some_and(|policy| policy.chooses(self.fingerprint, range))
     }
 
     /// Whether a range lies in its slice of the plan.
@@ -265,7 +254,8 @@ impl Job {
     /// What is to be lent to another session, too, that would have it back at the time `sooner`: what is late, or is due
     /// much later than that. Nothing that may have killed workers.
     pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
-        if !self.may_overtake() {
+        const MOST: usize = 1_024;
+        if self.overtaken.len() >= MOST {
             return None;
         }
         let is_ordinary = |start: &u64| {
@@ -276,16 +266,6 @@ impl Job {
         let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
         let slow = slow.filter(|start| self.lent[start].due > sooner);
         late.chain(slow).find(is_ordinary)
-    }
-
-    /// Whether there may be a first count to lend.
-    pub(crate) fn has_first_counts(&self) -> bool {
-        self.free_tasks() > 0 || self.lent_tasks > 0 && self.may_overtake()
-    }
-
-    fn may_overtake(&self) -> bool {
-        const MOST: usize = 1_024;
-        self.overtaken.len() < MOST
     }
 
     /// When something becomes late next.

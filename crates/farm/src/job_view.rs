@@ -4,20 +4,9 @@ use std::cmp::Reverse;
 
 use bytesize::ByteSize;
 
-use crate::{
-    Across, AuditPolicy, Commitment, JobId, JobSpec, JobState, LostWorkers, Rate, Suspect, Times,
-};
+use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, LostWorkers, Rate, Times};
 
-/// Why a job is held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// What its total contradicts, for people.
-    pub reason: String,
-    /// The ranges that look worst, the worst first; [`Suspect::NAMED`] at most.
-    pub worst: Vec<Suspect>,
-}
-
-/// What a client may see of an audit.
+/// What a client may see of an audit: all but its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditView {
     /// How many ranges of a million are chosen.
@@ -26,22 +15,11 @@ pub struct AuditView {
     pub by_search: bool,
     /// Between whom the second opinion lies.
     pub across: Across,
-    /// What was committed to when the audit was ordered.
-    pub commitment: Commitment,
-    /// The policy itself, once the job is over: before, it would tell where it is safe to lie.
-    pub revealed: Option<AuditPolicy>,
 }
 
-impl AuditView {
-    /// What may be seen of a policy of a job in this state.
-    pub fn of(policy: AuditPolicy, state: JobState) -> AuditView {
-        AuditView {
-            share_ppm: policy.share_ppm,
-            by_search: policy.by_search,
-            across: policy.across,
-            commitment: policy.commitment(),
-            revealed: state.is_over().then_some(policy),
-        }
+impl From<AuditPolicy> for AuditView {
+    fn from(AuditPolicy { share_ppm, by_search, across, .. }: AuditPolicy) -> AuditView {
+        AuditView { share_ppm, by_search, across }
     }
 }
 
@@ -79,8 +57,8 @@ pub struct JobView {
     pub disputed: Option<String>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditView>,
-    /// Why it is held, if it is.
-    pub held: Option<Held>,
+    /// What its total contradicts, for people, if it is held.
+    pub held: Option<String>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which a second count, by another machine or owner and another kernel,

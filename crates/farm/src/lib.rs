@@ -55,7 +55,6 @@ mod session;
 mod slice;
 mod stats;
 mod survey;
-mod suspects;
 
 pub use board::{Method, Problem};
 pub use plan::{
@@ -72,14 +71,14 @@ pub use effect::{Dismissal, Effect, Refusal};
 pub use event::Event;
 pub use interval_set::IntervalSet;
 pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
-pub use job_view::{AuditView, Held, JobView};
+pub use job_view::{AuditView, JobView};
 pub use known::{Fact, Known, Question};
 pub use lost::LostWorkers;
 pub use machine::{Farm, Restored, RestoredJob};
 pub use maker::{Across, Author, Distrusted, Maker, Party, ToldBy, TrustChange, program_of};
 pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
 pub use pace::Pace;
-pub use policy::{AuditPolicy, Commitment};
+pub use policy::AuditPolicy;
 pub use proof::{LoanKey, LoanTerms};
 pub use request::{Answer, Change, Request};
 pub use rows::{
@@ -90,4 +89,3 @@ pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
 pub use survey::{Cell, PlanMap, Progress, Survey, WorkerSight};
-pub use suspects::Suspect;

@@ -1,8 +1,8 @@
 //! Recounts that did not come back although their workers said all the time that they were getting on.
 //!
 //! Such a range may take long, or its worker may lie. So the next one who is asked has twice as long, and it is
-//! another party's turn for as long as the last one kept the range. Nobody holds a range for ever while
-//! others want to count it, and a range that takes long is counted at last.
+//! another owner's turn for as long as the last one kept the range, or another machine's where only one owner
+//! counts. Nobody holds a range for ever while others want to count it, and a range that takes long is counted at last.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,4 @@
-//! Which accepted ranges of a job are counted again: by the hash of a seed, which a commitment binds and hides.
-
-use std::fmt;
-
-use plan::write_hexadecimal;
+//! Which accepted ranges of a job are counted again: by the hash of a secret seed.
 
 use crate::{Across, Fingerprint, Range};
 
@@ -11,11 +7,8 @@ use crate::{Across, Fingerprint, Range};
 pub struct AuditPolicy {
     /// How many ranges of a million are chosen; [`AuditPolicy::ALL`] at most.
     pub share_ppm: u32,
-    /// Decides which ranges are chosen. Nobody but its owner may know it while the job runs; afterwards
-    /// everybody may.
+    /// Decides which ranges are chosen. It stays with the farm and its ledger: it tells where nobody looks.
     pub seed: u64,
-    /// Random bits that hide the seed within its commitment: see [`AuditPolicy::commitment`].
-    pub salt: u128,
     /// Whether to count them by searching where the method does not search.
     pub by_search: bool,
     /// Between whom the second opinion lies, in disputes about the job too.
@@ -30,21 +23,6 @@ impl AuditPolicy {
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.share_ppm == 0
-    }
-
-    /// What is published when the audit is ordered: the BLAKE3 hash of the text
-    ///
-    /// ```text
-    /// queens audit commitment; seed SEED; salt SALT
-    /// ```
-    ///
-    /// with the seed in decimal and the salt in 32 hexadecimal digits. It binds the seed, so that nobody can
-    /// choose another one once counts are known. The salt hides it: without its 128 random bits, which are
-    /// drawn for each audit, nobody can try seeds out.
-    #[must_use]
-    pub fn commitment(&self) -> Commitment {
-        let text = format!("queens audit commitment; seed {}; salt {:032x}", self.seed, self.salt);
-        Commitment(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
     /// Whether it promises at least what another one does, whatever their seeds.
@@ -65,16 +43,6 @@ impl AuditPolicy {
     }
 }
 
-/// The commitment to the seed of an audit: see [`AuditPolicy::commitment`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Commitment(pub [u8; 32]);
-
-impl fmt::Display for Commitment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hexadecimal(f, &self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +53,7 @@ mod tests {
         let ranges = || (0..20_000).map(|i| Range::new(i, i + 1).expect("not empty"));
         let chosen = |share_ppm, seed| {
             let across = Across::Machines;
-            let policy = AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across };
+            let policy = AuditPolicy { share_ppm, seed, by_search: false, across };
             ranges().filter(|&range| policy.chooses(plan, range)).collect::<Vec<_>>()
         };
         assert_eq!(chosen(AuditPolicy::ALL, 1).len(), 20_000);
@@ -93,18 +61,5 @@ mod tests {
         let two_percent = chosen(20_000, 1);
         assert!((300..500).contains(&two_percent.len()), "{}", two_percent.len());
         assert_ne!(chosen(20_000, 2), two_percent);
-    }
-
-    /// Strangers check bundles by it.
-    #[test]
-    fn a_commitment_stays_what_it_was_and_depends_on_seed_and_salt() {
-        let of = |seed, salt| {
-            let (by_search, across) = (false, Across::Machines);
-            let policy = AuditPolicy { share_ppm: 1, seed, salt, by_search, across };
-            policy.commitment().to_string()
-        };
-        assert_eq!(of(42, 7), "353ded463f06c7cd33a5c4af85697930d0ee84d0924634b8a3592b8651fe4907");
-        assert_ne!(of(42, 8), of(42, 7));
-        assert_ne!(of(43, 7), of(42, 7));
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use farm::rules::Store;
 use farm::{
-    Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Origin,
-    Plan, RestoredJob, Slice, TrustChange,
+    Distrusted, IntervalSet, JobId, JobSpec, JobState, LedgerCommand, Origin, Plan, RestoredJob,
+    Slice, TrustChange,
 };
 
 use crate::store::SqlStore;
@@ -33,7 +33,7 @@ pub struct Joined {
     /// The sum over the whole plan; `None` if tasks are missing, or if the sum contradicts what is known.
     pub total: Option<u128>,
     /// What the sum contradicts, if it does. The joined ledger keeps its job as held.
-    pub held: Option<Held>,
+    pub held: Option<String>,
     /// Ordinals without a count.
     pub missing: IntervalSet,
 }
@@ -199,12 +199,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
             (Some(total), None)
         }
         Some(reason) => {
-            let hold = LedgerCommand::Hold { job, tasks, total, reason: reason.clone() };
-            let worst = match write(hold)?.pop() {
-                Some(LedgerAnswer::Held { worst }) => worst,
-                answer => unreachable!("a hold is answered with {answer:?}"),
-            };
-            (None, Some(Held { reason, worst }))
+            write(LedgerCommand::Hold { job, tasks, total, reason: reason.clone() })?;
+            (None, Some(reason))
         }
     };
     Ok(Joined {

@@ -11,7 +11,7 @@ use super::entry::unsigned;
 
 /// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
 pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
-     total, shard, shards, reason, seed_told, owner, key, share_ppm, seed, by_search, salt, across, \
+     total, shard, shards, reason, owner, key, share_ppm, seed, by_search, across, \
      submitted_at, ended_at, \
      (SELECT min(changed_at) FROM changes c WHERE c.job = id AND c.state = 'begun') FROM jobs \
      LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
@@ -39,11 +39,11 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         return Err(LedgerFault::Version(text));
     }
     let total: Option<String> = row.get(9)?;
-    let has_policy = row.get::<_, Option<u32>>(16)?.is_some();
+    let has_policy = row.get::<_, Option<u32>>(15)?.is_some();
     Ok(StoredJob {
         id,
         spec: JobSpec {
-            origin: Origin { owner: row.get(14)?, key: row.get(15)? },
+            origin: Origin { owner: row.get(13)?, key: row.get(14)? },
             plan,
             slice: Slice::new(row.get(10)?, row.get(11)?).map_err(|_| fault("part of its plan"))?,
             priority: row.get(7)?,
@@ -51,12 +51,11 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         state: JobState::named(&row.get::<_, String>(8)?).ok_or_else(|| fault("state"))?,
         reason: row.get(12)?,
         times: Times {
-            submitted_at_ms: row.get(21)?,
-            begun_at_ms: row.get(23)?,
-            ended_at_ms: row.get(22)?,
+            submitted_at_ms: row.get(19)?,
+            begun_at_ms: row.get(21)?,
+            ended_at_ms: row.get(20)?,
         },
-        policy: has_policy.then(|| read_policy(row, 16)).transpose()?,
-        seed_told: row.get(13)?,
+        policy: has_policy.then(|| read_policy(row, 15)).transpose()?,
         total: total.map(|total| total.parse().map_err(|_| fault("total"))).transpose()?,
     })
 }
@@ -82,10 +81,10 @@ pub(super) fn read_trust(columns: &rusqlite::Row<'_>) -> Result<TrustChange, Led
 }
 
 /// The columns that [`read_policy`] wants to see.
-pub(super) const POLICY: &str = "share_ppm, seed, by_search, salt, across";
+pub(super) const POLICY: &str = "share_ppm, seed, by_search, across";
 
 /// How many columns [`POLICY`] names.
-pub(super) const POLICY_WIDTH: usize = 5;
+pub(super) const POLICY_WIDTH: usize = 4;
 
 /// A policy from the columns [`POLICY`], the first of which has the number `at`.
 pub(super) fn read_policy(
@@ -93,12 +92,9 @@ pub(super) fn read_policy(
     at: usize,
 ) -> Result<AuditPolicy, LedgerFault> {
     let (share_ppm, by_search) = (columns.get(at)?, columns.get(at + 2)?);
-    let salt: String = columns.get(at + 3)?;
-    let salt = u128::from_str_radix(&salt, 16);
-    let salt = salt.map_err(|_| LedgerFault::Content("an audit has an unreadable salt".into()))?;
-    let name: String = columns.get(at + 4)?;
+    let name: String = columns.get(at + 3)?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
     let across = Across::named(&name).ok_or_else(fault)?;
     let seed = unsigned(columns, at + 1)?;
-    Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
+    Ok(AuditPolicy { share_ppm, seed, by_search, across })
 }

@@ -22,7 +22,6 @@ CREATE TABLE jobs (
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
     reason       TEXT,               -- why it is held, while it is
-    seed_told    INTEGER NOT NULL,   -- it was over since its newest audit was ordered
     submitted_at INTEGER NOT NULL,
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
@@ -47,8 +46,7 @@ CREATE TABLE removed (
 CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
     share_ppm INTEGER NOT NULL,      -- of a million ranges
-    seed      INTEGER NOT NULL,      -- decides which
-    salt      TEXT NOT NULL,         -- hides the seed in its commitment: 32 hexadecimal digits
+    seed      INTEGER NOT NULL,      -- decides which, and is told nobody
     by_search INTEGER NOT NULL,
     across    TEXT NOT NULL,         -- machines or owners: between whom a second opinion lies
     asked_at  INTEGER NOT NULL,

@@ -153,8 +153,8 @@ impl Store for SqlStore<'_> {
         let JobSpec { origin, plan, slice, priority } = spec;
         self.change(
             "INSERT INTO jobs (id, problem, n, method, parameter, tasks, fingerprint, shard, \
-             shards, priority, state, seed_told, submitted_at, owner, key) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE, ?, ?, ?)",
+             shards, priority, state, submitted_at, owner, key) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 signed(job.0),
                 plan.problem.text(),
@@ -183,14 +183,13 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         let now = unix_ms();
         self.change(
-            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, seed_told = ?, \
+            "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, \
              ended_at = CASE WHEN ? THEN coalesce(ended_at, ?) END WHERE id = ?",
             (
                 job.state.name(),
                 job.spec.priority,
                 job.total.map(|total| total.to_string()),
                 &job.reason,
-                job.seed_told,
                 job.state.is_over(),
                 now,
                 signed(job.id.0),
@@ -209,31 +208,42 @@ impl Store for SqlStore<'_> {
         Ok(())
     }
 
-    fn remove_job(&mut self, job: JobId) -> Result<(), LedgerFault> {
+    fn remove_job(&mut self, job: JobId) -> Result<bool, LedgerFault> {
+        /// Rows of a table that go in one transaction: a million take seconds, for which nothing else would be written.
+        const MOST: u32 = 4_096;
         let id = signed(job.0);
         self.change(
-            "INSERT INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
+            "INSERT OR IGNORE INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
             (unix_ms(), id),
         )?;
-        for table in ["disputes", "audits", "ranges", "audit_policies", "changes"] {
+        self.change(
+            "UPDATE jobs SET state = ?, total = NULL WHERE id = ?",
+            (JobState::Cancelled.name(), id),
+        )?;
+        for table in ["disputes", "audits", "ranges"] {
+            let some = format!("SELECT first FROM {table} WHERE job = ?1 ORDER BY first LIMIT ?2");
+            let query = format!("DELETE FROM {table} WHERE job = ?1 AND first IN ({some})");
+            if self.change(&query, (id, MOST))? >= MOST as usize {
+                return Ok(false);
+            }
+        }
+        for table in ["audit_policies", "changes"] {
             self.change(&format!("DELETE FROM {table} WHERE job = ?"), [id])?;
         }
         self.change("DELETE FROM jobs WHERE id = ?", [id])?;
-        Ok(())
+        Ok(true)
     }
 
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), LedgerFault> {
-        let AuditPolicy { share_ppm, seed, salt, by_search, across } = policy;
-        let salt = format!("{salt:032x}");
+        let AuditPolicy { share_ppm, seed, by_search, across } = policy;
         self.change(
             &format!(
                 "INSERT INTO audit_policies (job, {POLICY}, asked_at, asked_by) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                 VALUES (?, ?, ?, ?, ?, ?, ?)"
             ),
-            (signed(job.0), share_ppm, signed(seed), by_search, salt, across.name(), unix_ms(), by),
+            (signed(job.0), share_ppm, signed(seed), by_search, across.name(), unix_ms(), by),
         )?;
-        self.change("UPDATE jobs SET seed_told = FALSE WHERE id = ?", [signed(job.0)])?;
         Ok(())
     }
 

@@ -123,7 +123,7 @@ fn key() -> LoanKey {
 
 fn everything(seed: u64, by_search: bool) -> AuditPolicy {
     let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
-    AuditPolicy { share_ppm, seed, salt: 9, by_search, across }
+    AuditPolicy { share_ppm, seed, by_search, across }
 }
 
 fn kernel(name: &str) -> KernelName {

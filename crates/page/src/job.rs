@@ -25,7 +25,7 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
         h1 { "Job " (view.id) @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } } }
         p.summary { (view.spec.plan.to_string()) " · " (state(view)) " · " (done(view)) }
         @if let Some(held) = &view.held {
-            p.refusal role="alert" { "It is held: " (held.reason) ". An audit counts what looks worst again." }
+            p.refusal role="alert" { "It is held: " (held) ". An audit has it counted again." }
         }
         @if let Some(disputed) = &view.disputed {
             p.refusal role="alert" { "It is disputed: " (disputed) "." }

@@ -6,8 +6,6 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::process::ExitCode;
 
-use farm::{Held, Suspect};
-
 use crate::output;
 use crate::visible::visible;
 
@@ -113,16 +111,16 @@ impl Failure {
     }
 
     /// What was counted here, or what a ledger holds, contradicts what is known.
-    pub(crate) fn total_held(what: impl Display, held: &Held, ledger: Option<&Path>) -> Failure {
+    pub(crate) fn total_held(what: impl Display, reason: &str, ledger: Option<&Path>) -> Failure {
         let way_out = match ledger {
             Some(ledger) => format!(
-                "serve the ledger with `queens coordinator --ledger {}` and two other workers, and let `queens audit` \
-                 have them counted again",
+                "serve the ledger with `queens coordinator --ledger {}` and two other workers, and let `queens audit --all` \
+                 have all of it counted again",
                 ledger.display()
             ),
             None => "count it again on another machine, and report this".into(),
         };
-        Failure::Held(format!("{what}: {}{}; {way_out}", held.reason, suspects(held)))
+        Failure::Held(format!("{what}: {reason}; {way_out}"))
     }
 
     /// Says it on standard error, in one line; but who has read enough need not be told so.
@@ -177,22 +175,5 @@ impl Display for Failure {
 impl From<Failure> for ExitCode {
     fn from(failure: Failure) -> ExitCode {
         ExitCode::from(failure.code())
-    }
-}
-
-/// The ranges that look worst, the worst first. Names are the workers' own, so they are escaped.
-pub(crate) fn worst(held: &Held) -> String {
-    let one = |Suspect { range, count, worker, maker }: &Suspect| {
-        let who = format!("{worker}, {maker}");
-        format!("{range} counts {count} by {}", who.escape_debug())
-    };
-    held.worst.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// The same as the end of a sentence.
-pub(crate) fn suspects(held: &Held) -> String {
-    match held.worst.is_empty() {
-        true => String::new(),
-        false => format!("; the ranges that look worst: {}", worst(held)),
     }
 }

@@ -1,6 +1,6 @@
 //! Totals that contradict what is known.
 
-use farm::{Fact, Held, Problem};
+use farm::{Fact, Problem};
 
 use crate::failure::Failure;
 
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// [`Failure::Held`], if it contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
     let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
-    Err(Failure::total_held(problem, &Held { reason, worst: Vec::new() }, None))
+    Err(Failure::total_held(problem, &reason, None))
 }
 
 #[cfg(test)]

@@ -30,13 +30,13 @@ mod server;
 mod session;
 mod session_fault;
 
-pub use credentials::Credentials;
+pub use credentials::{Credentials, OwnFiles};
 pub(crate) use desk::known;
 pub use handle::HubHandle;
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use limits::{Connection, Limits, Listener};
-pub use own_secrets::{OwnFiles, loan_key, note_keys, require_keys, role_token};
+pub use own_secrets::{loan_key, note_keys, require_keys, role_token};
 pub use phase::Phase;
 pub use plans::Plans;
 pub use server::serve;

@@ -11,8 +11,8 @@ use board::MethodChoice;
 use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
-    AgentConfig, Change, Config, Held, Hello, JobId, JobSpec, JobState, JobView, LoanKey, Origin,
-    Plan, Problem, Refusal, Request, RestoredJob, Slice,
+    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LoanKey, Origin, Plan,
+    Problem, Refusal, Request, RestoredJob, Slice,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
 use tokio::sync::{mpsc, watch};
@@ -89,12 +89,12 @@ pub enum LocalError {
         open: u64,
     },
     /// All is counted, and the total contradicts what is known.
-    #[error("{plan}: {}", held.reason)]
+    #[error("{plan}: {reason}")]
     Held {
         /// What was counted.
         plan: String,
         /// What the total contradicts.
-        held: Held,
+        reason: String,
         /// The ledger's file, which keeps the counts.
         ledger: Option<PathBuf>,
     },
@@ -158,8 +158,8 @@ impl LocalCount {
         };
         let threads = prepared.count.threads;
         let view = prepared.run(interval, see, stops).await?;
-        if let Some(held) = view.held.clone() {
-            return Err(LocalError::Held { plan: view.spec.plan.to_string(), held, ledger });
+        if let Some(reason) = view.held.clone() {
+            return Err(LocalError::Held { plan: view.spec.plan.to_string(), reason, ledger });
         }
         Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64(), threads })
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{ServiceError, Token};
+use crate::ServiceError;
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -42,16 +42,6 @@ impl KeyFolder {
     ) -> Result<Vec<u8>, ServiceError> {
         self.create()?;
         read_or_make(&self.path(name), make)
-    }
-
-    /// Reads the token `name`, or makes it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`KeyFolder::read_or_make`].
-    pub fn token(&self, name: &str) -> Result<Token, ServiceError> {
-        self.create()?;
-        Token::read_or_make(&self.path(name))
     }
 
     fn create(&self) -> Result<(), ServiceError> {

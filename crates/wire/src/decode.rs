@@ -2,11 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Change, Commitment, Digest, Fingerprint, Held,
-    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind,
-    LoanProof, LostWorkers, Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Rate,
-    Recount, Report, Request, Slice, Suspect, Tally, TaskCounts, TasksBlock, Times, Verdict,
-    WorkerMessage, WorkerOrder,
+    Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
+    JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers,
+    Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request,
+    Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -205,10 +204,8 @@ impl TryFrom<v1::Recount> for Recount {
 /// What the coordinator adds to an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditDefaults {
-    /// The seed, unless the client names one; below 2^63.
+    /// The seed; below 2^63.
     pub seed: u64,
-    /// The salt of the commitment to the seed.
-    pub salt: u128,
     /// Between whom second opinions lie, unless the client says it.
     pub usual: Across,
 }
@@ -218,16 +215,14 @@ impl v1::AuditPolicy {
     ///
     /// # Errors
     ///
-    /// A share of more than all, or a seed that no ledger can hold.
+    /// A share of more than all.
     pub fn with(
         self,
-        AuditDefaults { seed, salt, usual }: AuditDefaults,
+        AuditDefaults { seed, usual }: AuditDefaults,
     ) -> Result<AuditPolicy, WireError> {
         let across = across(self.across(), usual);
-        let v1::AuditPolicy { share_ppm, seed: named, by_search, .. } = self;
-        let seed = id("seed", named.unwrap_or(seed))?;
-        let share_ppm = share(share_ppm)?;
-        Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
+        let v1::AuditPolicy { share_ppm, by_search, .. } = self;
+        Ok(AuditPolicy { share_ppm: share(share_ppm)?, seed, by_search, across })
     }
 }
 
@@ -247,6 +242,28 @@ impl v1::Change {
             Wanted::Audit(policy) => Change::Audit(policy.with(defaults)?),
         };
         Ok(Request::Change(JobId(self.job), change))
+    }
+}
+
+impl v1::ask_request::Request {
+    /// What is asked for, in one word.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        use v1::ask_request::Request as Asked;
+        use v1::change::Change as Wanted;
+        match self {
+            Asked::Submit(_) => "submit",
+            Asked::Change(v1::Change { change, .. }) => match change {
+                Some(Wanted::Cancel(_)) => "cancel",
+                Some(Wanted::Pause(_)) => "pause",
+                Some(Wanted::Resume(_)) => "resume",
+                Some(Wanted::Priority(_)) => "priority",
+                Some(Wanted::Audit(_)) => "audit",
+                None => "",
+            },
+            Asked::Remove(_) => "remove",
+            Asked::Trust(_) => "trust",
+        }
     }
 }
 
@@ -285,33 +302,8 @@ impl TryFrom<v1::Audit> for AuditView {
 
     fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
         let across = across(audit.across(), Across::Machines);
-        let v1::Audit { share_ppm, by_search, commitment, revealed, .. } = audit;
-        let share_ppm = share(share_ppm)?;
-        let commitment = <[u8; 32]>::try_from(&commitment[..]).map(Commitment);
-        let commitment = commitment.map_err(|_| WireError::Missing("commitment"))?;
-        let policy = |v1::RevealedSeed { seed, salt }| {
-            let salt = <[u8; 16]>::try_from(&salt[..]).map_err(|_| WireError::Missing("salt"))?;
-            let (seed, salt) = (id("seed", seed)?, u128::from_be_bytes(salt));
-            Ok(AuditPolicy { share_ppm, seed, salt, by_search, across })
-        };
-        let revealed = revealed.map(policy).transpose()?;
-        if revealed.is_some_and(|policy| policy.commitment() != commitment) {
-            return Err(WireError::out_of_bounds("revealed", "a seed of another commitment"));
-        }
-        Ok(AuditView { share_ppm, by_search, across, commitment, revealed })
-    }
-}
-
-impl TryFrom<v1::Held> for Held {
-    type Error = WireError;
-
-    fn try_from(held: v1::Held) -> Result<Self, WireError> {
-        let suspect = |v1::Suspect { range: of, count, worker, owner, machine }| {
-            let maker = Maker { owner, machine };
-            Ok(Suspect { range: range(of)?, count, worker, maker })
-        };
-        let worst = held.worst.into_iter().map(suspect).collect::<Result<_, WireError>>()?;
-        Ok(Held { reason: held.reason, worst })
+        let v1::Audit { share_ppm, by_search, .. } = audit;
+        Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
     }
 }
 
@@ -470,7 +462,7 @@ impl TryFrom<v1::Job> for JobView {
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
             disputed: job.disputed,
             audit: job.audit.map(TryInto::try_into).transpose()?,
-            held: job.held.map(TryInto::try_into).transpose()?,
+            held: job.held,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: job.audits_stranded,

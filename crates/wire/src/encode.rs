@@ -2,9 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Fingerprint, Held, JobState, JobView, LeaseId,
-    LostWorkers, Maker, Method, Plan, Problem, Range, Suspect, TasksBlock, Verdict, WorkerMessage,
-    WorkerOrder,
+    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, LostWorkers, Maker,
+    Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -220,27 +219,9 @@ impl From<Across> for v1::Across {
 
 impl From<AuditView> for v1::Audit {
     fn from(audit: AuditView) -> Self {
-        let AuditView { share_ppm, by_search, across, commitment, revealed } = audit;
-        let reveal = |policy: AuditPolicy| v1::RevealedSeed {
-            seed: policy.seed,
-            salt: policy.salt.to_be_bytes().to_vec(),
-        };
-        let (commitment, revealed) = (commitment.0.to_vec(), revealed.map(reveal));
+        let AuditView { share_ppm, by_search, across } = audit;
         let across = v1::Across::from(across).into();
-        v1::Audit { share_ppm, by_search, commitment, revealed, across }
-    }
-}
-
-impl From<Held> for v1::Held {
-    fn from(Held { reason, worst }: Held) -> Self {
-        let suspect = |Suspect { range, count, worker, maker }| v1::Suspect {
-            range: Some(range.into()),
-            count,
-            worker,
-            owner: maker.owner,
-            machine: maker.machine,
-        };
-        v1::Held { reason, worst: worst.into_iter().map(suspect).collect() }
+        v1::Audit { share_ppm, by_search, across }
     }
 }
 
@@ -289,7 +270,7 @@ impl From<JobView> for v1::Job {
             thread_memory: job.thread_memory,
             able_workers: job.able_workers as u64,
             audit: job.audit.map(Into::into),
-            held: job.held.map(Into::into),
+            held: job.held,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: job.audits_stranded,

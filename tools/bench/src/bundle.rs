@@ -95,7 +95,6 @@ fn job(plan: Plan, total: u128) -> RestoredJob {
         spent: Spent::new(plan.tasks),
         disputes: Default::default(),
         audit: None,
-        seed_told: false,
         audits_wanted: 0,
         audits_agreed: 0,
     }

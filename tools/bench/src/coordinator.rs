@@ -11,7 +11,7 @@ use service::coordinator::{
     Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, loan_key, serve,
 };
 use service::tls::Authority;
-use service::{JoinFile, KeyFolder};
+use service::{JoinFile, KeyFolder, Token};
 use tokio::sync::watch;
 
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
         }
         Some(join_file) => {
             let authority = Authority::read_or_make(&keys)?;
-            let token = keys.token("token")?;
+            let token = Token::of_folder(&keys, "token")?;
             let (address, pin) = (args.listen.to_string().parse()?, authority.pin());
             JoinFile { path: join_file, address, pin }.write(&token)?;
             let credentials = Credentials::new(Some((token, OwnFiles::default())), Vec::new());

@@ -21,7 +21,7 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return Err(Refusal::Over(id, JobState::Cancelled));
         }
-        // Of a job that is held an audit counts what looks worst, and there is no other one to withdraw.
+        // Nothing of a job that is held waits for a second count.
         if job.state == JobState::Held && policy.is_none() {
             return Err(Refusal::Held(id));
         }
@@ -29,7 +29,6 @@ impl Farm {
         let across = if policy.is_none() { job.across() } else { policy.across };
         policy.across = across.max(job.across());
         job.policy = Some(policy);
-        job.seed_told &= job.is_over();
         job.audits.asked += 1;
         if policy.is_none() {
             self.lend_no_recounts(id);
@@ -45,7 +44,6 @@ impl Farm {
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         job.audits_agreed = agreed;
-        job.seed_told |= job.ended || job.state == JobState::Done;
         if job.state == JobState::Held {
             self.reopen(id);
         }

@@ -239,7 +239,6 @@ impl Farm {
         job.ended = false;
         (job.state, job.durable_state) = (JobState::Done, JobState::Done);
         job.times.ended_at_ms = Some(self.unix_ms);
-        job.seed_told = true;
         job.rest();
         self.requeue(id);
         self.effects.push(Effect::Finished { job: id });

@@ -8,7 +8,7 @@
 
 use super::Farm;
 use crate::job::Job;
-use crate::{Asker, Effect, Held, JobId, JobState, LedgerCommand, Suspect};
+use crate::{Asker, Effect, JobId, JobState, LedgerCommand};
 
 impl Job {
     /// Whether it is held, or on the way to be.
@@ -31,13 +31,13 @@ impl Farm {
         self.command(Asker::Farm, LedgerCommand::Hold { job: id, tasks, total, reason });
     }
 
-    pub(super) fn held_written(&mut self, id: JobId, reason: String, worst: Vec<Suspect>) {
+    pub(super) fn held_written(&mut self, id: JobId, reason: String) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         job.holding = false;
         if job.state == JobState::Cancelled || !job.is_complete() {
             return; // cancelled or reopened while the record was on its way
         }
-        job.held = Some(Held { reason, worst });
+        job.held = Some(reason);
         (job.state, job.durable_state) = (JobState::Held, JobState::Held);
         self.requeue(id);
         self.effects.push(Effect::Held { job: id });

@@ -30,8 +30,8 @@ use crate::job::Job;
 use crate::lease::{Lease, LeaseTerm};
 use crate::session::Session;
 use crate::{
-    IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount, SessionId,
-    WorkerOrder,
+    Across, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount,
+    SessionId, WorkerOrder,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
@@ -57,6 +57,12 @@ struct Offers {
     least_memory: u64,
     /// Where in each job ranges have begun to wait for being counted again.
     recounts: Vec<(JobId, RangeInclusive<Range>)>,
+}
+
+impl Offers {
+    fn are_none(&self) -> bool {
+        self.uncounted.is_empty() && self.recounts.is_empty()
+    }
 }
 
 impl Farm {
@@ -108,7 +114,9 @@ impl Farm {
             self.hungry.append(&mut self.refused);
         }
         let offers = self.take_offers();
-        let refused = self.refused.iter().filter(|id| self.is_for(&offers, id));
+        // There may be ten thousands of them, and mostly there is nothing for any.
+        let refused = self.refused.iter().take(if offers.are_none() { 0 } else { usize::MAX });
+        let refused = refused.filter(|id| self.is_for(&offers, id));
         let mut hungry: Vec<SessionId> = self.hungry.iter().chain(refused).copied().collect();
         hungry.sort_by_key(|id| self.sessions[id].missed);
         for id in hungry {
@@ -128,10 +136,13 @@ impl Farm {
     fn take_offers(&mut self) -> Offers {
         let mut offers =
             Offers { uncounted: Vec::new(), least_memory: u64::MAX, recounts: Vec::new() };
+        // What the fastest session would not have back sooner is for nobody.
+        let soonest = self.now.after(self.pace.lease_ms(&self.config));
         for &(_, id) in &self.queue {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
-            if job.has_first_counts() && self.lend_from.is_none() {
+            let is_open = job.free_tasks() > 0 || job.to_overtake(self.now, soonest).is_some();
+            if is_open && self.lend_from.is_none() {
                 offers.uncounted.push(id);
                 offers.least_memory = offers.least_memory.min(job.known.thread_memory);
             }
@@ -391,9 +402,12 @@ impl Farm {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.lent_at.0);
         let maker = self.sessions[&lease.session].maker();
+        let is_only_owner = self.processes.keys().all(|process| process.owner == maker.owner);
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
-        let (party, until) = (maker.party(job.across()), self.now.after(held_ms));
+        // An owner could invent any number of machines, which would take turns.
+        let across = if is_only_owner { job.across() } else { Across::Owners };
+        let (party, until) = (maker.party(across), self.now.after(held_ms));
         job.overruns.note(range.expect("a lease is not empty"), party, until);
         self.turns.insert(until);
         // Another range may have been forgotten for this one.

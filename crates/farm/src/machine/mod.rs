@@ -244,7 +244,7 @@ impl Farm {
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),
             disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
-            audit: job.policy.map(|policy| AuditView::of(policy, job.durable_state)),
+            audit: job.policy.map(AuditView::from),
             held: job.held.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
@@ -294,7 +294,7 @@ impl Farm {
 
     fn answered(&mut self, asker: Asker, command: LedgerCommand, answer: LedgerAnswer) {
         use Asker::{Client, Farm, Session};
-        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Held, Settled, Written};
+        use LedgerAnswer::{AuditNoted, AuditsFound, Compared, Removed, Settled, Written};
         use LedgerCommand::*;
         if let Some(job) = command.job().and_then(|id| self.jobs.get_mut(&id)) {
             job.unanswered -= 1;
@@ -303,7 +303,7 @@ impl Farm {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, .. }, Written) => self.done_written(job),
             (Farm, Change { job, .. }, Written) => self.begin_written(job),
-            (_, Hold { job, reason, .. }, Held { worst }) => self.held_written(job, reason, worst),
+            (_, Hold { job, reason, .. }, Written) => self.held_written(job, reason),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
@@ -314,7 +314,9 @@ impl Farm {
             (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
-            (Client(request), Remove { job }, Written) => self.removed(request, job),
+            (Client(request), Remove { job }, Removed { is_whole }) => {
+                self.removed(request, job, is_whole);
+            }
             (Session(session), Accept { report, author, audit }, Written) => {
                 self.range_written(session, report, author.maker, audit);
             }

@@ -17,7 +17,11 @@ impl Farm {
         Ok(())
     }
 
-    pub(super) fn removed(&mut self, request: RequestId, job: JobId) {
+    /// The ledger takes other commands between one part of the job and the next.
+    pub(super) fn removed(&mut self, request: RequestId, job: JobId, is_whole: bool) {
+        if !is_whole {
+            return self.command(Asker::Client(request), LedgerCommand::Remove { job });
+        }
         let was = self.leaving.remove(&job).expect("the farm has asked for it");
         self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(was)) });
     }

@@ -7,8 +7,8 @@ use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::lost::Lost;
 use crate::{
-    AuditPolicy, Config, Distrusted, Held, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey,
-    Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
+    AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey, Millis,
+    Pace, Plan, Range, Slice, Spent, Stats, Times,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ pub struct RestoredJob {
     /// When it was submitted, and when it ended.
     pub times: Times,
     /// Why it was held, if it was.
-    pub held: Option<Held>,
+    pub held: Option<String>,
     /// What is accepted.
     pub accepted: IntervalSet,
     /// The sum over that.
@@ -63,8 +63,6 @@ pub struct RestoredJob {
     pub disputes: BTreeMap<Range, Dispute>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditPolicy>,
-    /// Everybody may know its seed: the job was over since the audit was ordered.
-    pub seed_told: bool,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which the second count agreed.
@@ -143,7 +141,6 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.times = restored.times;
     job.has_begun = job.times.begun_at_ms.is_some();
     job.state = restored.state;
-    job.seed_told = restored.seed_told;
     job.audits = Audits::new(restored.audits_wanted);
     job.audits_agreed = restored.audits_agreed;
     for (range, dispute) in restored.disputes {

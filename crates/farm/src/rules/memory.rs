@@ -79,7 +79,6 @@ impl Store for MemoryStore {
             reason: None,
             total: None,
             policy: None,
-            seed_told: false,
         };
         let (rows, task_counts, seconds) = Default::default();
         let job = MemoryJob { job, rows, task_counts, seconds, evidence: Vec::new() };
@@ -99,8 +98,8 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn remove_job(&mut self, id: JobId) -> Result<(), Contradiction> {
-        self.jobs.remove(&id).map(drop).ok_or(Contradiction::NoSuchJob(id))
+    fn remove_job(&mut self, id: JobId) -> Result<bool, Contradiction> {
+        self.jobs.remove(&id).map(|_| true).ok_or(Contradiction::NoSuchJob(id))
     }
 
     fn add_policy(
@@ -109,8 +108,7 @@ impl Store for MemoryStore {
         policy: AuditPolicy,
         _: &str,
     ) -> Result<(), Contradiction> {
-        let job = &mut self.get(job)?.job;
-        (job.policy, job.seed_told) = (Some(policy), false);
+        self.get(job)?.job.policy = Some(policy);
         Ok(())
     }
 

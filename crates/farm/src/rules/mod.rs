@@ -33,10 +33,9 @@ pub use store::{Select, Store, StoredJob};
 
 use crate::maker::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
-use crate::suspects::Suspects;
 use crate::{
     Across, AuditPolicy, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Range, Report, Suspect, TaskCounts, Unaudited,
+    LedgerCommand, Range, Report, TaskCounts, Unaudited,
 };
 
 /// Rows that are read at most for a comparison: whoever reports a long lease in many small parts, and then repeats it as a whole,
@@ -86,7 +85,6 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             check_complete(store, *job, *tasks, *total)?;
             let held = JobChange::State(JobState::Held);
             change_job(store, *job, held, NOBODY, |job| job.reason = Some(reason.clone()))?;
-            return Ok(LedgerAnswer::Held { worst: worst(store, *job)? });
         }
         LedgerCommand::Accept { report, author, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
@@ -104,7 +102,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
         LedgerCommand::Settle { report, author, wrong, ground } => {
             return settle::settle(store, report, author, wrong, *ground);
         }
-        LedgerCommand::Remove { job } => remove(store, *job)?,
+        LedgerCommand::Remove { job } => {
+            return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
+        }
         LedgerCommand::Compare { report, .. } => {
             return Ok(LedgerAnswer::Compared(compare(store, report.job, report.range)?));
         }
@@ -201,8 +201,7 @@ fn doubt<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<(), S::Fau
     Ok(())
 }
 
-/// Notes a policy, and marks what it chooses of the accepted ranges; of a job that is held, what looks worst
-/// too. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
+/// Notes a policy, and marks what it chooses of the accepted ranges. What was confirmed by somebody who gives no second opinion under this policy waits again. A policy that chooses nothing
 /// withdraws what waited before. A job that is done stays so.
 fn request_audit<S: Store>(
     store: &mut S,
@@ -210,17 +209,15 @@ fn request_audit<S: Store>(
     policy: AuditPolicy,
     by: &str,
 ) -> Result<(), S::Fault> {
-    let StoredJob { spec, state, total, .. } = stored_job(store, job)?;
+    let StoredJob { spec, state, .. } = stored_job(store, job)?;
     let plan = spec.plan.fingerprint();
-    let suspects = if state == JobState::Held { worst(store, job)? } else { Vec::new() };
-    let is_suspect = |range| suspects.iter().any(|suspect| suspect.range == range);
     store.add_policy(job, policy, by)?;
     let mut changed = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
         let (range, first) = (row.range, &row.author.maker);
         let wanted = match check {
-            Check::NotChosen => policy.chooses(plan, range) || is_suspect(range),
-            Check::Wanted => !policy.is_none() || is_suspect(range),
+            Check::NotChosen => policy.chooses(plan, range),
+            Check::Wanted => !policy.is_none(),
             Check::Agreed => second.is_some_and(|it| !it.is_apart_from(first, policy.across)),
         };
         changed.extend((wanted != (check == Check::Wanted)).then_some((range, wanted)));
@@ -229,12 +226,7 @@ fn request_audit<S: Store>(
     for (range, wanted) in changed {
         store.set_wanted(job, range, wanted)?;
     }
-    if state == JobState::Done {
-        // Everybody may know the seed at once: what it chooses is chosen.
-        let done = JobChange::State(JobState::Done);
-        return change_job(store, job, done, NOBODY, |job| job.total = total);
-    }
-    reopen(store, job)
+    if state == JobState::Done { Ok(()) } else { reopen(store, job) }
 }
 
 /// The first ranges that wait for an audit and are in no dispute.
@@ -273,16 +265,6 @@ fn check_complete<S: Store>(
         return Err(Contradiction::NotDone { job, tasks, total, covered, sum, open }.into());
     }
     Ok(())
-}
-
-/// The ranges of a job that look worst, the worst first.
-fn worst<S: Store>(store: &mut S, job: JobId) -> Result<Vec<Suspect>, S::Fault> {
-    let mut suspects = Suspects::default();
-    store.visit(job, Select::All, &mut |counted, _| {
-        suspects.see(counted);
-        ControlFlow::Continue(())
-    })?;
-    Ok(suspects.end())
 }
 
 /// Walks the accepted ranges of a job and returns the sum of their counts.
@@ -345,8 +327,8 @@ fn first_rows<S: Store>(
     Ok(rows)
 }
 
-/// Removes a job that is over, unless it is evidence of who counts wrong.
-fn remove<S: Store>(store: &mut S, id: JobId) -> Result<(), S::Fault> {
+/// Removes a job that is over, or a part of it, unless it is evidence of who counts wrong. Whether nothing is left.
+fn remove<S: Store>(store: &mut S, id: JobId) -> Result<bool, S::Fault> {
     if !stored_job(store, id)?.state.is_over() {
         return Err(Contradiction::NoSuchJob(id).into());
     }
@@ -373,7 +355,6 @@ fn change_job<S: Store>(
     let is_news = match change {
         JobChange::State(state) => {
             (job.total, job.reason) = (None, None);
-            job.seed_told |= state.is_over();
             std::mem::replace(&mut job.state, state) != state
         }
         JobChange::Begun => true,

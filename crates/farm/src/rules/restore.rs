@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Store, StoredJob, first_rows, for_each_counted, worst};
+use super::{Store, StoredJob, first_rows, for_each_counted};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{Distrusted, Held, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
+use crate::{Distrusted, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
 /// number of the last job are the opener's to set, and nothing is known of the counts.
@@ -35,7 +35,7 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
 ///
 /// See [`restore`].
 pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJob, S::Fault> {
-    let StoredJob { id, spec, state, reason, times, total, policy, seed_told } = job;
+    let StoredJob { id, spec, state, reason, times, total, policy } = job;
     let tasks = spec.plan.tasks;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::new(tasks));
     let wanted = spec.slice.ordinals(tasks);
@@ -63,10 +63,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     if total.is_some_and(|total| total != sum) {
         return Err(Contradiction::WrongTotal(id).into());
     }
-    let held = match reason.filter(|_| state == JobState::Held) {
-        Some(reason) => Some(Held { reason, worst: worst(store, id)? }),
-        None => None,
-    };
+    let held = reason.filter(|_| state == JobState::Held);
     let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
@@ -89,7 +86,6 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         spent,
         disputes,
         audit: policy,
-        seed_told,
         audits_wanted,
         audits_agreed,
     })

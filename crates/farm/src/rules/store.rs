@@ -28,9 +28,10 @@ pub trait Store {
         change: Option<JobChange>,
         by: &str,
     ) -> Result<(), Self::Fault>;
-    /// Removes a job with all that is known about it. Its number is not given again.
-    fn remove_job(&mut self, job: JobId) -> Result<(), Self::Fault>;
-    /// Adds an audit policy to a job, and the owner who asked for it. Its seed is not told yet.
+    /// Removes a job with all that is known about it, or at least some thousand rows of it, so that it is a cancelled job
+    /// until this was repeated often enough. Whether nothing is left of it. Its number is not given again.
+    fn remove_job(&mut self, job: JobId) -> Result<bool, Self::Fault>;
+    /// Adds an audit policy to a job, and the owner who asked for it.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
 
     /// Shows accepted ranges until the visitor breaks off, each with the maker of its second count if it has one.
@@ -116,6 +117,4 @@ pub struct StoredJob {
     pub total: Option<u128>,
     /// Its newest audit policy, if it has any.
     pub policy: Option<AuditPolicy>,
-    /// Whether it was over since that one was ordered, so that everybody may know the seed.
-    pub seed_told: bool,
 }

@@ -1,8 +1,8 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    Across, AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LedgerCommand, Refusal,
-    Report, RequestId, SessionId, Verdict, WorkerMessage,
+    Across, AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
+    Refusal, Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -584,4 +584,48 @@ fn more_audits_than_the_farm_keeps_are_all_done() {
     work(&mut stage, two);
 
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, tasks)));
+}
+
+#[test]
+fn an_owner_that_invents_machines_takes_no_turns_with_itself() {
+    // Given: two machines of mallory wait before an honest one, and the first says nothing but that it gets on.
+    let (mut stage, job) = counted();
+    let liars = [2, 3].map(SessionId);
+    for (liar, worker) in liars.into_iter().zip(["w2", "w3"]) {
+        stage.join_as(liar, "mallory", hello(worker, 10));
+    }
+    let honest = stage.join("w4", 10);
+
+    hold_on(&mut stage, liars[0]);
+
+    assert_eq!(stage.loans(liars[1]), []);
+    let loan = stage.last_loan(honest);
+    recount(&mut stage, honest, loan, "search");
+    assert_eq!(stage.state(job).0, JobState::Done);
+}
+
+#[test]
+fn however_many_late_counts_one_owner_has_another_one_is_heard() {
+    // Given: single rows of w1, and late counts of mallory that contradict as many of them as the farm remembers.
+    let remembered = 512;
+    let tasks = remembered + 2;
+    let mut stage = Stage::new();
+    let job = stage.submit(tasks, 0);
+    let one = stage.join("w1", 0);
+    let of =
+        |task| Report { lease: LeaseId(task), ..report(job, plan(tasks), range(task, task + 1)) };
+    for task in 0..=remembered {
+        stage.report(one, of(task));
+    }
+    let lie = |task| Report { tally: tally(plan(tasks), range(task, task + 1), 1), ..of(task) };
+    for (session, owner) in [(2, "mallory"), (3, "rack8")] {
+        stage.join_as(SessionId(session), owner, hello(&format!("w{session}"), 0));
+    }
+    for task in 0..remembered {
+        stage.report_as_is(SessionId(2), proven(lie(task), "mallory"));
+    }
+
+    stage.report_as_is(SessionId(3), proven(lie(remembered), "rack8"));
+
+    assert_eq!(audits(&stage, job), (remembered + 1, 0));
 }

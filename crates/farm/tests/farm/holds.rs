@@ -6,8 +6,7 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked, audits, change, kernel, plan, range, report, spec, tally,
-    work,
+    AUDIT_ALL, Stage, answered, asked, change, kernel, plan, report, spec, tally, work,
 };
 
 /// Four tasks, of which no one counts more than 10, that are known to count 5 together.
@@ -78,17 +77,14 @@ fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
 }
 
 #[test]
-fn a_total_that_contradicts_a_fact_is_held_with_the_reason_and_what_looks_worst() {
+fn a_total_that_contradicts_a_fact_is_held_with_the_reason() {
     let (stage, job) = held();
 
     assert_eq!(stage.state(job).0, JobState::Held);
     assert!(stage.sent.contains(&Effect::Held { job }));
     assert!(!stage.sent.contains(&Effect::Finished { job }), "nobody is told that it is done");
     let held = stage.farm.job(job).and_then(|view| view.held).expect("it is held");
-    assert!(held.reason.contains("comes to 4") && held.reason.contains("a paper"), "{held:?}");
-    assert_eq!(held.worst.len(), 1);
-    assert_eq!((held.worst[0].range, held.worst[0].count), (range(0, 4), 4));
-    assert_eq!(held.worst[0].worker, "w1");
+    assert!(held.contains("comes to 4") && held.contains("a paper"), "{held:?}");
 }
 
 #[test]
@@ -119,16 +115,14 @@ fn a_count_that_no_tasks_can_have_is_invalid_and_changes_nothing() {
 }
 
 #[test]
-fn an_audit_counts_what_looks_worst_again_and_the_job_is_done_once_it_is_right() {
+fn an_audit_counts_a_held_job_again_and_it_is_done_once_it_is_right() {
     let (mut stage, job) = held();
-    let one_of_a_million = AuditPolicy { share_ppm: 1, ..AUDIT_ALL };
-
     let withdrawn = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
     let asked = change(RequestId(69), job, Change::Audit(withdrawn));
     assert_eq!(answer(&mut stage, asked), Err(Refusal::Held(job)), "there is nothing to withdraw");
 
     let request = RequestId(70);
-    let asked = change(request, job, Change::Audit(one_of_a_million));
+    let asked = change(request, job, Change::Audit(AUDIT_ALL));
     assert_eq!(answer(&mut stage, asked), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Running);
     for worker in ["w2", "w3"] {
@@ -219,61 +213,4 @@ fn a_job_that_an_earlier_version_called_done_is_held_if_its_total_is_wrong() {
 fn work_once(stage: &mut Stage, worker: SessionId) {
     let loan = stage.last_loan(worker);
     stage.finish(worker, &loan, 1_000);
-}
-
-#[test]
-fn a_seed_is_told_when_its_job_is_over_and_its_commitment_at_once() {
-    let mut stage = Stage::new();
-    let job = submit(&mut stage, Some(AUDIT_ALL));
-    let audit =
-        |stage: &Stage| stage.farm.job(job).and_then(|view| view.audit).expect("it has one");
-    let of_running = audit(&stage);
-    assert_eq!((of_running.commitment, of_running.revealed), (AUDIT_ALL.commitment(), None));
-
-    let request = RequestId(70);
-    stage.act(change(request, job, Change::Pause));
-    assert_eq!(audit(&stage).revealed, None);
-    answer(&mut stage, change(request, job, Change::Cancel)).expect("it is not over");
-
-    assert_eq!(audit(&stage).revealed, Some(AUDIT_ALL));
-}
-
-#[test]
-fn a_seed_that_was_told_chooses_nothing_any_more_and_all_is_audited() {
-    for restarts in [false, true] {
-        // Given: a job is done, and its seed is told, which has chosen nothing.
-        let mut stage = Stage::new();
-        let job = submit(&mut stage, Some(AuditPolicy { share_ppm: 1, ..AUDIT_ALL }));
-        let liar = stage.join("w1", 4);
-        tell(&mut stage, liar, 1, "portable");
-        assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 0)));
-
-        // When its worker is proven wrong in another job, so that all is counted anew
-        stage.submit_audited(2);
-        tell(&mut stage, liar, 0, "portable");
-        for worker in ["w2", "w3"] {
-            let worker = stage.join(worker, 2);
-            tell(&mut stage, worker, 7, "search");
-        }
-        assert_eq!(stage.state(job).0, JobState::Running);
-        if restarts {
-            stage.restart_knowing(&known());
-            stage.tick(10_000);
-        }
-        let worker = stage.join("w4", 100);
-        for session in [SessionId(2), SessionId(3), worker] {
-            let of_job = stage.loans(session).into_iter().filter(|loan| loan.job == job);
-            for loan in of_job {
-                stage.finish(session, &loan, 1_000);
-            }
-        }
-
-        // Then all of it is to be counted twice.
-        let (tasks_done, wanted) =
-            (stage.farm.job(job).map(|view| view.tasks_done), audits(&stage, job).0);
-        assert!(
-            tasks_done > Some(0) && wanted > 0,
-            "restarts: {restarts}, {tasks_done:?}, {wanted}"
-        );
-    }
 }

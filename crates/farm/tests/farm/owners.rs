@@ -104,7 +104,7 @@ fn a_key_stands_for_what_was_submitted_under_it() {
         assert_eq!(ask(Some(some), 8, Some(AUDIT_ALL)), taken, "a larger share");
         assert_eq!(ask(Some(AUDIT_ALL), 8, Some(owners)), taken, "between owners");
         assert_eq!(ask(Some(AUDIT_ALL), 8, Some(by_search)), taken, "by another method");
-        let another_seed = AuditPolicy { seed: 77, salt: 78, ..some };
+        let another_seed = AuditPolicy { seed: 77, ..some };
         assert_eq!(ask(Some(owners), 8, Some(another_seed)), Ok(JobId(1)), "seeds are drawn anew");
     }
 }

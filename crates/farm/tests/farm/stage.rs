@@ -34,7 +34,6 @@ pub const CONFIG: Config = Config {
 pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
-    salt: 2,
     by_search: false,
     across: Across::Machines,
 };

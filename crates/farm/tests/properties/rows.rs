@@ -81,7 +81,7 @@ proptest! {
         (order, disputed) in (any::<u64>(), prop::option::of(any::<prop::sample::Index>())),
     ) {
         let policy =
-            AuditPolicy { share_ppm, seed, salt: 0, by_search: false, across: Across::Machines };
+            AuditPolicy { share_ppm, seed, by_search: false, across: Across::Machines };
         let mut all = rows(&rows_of);
         for (counted, _) in &mut all {
             if policy.chooses(PLAN.fingerprint(), counted.row.range) {

@@ -274,7 +274,6 @@ fn play(
     let policy = AuditPolicy {
         share_ppm: AuditPolicy::ALL,
         seed: 1,
-        salt: 9,
         by_search: false,
         across: Across::Machines,
     };

@@ -23,8 +23,6 @@ pub(super) struct AuditArgs {
     /// The job's number
     job: u64,
     /// The share of the ranges to count again
-    ///
-    /// Of a job that is held, the ranges that look worst are counted again too.
     #[arg(long, value_name = "SHARE", default_value = "2%", env = "QUEENS_AUDIT",
           value_parser = share)]
     fraction: u32,
@@ -47,15 +45,8 @@ pub(super) struct AuditArgs {
     ///
     /// What waits for its second count waits for it no longer, and a job that waited for nothing
     /// else is done.
-    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method", "seed"])]
+    #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method"])]
     withdraw: bool,
-    /// Decides which ranges are chosen
-    ///
-    /// A seed that was published beforehand shows that they were not picked by hand, but lets
-    /// whoever knows it tell which ranges nobody will look at [default: drawn by the coordinator,
-    /// and secret until the job is over].
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..1 << 63))]
-    seed: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -104,7 +95,6 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             (_, true) => 0,
             _ => args.fraction,
         },
-        seed: args.seed,
         by_search: args.method.is_some(),
         across: AcrossArg::wire(args.across),
     };
@@ -123,16 +113,15 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     if args.json {
         return output::print(show::json(&later, &[]));
     }
-    let seed = job.audit.map(|audit| show::seed(&audit)).unwrap_or_default();
     let id = job.id;
     output::print(match job.audits_wanted {
         0 if policy.share_ppm == 0 => format!("job {id}: nothing is counted again any more"),
         0 => format!(
             "job {id}: nothing is counted again: the draw chose none of its accepted ranges, or none that was not counted \
-             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more ({seed})"
+             twice already, or none is accepted yet; a larger --fraction, or --all, chooses more"
         ),
         wanted => format!(
-            "job {id}: {wanted} accepted range{} to be counted again by other machines or owners ({seed}); \
+            "job {id}: {wanted} accepted range{} to be counted again by other machines or owners; \
              `queens jobs {id}` says how far that is",
             plural(wanted, "s")
         ),

@@ -105,9 +105,10 @@ impl DoorArgs {
         }
         let own = match &self.token_file {
             Some(file) => Some((Token::read_or_make(file)?, file.clone())),
-            None if has_tls => {
-                Some((keys.token(KeyFolder::OWN_TOKEN)?, keys.path(KeyFolder::OWN_TOKEN)))
-            }
+            None if has_tls => Some((
+                Token::of_folder(&keys, KeyFolder::OWN_TOKEN)?,
+                keys.path(KeyFolder::OWN_TOKEN),
+            )),
             None => None,
         };
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::Exported;
-use farm::{Held, JobId, JobState, Refusal, RestoredJob};
+use farm::{JobId, JobState, Refusal, RestoredJob};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
 
@@ -78,10 +78,7 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
 /// Checks the total of a job that a ledger calls done: facts may have been added since.
 fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     let reason = known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
-    reason.map_or(Ok(()), |reason| {
-        let held = Held { reason, worst: Vec::new() };
-        Err(Failure::total_held(job.spec.plan, &held, Some(ledger)))
-    })
+    reason.map_or(Ok(()), |reason| Err(Failure::total_held(job.spec.plan, &reason, Some(ledger))))
 }
 
 /// Why a bundle was not written.

@@ -18,7 +18,7 @@ use super::problem::ProblemArgs;
 use super::show::{self, Reader};
 use super::signal::asked_to_stop;
 use super::top;
-use crate::failure::{Failure, suspects};
+use crate::failure::Failure;
 use crate::output;
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::{JobNumbers, Sizes};
@@ -557,11 +557,9 @@ impl Following {
                 output::print(show::json(&end, &[]))?;
             }
             return Err(match end.held {
-                Some(held) => Failure::Held(format!(
-                    "job {job} is held and has no total: {}{}; `queens audit {job}` has the worst counted again by other \
-                     workers, and `queens cancel {job}` gives the job up",
-                    held.reason,
-                    suspects(&held)
+                Some(reason) => Failure::Held(format!(
+                    "job {job} is held and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
+                     workers, and `queens cancel {job}` gives the job up"
                 )),
                 None => Failure::Incomplete(format!(
                     "job {job} ended as {}, without a total; `queens submit` counts it anew",

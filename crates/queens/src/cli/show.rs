@@ -4,12 +4,9 @@ use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
-use farm::{
-    AuditPolicy, AuditView, Held, JobSpec, JobState, JobView, LostWorkers, Problem, Suspect,
-};
+use farm::{AuditPolicy, JobSpec, JobState, JobView, LostWorkers, Problem};
 use serde_json::{Value, json};
 
-use crate::failure::worst;
 use crate::progress::{bar, clock, si};
 use crate::table::{ListFormat, Table};
 
@@ -28,7 +25,6 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
     let JobSpec { origin, plan, slice, priority } = &job.spec;
     let parameter = |name| plan.method.parameter().filter(|(of, _)| *of == name).map(|(_, it)| it);
     let is_part = !slice.is_all();
-    let policy = job.audit.and_then(|audit| audit.revealed);
     json!({
         "job": job.id.0,
         "owner": origin.owner,
@@ -64,10 +60,7 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "audits_stranded": job.audits_stranded,
         "audit_across": job.audit.map(|audit| audit.across.name()),
         "audit_share": job.audit.map(|audit| f64::from(audit.share_ppm) / f64::from(AuditPolicy::ALL)),
-        "audit_commitment": job.audit.map(|audit| audit.commitment.to_string()),
-        "audit_seed": policy.map(|policy| policy.seed.to_string()),
-        "audit_salt": policy.map(|policy| format!("{:032x}", policy.salt)),
-        "held": job.held.as_ref().map(held_object),
+        "held": job.held,
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
         "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
@@ -82,20 +75,6 @@ pub(super) fn known(rate: f64) -> Option<f64> {
     (rate > 0.0).then_some(rate)
 }
 
-fn held_object(Held { reason, worst }: &Held) -> Value {
-    let suspect = |Suspect { range, count, worker, maker }: &Suspect| {
-        json!({
-            "first": range.start(),
-            "past": range.end(),
-            "count": count.to_string(),
-            "worker": worker,
-            "owner": maker.owner,
-            "machine": maker.machine,
-        })
-    };
-    json!({"reason": reason, "worst": worst.iter().map(suspect).collect::<Vec<_>>()})
-}
-
 /// Where a job stands, and whether it is audited since it is done.
 pub(super) fn state(job: &JobView) -> String {
     match (job.state, job.audits_wanted) {
@@ -104,20 +83,10 @@ pub(super) fn state(job: &JobView) -> String {
     }
 }
 
-/// The seed of an audit, as far as it may be told.
-pub(super) fn seed(audit: &AuditView) -> String {
-    match audit.revealed {
-        Some(AuditPolicy { seed, salt, .. }) => format!("seed {seed}, salt {salt:032x}"),
-        None => {
-            format!("seed secret until the job is over, committed to as {}", audit.commitment)
-        }
-    }
-}
-
 /// Why the job is held.
 fn held(job: &JobView) -> Option<String> {
-    let held = job.held.as_ref()?;
-    Some(format!("{}; `queens audit {}` counts what looks worst again", held.reason, job.id))
+    let reason = job.held.as_ref()?;
+    Some(format!("{reason}; `queens audit {} --all` has it counted again", job.id))
 }
 
 /// The progress of the audit.
@@ -129,8 +98,7 @@ fn audits(job: &JobView) -> Option<String> {
         wanted => format!(", {wanted} to be counted again by another machine or owner"),
     };
     Some(format!(
-        "audit     {share}% of the ranges, {}: {} counted twice alike{waiting}",
-        seed(&policy),
+        "audit     {share}% of the ranges: {} counted twice alike{waiting}",
         job.audits_agreed
     ))
 }
@@ -390,7 +358,6 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
     lines.extend(held(job).map(|reason| format!("held      {reason}")));
-    lines.extend(job.held.as_ref().map(|held| format!("worst     {}", worst(held))));
     lines.extend(job.waits_for(others).map(|what| format!("waits     for {what}")));
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
@@ -416,7 +383,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Across, JobId, JobSpec, Maker, Method, Origin, Plan, Problem};
+    use farm::{Across, AuditView, JobId, JobSpec, Maker, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -490,10 +457,7 @@ mod tests {
 
     #[test]
     fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
-        let audit = |across| {
-            let policy = AuditPolicy { share_ppm: 1, seed: 1, salt: 1, by_search: false, across };
-            Some(AuditView::of(policy, JobState::Running))
-        };
+        let audit = |across| Some(AuditView { share_ppm: 1, by_search: false, across });
         let waiting = JobView { able_workers: 1, tasks_done: 100, audits_wanted: 7, ..job() };
         assert_eq!(waiting.waits_for(&[]), None, "somebody may count them");
         for state in [JobState::Running, JobState::Done] {

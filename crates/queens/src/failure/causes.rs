@@ -132,8 +132,8 @@ impl From<LocalError> for Failure {
                  before its memory and cooling are checked"
                     .into(),
             ),
-            LocalError::Held { plan, held, ledger } => {
-                Failure::total_held(plan, &held, ledger.as_deref())
+            LocalError::Held { plan, reason, ledger } => {
+                Failure::total_held(plan, &reason, ledger.as_deref())
             }
             LocalError::Stopped { percent, ledger } => {
                 let place = percent

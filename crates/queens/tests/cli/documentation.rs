@@ -125,8 +125,6 @@ const PAGES: [Page; 9] = [
         elsewhere: &[
             ("queens bench", "tests/bench.rs of tools/bench; it measures for minutes"),
             ("cargo xtask", ".ci/run, and the tests of the tools"),
-            (".ci/run", "itself"),
-            (".ci/nightly", "itself"),
         ],
     },
 ];

@@ -73,6 +73,9 @@ fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
     };
     assert_eq!(lasting(&three), lasting(&one));
     assert_eq!(value(&three, "queens_jobs{state=\"done\"}"), 1.0);
+    // Each verb of a client has series of its own.
+    let asked = "queens_rpc_seconds_count{method=\"queens.v1.ClientService/Ask\",verb";
+    assert_eq!(value(&three, &format!("{asked}=\"submit\",code=\"OK\"}}")), 2.0);
     assert_eq!(value(&three, "queens_worker_threads{backend=\"portable\"}"), 3.0);
 }
 

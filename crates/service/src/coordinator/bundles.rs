@@ -114,7 +114,7 @@ fn write(ledger: &Path, id: JobId, taker: &Taker<v1::ExportResponse>) -> Result<
     let header = evidence::summary(job, unix_ms(), records)?;
     let mut block = Vec::with_capacity(BLOCK + (128 << 10));
     let mut written = Written::begin(ledger, RESERVE)?;
-    evidence::text(job, &header, records, &mut |line| {
+    evidence::text(&header, records, &mut |line| {
         block.extend_from_slice(line);
         if block.len() >= BLOCK {
             written.add(&block, false)?;

@@ -15,6 +15,7 @@ use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::identity;
 use super::desk::Desk;
+use super::metrics::Verb;
 use super::sending::{Answers, while_admitted};
 use super::{Credentials, HubHandle, Right, SessionFault};
 
@@ -57,7 +58,9 @@ impl ClientService for Clients {
         request: Request<v1::AskRequest>,
     ) -> Result<Response<v1::AskResponse>, Status> {
         let identity = identity(&request);
+        let verb = request.extensions().get::<Verb>().cloned();
         let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
+        verb.map(|verb| verb.0.set(asked.verb()));
         Ok(Response::new(self.desk.ask(&identity, asked).await?.into()))
     }
 

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -26,9 +27,8 @@ use super::HubHandle;
 use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
 use super::metrics::Meters;
-use super::own_secrets::OwnFiles;
 use crate::error::HubGone;
-use crate::{ServiceError, Token};
+use crate::{JoinFile, ServiceError, Token};
 
 /// The owner of the coordinator's own token, and of the workers of whoever runs the farm: one owner, so that
 /// its counts are no second opinion about each other.
@@ -48,6 +48,29 @@ struct Shared {
     own: Option<OwnFiles>,
     known: RwLock<Known>,
     changed: watch::Sender<()>,
+}
+
+/// The files with the token of whoever runs the farm, which allows everything.
+#[derive(Default)]
+pub struct OwnFiles {
+    /// The file with the token alone.
+    pub token: PathBuf,
+    /// The file with the join string, if the coordinator serves TLS.
+    pub join: Option<JoinFile>,
+}
+
+impl OwnFiles {
+    /// Puts a new token into the files.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SecretFile`], if one of them cannot be written. Then the call is to be repeated.
+    fn renew(&self) -> Result<Token, ServiceError> {
+        let token = Token::random();
+        token.replace(&self.token)?;
+        self.join.as_ref().map(|join| join.write(&token)).transpose()?;
+        Ok(token)
+    }
 }
 
 /// The credentials of a ledger, those that have ended included, and the coordinator's own token.

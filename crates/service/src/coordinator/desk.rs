@@ -32,9 +32,8 @@ impl Desk {
     ///
     /// A status that says why not.
     pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
-        // A seed that the client names is no secret; the salt is, until the job is over.
-        let (seed, salt) = (rand::random::<u64>() >> 1, rand::random());
-        let defaults = AuditDefaults { seed, salt, usual: self.credentials.across() };
+        let seed = rand::random::<u64>() >> 1;
+        let defaults = AuditDefaults { seed, usual: self.credentials.across() };
         let ask = match asked {
             Asked::Submit(submit) => self.submission(identity, submit, defaults).await?,
             Asked::Change(change) => change.with(defaults)?,
@@ -110,8 +109,7 @@ fn log(ask: &Request, answer: &Answer, by: &str) {
             tracing::info!(job = %job.id, by, %plan, tasks = plan.tasks, "job submitted");
         }
         (Request::Change(job, Change::Audit(policy)), _) => {
-            let (share_ppm, commitment) = (policy.share_ppm, policy.commitment());
-            tracing::info!(%job, by, share_ppm, %commitment, "audit ordered");
+            tracing::info!(%job, by, share_ppm = policy.share_ppm, "audit ordered");
         }
         (Request::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
         (Request::Remove(_), Answer::Job(job)) => {

@@ -8,9 +8,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Answer, Config, Dismissal, Effect, Event, Farm, Held, Hello, JobId, JobView, LedgerCommand,
-    LoanKey, LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId, Suspect,
-    WorkerOrder,
+    Answer, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand, LoanKey,
+    LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId, WorkerOrder,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -297,14 +296,8 @@ impl Hub {
             }
             Effect::Held { job } => {
                 let view = self.farm.job(job).expect("a job with something pending is not removed");
-                if let Some(Held { reason, worst }) = &view.held {
-                    tracing::error!(%job, plan = %view.spec.plan, reason,
-                        "job held: its total contradicts what is known; audit or cancel it");
-                    for Suspect { range, count, worker, maker } in worst {
-                        tracing::warn!(%job, %range, count, worker, %maker,
-                            "this range looks worst of those of the job that is held");
-                    }
-                }
+                tracing::error!(%job, plan = %view.spec.plan, reason = view.held,
+                    "job held: its total contradicts what is known; audit or cancel it");
                 self.tell_end(job);
             }
             Effect::Lost(lost) => log_lost(&lost),

@@ -17,4 +17,4 @@ mod meters;
 
 pub(super) use exposition::{CONTENT_TYPE, exposition};
 pub(super) use figures::Figures;
-pub(super) use meters::{Gone, Meters, measure_call};
+pub(super) use meters::{Gone, Meters, Verb, measure_call};

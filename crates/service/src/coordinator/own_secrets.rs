@@ -1,36 +1,13 @@
 //! The secrets that a coordinator keeps in the folder beside its ledger for itself and its own workers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ledger::{CredentialChange, Ledger, LedgerFault, Look, Role};
 
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
 use crate::tls::Authority;
-use crate::{JoinFile, KeyFolder, Token};
-
-/// The files with the token of whoever runs the farm, which allows everything.
-#[derive(Default)]
-pub struct OwnFiles {
-    /// The file with the token alone.
-    pub token: PathBuf,
-    /// The file with the join string, if the coordinator serves TLS.
-    pub join: Option<JoinFile>,
-}
-
-impl OwnFiles {
-    /// Puts a new token into the files.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::SecretFile`], if one of them cannot be written. Then the call is to be repeated.
-    pub(super) fn renew(&self) -> Result<Token, ServiceError> {
-        let token = Token::random();
-        token.replace(&self.token)?;
-        self.join.as_ref().map(|join| join.write(&token)).transpose()?;
-        Ok(token)
-    }
-}
+use crate::{KeyFolder, Token};
 
 /// The file of the key that seals loans.
 const LOANS: &str = "loans";
@@ -106,7 +83,7 @@ pub fn loan_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LoanKey, Serv
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
     // Requests of what watches are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
-    let token = keys.token(role.name())?;
+    let token = Token::of_folder(keys, role.name())?;
     let path = keys.path(role.name());
     let at_ledger = |fault: LedgerFault| fault.at(ledger.path());
     let known: Known = ledger.credentials().map_err(at_ledger)?.into_iter().collect();

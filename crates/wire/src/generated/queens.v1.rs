@@ -846,21 +846,17 @@ pub mod submit {
         Halves(super::HalvesMethod),
     }
 }
-/// Which accepted ranges are to be counted again.
+/// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditPolicy {
     /// How many ranges of a million are chosen; 1,000,000 is every range.
     #[prost(uint32, tag = "1")]
     pub share_ppm: u32,
-    /// Decides which ranges are chosen; below 2^63. If a request has none, the coordinator draws one. Whoever
-    /// knows the seed of a job that runs knows where nobody will look.
-    #[prost(uint64, optional, tag = "2")]
-    pub seed: ::core::option::Option<u64>,
     /// Whether to count by searching if the method does not search.
-    #[prost(bool, tag = "3")]
+    #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom a second opinion lies.
-    #[prost(enumeration = "Across", tag = "4")]
+    #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
 }
 /// The method `rows`.
@@ -903,9 +899,8 @@ pub mod change {
         #[prost(sint32, tag = "5")]
         Priority(i32),
         /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that is done stays so
-        /// meanwhile, unless a count contradicts. Of a job that is held, the ranges that look worst are counted again too. A
-        /// policy of no range withdraws the audits before it: nothing waits for a second count any more; it is refused with
-        /// FAILED_PRECONDITION for a job that is held.
+        /// meanwhile, unless a count contradicts; one that is held runs again. A policy of no range withdraws the audits before
+        /// it: nothing waits for a second count any more; it is refused with FAILED_PRECONDITION for a job that is held.
         #[prost(message, tag = "6")]
         Audit(super::AuditPolicy),
     }
@@ -1024,8 +1019,8 @@ pub struct Job {
     #[prost(message, optional, tag = "21")]
     pub audit: ::core::option::Option<Audit>,
     /// Why it is held, if it is.
-    #[prost(message, optional, tag = "22")]
-    pub held: ::core::option::Option<Held>,
+    #[prost(string, optional, tag = "22")]
+    pub held: ::core::option::Option<::prost::alloc::string::String>,
     /// The owner of the credential that submitted it; empty if ledgers were merged.
     #[prost(string, tag = "23")]
     pub owner: ::prost::alloc::string::String,
@@ -1063,33 +1058,8 @@ pub struct Job {
     #[prost(double, tag = "33")]
     pub placements_per_second: f64,
 }
-/// Why a job is held.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Held {
-    /// What the total contradicts, and where that is known from; a sentence for people.
-    #[prost(string, tag = "1")]
-    pub reason: ::prost::alloc::string::String,
-    /// The ranges that look worst, the worst first; at most eight.
-    #[prost(message, repeated, tag = "2")]
-    pub worst: ::prost::alloc::vec::Vec<Suspect>,
-}
-/// A range that may have been counted wrong.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Suspect {
-    #[prost(message, optional, tag = "1")]
-    pub range: ::core::option::Option<OrdinalRange>,
-    #[prost(uint64, tag = "2")]
-    pub count: u64,
-    /// Who counted it: the name that the worker gives itself, and who answers for it.
-    #[prost(string, tag = "3")]
-    pub worker: ::prost::alloc::string::String,
-    #[prost(string, tag = "4")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(string, tag = "5")]
-    pub machine: ::prost::alloc::string::String,
-}
 /// An audit that was ordered.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Audit {
     /// How many ranges of a million are chosen.
     #[prost(uint32, tag = "1")]
@@ -1097,25 +1067,9 @@ pub struct Audit {
     /// Whether to count by searching if the method does not search.
     #[prost(bool, tag = "2")]
     pub by_search: bool,
-    /// The BLAKE3 hash of the ASCII text
-    /// queens audit commitment; seed SEED; salt SALT
-    /// SEED in decimal, SALT as 32 lower-case hexadecimal digits. It is there from the beginning.
-    #[prost(bytes = "vec", tag = "3")]
-    pub commitment: ::prost::alloc::vec::Vec<u8>,
-    /// What was committed to. It is absent until the job is done or cancelled.
-    #[prost(message, optional, tag = "4")]
-    pub revealed: ::core::option::Option<RevealedSeed>,
     /// Between whom the second opinion lies.
-    #[prost(enumeration = "Across", tag = "5")]
+    #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RevealedSeed {
-    #[prost(uint64, tag = "1")]
-    pub seed: u64,
-    /// 128 random bits, the most significant byte first.
-    #[prost(bytes = "vec", tag = "2")]
-    pub salt: ::prost::alloc::vec::Vec<u8>,
 }
 /// Processes of workers on one machine that were lost while they counted, and have not come back.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -2,9 +2,9 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Held, Hello, Holding, JobId, JobSpec,
+    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
     JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
-    Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Suspect, Tally, TaskCounts,
+    Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts,
     TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
@@ -157,13 +157,13 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
     let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
-    (plan(), state, numbers, who, sizes, audits(), poison, held()).prop_map(
+    (plan(), state, numbers, who, sizes, audits(), poison, ".{0,40}").prop_map(
         |(plan, state, (id, tasks_done, counted, speed), who, sizes, audits, poison, held)| {
             let (origin, priority) = who;
             JobView {
                 id: JobId(id),
                 spec: JobSpec { origin, plan, slice: audits.0, priority },
-                audit: audits.1.map(|policy| AuditView::of(policy, state)),
+                audit: audits.1,
                 held: (state == JobState::Held).then_some(held),
                 audits_wanted: audits.2,
                 audits_agreed: audits.3,
@@ -206,30 +206,13 @@ pub(super) fn lost() -> impl Strategy<Value = Vec<LostWorkers>> {
     vec(one, 0..=JobView::LOST_NAMED)
 }
 
-pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditPolicy>, u64, u64)> {
+pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
     let across = prop_oneof![Just(Across::Machines), Just(Across::Owners)];
-    let secrets = (0..1u64 << 63, any::<u128>());
-    let policy = (0..=AuditPolicy::ALL, secrets, any::<bool>(), across).prop_map(
-        |(share_ppm, (seed, salt), by_search, across)| AuditPolicy {
-            share_ppm,
-            seed,
-            salt,
-            by_search,
-            across,
-        },
-    );
-    (slice, prop::option::of(policy), any::<u64>(), any::<u64>())
-}
-
-pub(super) fn held() -> impl Strategy<Value = Held> {
-    let names = [".{0,20}", ".{0,20}", ".{0,20}"];
-    let suspect = (range(), any::<u64>(), names).prop_map(|(range, count, names)| {
-        let [worker, owner, machine] = names;
-        Suspect { range, count, worker, maker: Maker { owner, machine } }
-    });
-    (".{0,40}", vec(suspect, 0..=Suspect::NAMED)).prop_map(|(reason, worst)| Held { reason, worst })
+    let audit = (0..=AuditPolicy::ALL, any::<bool>(), across)
+        .prop_map(|(share_ppm, by_search, across)| AuditView { share_ppm, by_search, across });
+    (slice, prop::option::of(audit), any::<u64>(), any::<u64>())
 }
 
 pub(super) fn plan() -> impl Strategy<Value = Plan> {

@@ -17,8 +17,6 @@ pub struct Book {
     /// Those of its slice.
     pub ordinals: IntervalSet,
     pub policy: Option<AuditPolicy>,
-    /// Everybody may know the policy's seed.
-    pub seed_told: bool,
     pub priority: i32,
     pub thread_memory: u64,
     pub state: JobState,
@@ -106,7 +104,6 @@ impl Book {
             free: ordinals.len(),
             ordinals,
             policy,
-            seed_told: false,
             priority: *priority,
             thread_memory: thread_memory(plan),
             state: JobState::Running,
@@ -126,7 +123,7 @@ impl Book {
 
     pub fn restored(stored: &MemoryJob) -> Book {
         let mut book = Book::new(&stored.job.spec, stored.job.policy);
-        (book.state, book.seed_told) = (stored.job.state, stored.job.seed_told);
+        book.state = stored.job.state;
         book.rows = Rows::of(&stored.rows);
         for counted in stored.rows.values() {
             let range = counted.row.range;

@@ -74,7 +74,6 @@ impl World {
             let everything = AuditPolicy {
                 share_ppm: AuditPolicy::ALL,
                 seed: 3,
-                salt: 4,
                 by_search: false,
                 across: self.scenario.across,
             };

@@ -442,5 +442,5 @@ pub fn policy(random: &mut Random, across: Across) -> AuditPolicy {
     };
     // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
     let (seed, by_search) = (random.next() >> 1, random.per_mille(500));
-    AuditPolicy { share_ppm, seed, salt: 1, by_search, across }
+    AuditPolicy { share_ppm, seed, by_search, across }
 }

@@ -80,7 +80,6 @@ tally! {
     corrections: "of these against the accepted count",
     by_trusted: "of these by a trusted worker's count alone",
     corrected_by_own: "of these by one owner about its own machine",
-    audited_for_want_of_secrecy: "ranges audited because everybody may know the seed",
     joined: "reports that became one row with those before",
     rows_told: "rows of which each task is told, looked at after settlements",
     audits_wanted: "ranges accepted that are to be counted again",

@@ -389,7 +389,7 @@ async fn a_jobs_log_tells_who_has_changed_it() {
         assert_eq!(answer.status, 303, "{action}: {}", answer.body);
     }
     let (share_ppm, across) = (AuditPolicy::ALL / 2, Across::Machines);
-    let policy = AuditPolicy { share_ppm, seed: 1, salt: 2, by_search: false, across };
+    let policy = AuditPolicy { share_ppm, seed: 1, by_search: false, across };
     let audit = Request::Change(JobId(1), Change::Audit(policy));
     farm.hub.ask("auditor", audit).await.expect("it runs").expect("there is such a job");
     let answer = farm.post(&format!("{job}/cancel"), &bearing(&secret(Role::Submitter)), "").await;

@@ -1,7 +1,7 @@
 //! What the service measures while it runs.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -68,8 +68,14 @@ pub(super) struct Reason {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Call {
     method: String,
+    /// What a call of `Ask` asked for; empty otherwise.
+    verb: &'static str,
     code: &'static str,
 }
+
+/// Where the handler of a call notes what was asked for, for those who measure the call.
+#[derive(Clone, Debug, Default)]
+pub(in crate::coordinator) struct Verb(pub(in crate::coordinator) Arc<OnceLock<&'static str>>);
 
 /// The paths of all methods that are served. A farm within one process is asked for none of them, and does not wait
 /// until they are read.
@@ -130,11 +136,11 @@ impl Meters {
         Present::counted_by(&self.viewers)
     }
 
-    fn called(&self, path: &str, code: Code, took: Duration) {
+    fn called(&self, path: &str, verb: &'static str, code: Code, took: Duration) {
         // Whoever has no credential may name any method.
         let method = path.trim_start_matches('/');
         let method = if METHODS.contains(method) { method } else { "other" };
-        let call = Call { method: method.into(), code: name(code) };
+        let call = Call { method: method.into(), verb, code: name(code) };
         self.call_seconds.get_or_create(&call).observe(took.as_secs_f64());
     }
 }
@@ -142,15 +148,17 @@ impl Meters {
 /// Measures a gRPC call until its answer begins: for one that is answered by a stream, until the stream is open.
 pub(in crate::coordinator) async fn measure_call(
     State(meters): State<Meters>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let (path, began) = (request.uri().path().to_owned(), Instant::now());
+    let verb = Verb::default();
+    request.extensions_mut().insert(verb.clone());
     let answer = next.run(request).await;
     // A call that succeeds tells its code behind its answer.
     let code = answer.headers().get("grpc-status");
     let code = code.map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()));
-    meters.called(&path, code, began.elapsed());
+    meters.called(&path, verb.0.get().copied().unwrap_or_default(), code, began.elapsed());
     answer
 }
 
@@ -217,10 +225,10 @@ mod tests {
         let paths =
             ["/queens.v1.ClientService/Get", "/queens.v1.ClientService/Nonsense", "/Nonsense"];
         for path in paths {
-            meters.called(path, Code::Unauthenticated, Duration::from_secs(1));
+            meters.called(path, "", Code::Unauthenticated, Duration::from_secs(1));
         }
         let has_series = |method: &str| {
-            let call = Call { method: method.into(), code: "UNAUTHENTICATED" };
+            let call = Call { method: method.into(), verb: "", code: "UNAUTHENTICATED" };
             meters.call_seconds.get(&call).is_some()
         };
         assert!(has_series("queens.v1.ClientService/Get") && has_series("other"));

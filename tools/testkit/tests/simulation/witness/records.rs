@@ -29,11 +29,7 @@ impl Witness {
                 self.check_author(event, author);
                 let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
                 let plan = book.fingerprint;
-                let chosen = book.policy.is_some_and(|policy| match book.seed_told {
-                    true => policy.share_ppm > 0,
-                    false => policy.chooses(plan, report.range),
-                });
-                tally.audited_for_want_of_secrecy += u64::from(chosen && book.seed_told);
+                let chosen = book.policy.is_some_and(|policy| policy.chooses(plan, report.range));
                 assert_eq!(*audit, chosen, "{:?} on {report:?}", book.policy);
                 for ordinal in ordinals(report.range) {
                     assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
@@ -74,7 +70,6 @@ impl Witness {
                 assert_eq!((*policy, by), (wanted, who), "another thing was asked");
                 let book = self.book(*job);
                 book.policy = Some(*policy);
-                book.seed_told &= book.ended || book.state == JobState::Done;
                 book.asked += 1;
             }
             LedgerCommand::Confirm { report, author } => {

@@ -33,7 +33,6 @@ impl Witness {
                 let audits = (book.rows.wanted, book.rows.agreed);
                 assert_eq!(audits, (*wanted, *agreed), "audits of job {job}");
                 let Some(policy) = policy else { return };
-                book.seed_told |= book.ended || book.state == JobState::Done;
                 let plan = book.fingerprint;
                 let is_forgotten = |counted: &&CountedRange| {
                     counted.check == Check::NotChosen && policy.chooses(plan, counted.row.range)
@@ -46,20 +45,11 @@ impl Witness {
                     book.state = JobState::Running;
                 }
             }
-            LedgerAnswer::Held { .. } => {
-                let LedgerCommand::Hold { job, .. } = &done.command else {
-                    panic!("{:?} holds nothing", done.command)
-                };
-                let book = self.book(*job);
-                let is_at_rest = book.is_complete() && book.asked == 0;
-                if is_at_rest && book.state != JobState::Cancelled {
-                    book.state = JobState::Held;
-                }
-            }
             LedgerAnswer::Settled { withdrawn } => {
                 let after = done.after.as_ref().expect("it may change any row");
                 self.told_settled(&done.command, withdrawn, after, tally);
             }
+            LedgerAnswer::Removed { .. } => unreachable!("no job leaves"),
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
         }
     }
@@ -74,6 +64,13 @@ impl Witness {
                 let book = self.book(*job);
                 book.ended = book.is_complete();
                 self.conclude();
+            }
+            LedgerCommand::Hold { job, .. } => {
+                let book = self.book(*job);
+                let is_at_rest = book.is_complete() && book.asked == 0;
+                if is_at_rest && book.state != JobState::Cancelled {
+                    book.state = JobState::Held;
+                }
             }
             LedgerCommand::Accept { report, author, audit } => {
                 let check = if *audit { Check::Wanted } else { Check::NotChosen };
@@ -91,7 +88,6 @@ impl Witness {
             LedgerCommand::Change { .. } | LedgerCommand::Dispute { .. } => {}
             LedgerCommand::RequestAudit { .. }
             | LedgerCommand::Doubt { .. }
-            | LedgerCommand::Hold { .. }
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
             | LedgerCommand::Remove { .. }
@@ -168,7 +164,7 @@ impl Witness {
     fn conclude(&mut self) {
         let settling = self.settling;
         for book in self.books.values_mut().filter(|book| book.ended && !settling) {
-            (book.ended, book.state, book.seed_told) = (false, JobState::Done, true);
+            (book.ended, book.state) = (false, JobState::Done);
         }
     }
 }
