@@ -27,7 +27,7 @@ def boards(allowed, weight, share=lambda queens: 1):
 
 def most(method, n, parameter):
     """The most that a task can count; `None` if there is no such plan."""
-    if method == "rows":
+    if method in ("rows", "prefixes"):
         return 2 * factorial(n - parameter) if parameter is not None and parameter <= n else None
     if method == "ring":
         return 8 * factorial(n - 2 * parameter) if parameter in (1, 2) and 2 * parameter <= n else None
@@ -41,6 +41,11 @@ def rows(n, m):
         beside = [queen for queen in queens if n % 2 == 0 or queen != centre]
         if not beside or beside[0] < centre:
             yield boards([*queens, *[full] * (n - m)], 2 if beside else 1)
+
+def prefixes(n, m):
+    """The queens of the first M rows, in the order of their columns, each by itself."""
+    for queens in placements([(1 << n) - 1] * m):
+        yield boards([*queens, *[(1 << n) - 1] * (n - m)], 1)
 
 def ring(n, width):
     """The queens of the outer rows and columns, as four sides that are read clockwise: right, bottom, left, top. A side has the

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS};
 use crate::halves::{HalvesError, HalvesPlan};
 use crate::ring::{RingError, RingPlan};
-use crate::rows::{RowsError, RowsPlan};
+use crate::rows::{Images, RowsError, RowsPlan};
 use crate::{Method, Problem, Tasks};
 
 /// The tasks of a problem that is cut by a method, in their order; any range of them can be made from
@@ -100,13 +100,18 @@ impl Cut {
     ) -> Result<Option<Cut>, CutError> {
         let n = problem.n();
         let plan = match (problem.sums_all_placements(), method) {
-            (true, Method::Rows { rows }) => RowsPlan::new_unless(n, rows, stop)?.map(Plan::Rows),
+            (true, Method::Rows { rows }) => {
+                RowsPlan::new_unless(n, rows, Images::Left, stop)?.map(Plan::Rows)
+            }
+            (true, Method::Prefixes { rows }) => {
+                RowsPlan::new_unless(n, rows, Images::Both, stop)?.map(Plan::Rows)
+            }
             (true, Method::Ring { width }) => RingPlan::new_unless(n, width, stop)?.map(Plan::Ring),
             (true, Method::Halves) => Some(Plan::Halves(HalvesPlan::new(n)?)),
             (false, Method::Rows { rows }) => {
                 FirstRowsPlan::new_unless(problem, rows, stop)?.map(Plan::FirstRows)
             }
-            (false, Method::Ring { .. } | Method::Halves) => {
+            (false, Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves) => {
                 return Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into());
             }
         };

@@ -21,6 +21,11 @@ pub enum Method {
         /// M, 0 to N.
         rows: u32,
     },
+    /// The same with no symmetry removed: each way to fill the first `rows` rows is a task of weight 1.
+    Prefixes {
+        /// M, 0 to N.
+        rows: u32,
+    },
     /// A task has all queens of the outermost `width` rows and columns on each side; the rest is
     /// searched, and all eight symmetries are removed.
     Ring {
@@ -87,6 +92,7 @@ impl Method {
     pub const fn name(self) -> &'static str {
         match self {
             Method::Rows { .. } => "rows",
+            Method::Prefixes { .. } => "prefixes",
             Method::Ring { .. } => "ring",
             Method::Halves => "halves",
         }
@@ -96,7 +102,7 @@ impl Method {
     #[must_use]
     pub const fn parameter(self) -> Option<(&'static str, u32)> {
         match self {
-            Method::Rows { rows } => Some(("rows", rows)),
+            Method::Rows { rows } | Method::Prefixes { rows } => Some(("rows", rows)),
             Method::Ring { width } => Some(("width", width)),
             Method::Halves => None,
         }
@@ -108,7 +114,7 @@ impl Method {
     #[must_use]
     pub const fn enumeration_version(self, n: u32) -> u32 {
         match self {
-            Method::Rows { .. } | Method::Ring { .. } => 1,
+            Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => 1,
             Method::Halves if n < SLICED_MIN_N => 3,
             Method::Halves => 4,
         }
@@ -119,7 +125,7 @@ impl Method {
     #[must_use]
     pub const fn sizes(self) -> RangeInclusive<u32> {
         match self {
-            Method::Rows { rows } => rows..=MAX_N,
+            Method::Rows { rows } | Method::Prefixes { rows } => rows..=MAX_N,
             Method::Ring { width: width @ 1..=2 } => 2 * width..=MAX_N,
             Method::Ring { .. } => RangeInclusive::new(1, 0),
             Method::Halves => halves::MIN_N..=halves::MAX_N,
@@ -141,7 +147,7 @@ impl Method {
     #[must_use]
     pub const fn locality(self, n: u32) -> Locality {
         match self {
-            Method::Rows { .. } => Locality::None,
+            Method::Rows { .. } | Method::Prefixes { .. } => Locality::None,
             Method::Ring { .. } => Locality::SharedWork { run: 16 },
             Method::Halves if n >= SLICED_MIN_N => {
                 Locality::SharedWork { run: LOWER_SLICES as u64 }
@@ -160,6 +166,7 @@ impl Method {
     pub fn from_name(name: &str, parameter: Option<u32>) -> Option<Method> {
         let method = match MethodChoice::all().find(|choice| choice.name() == name)? {
             MethodChoice::Rows { .. } => Method::Rows { rows: parameter? },
+            MethodChoice::Prefixes { .. } => Method::Prefixes { rows: parameter? },
             MethodChoice::Ring { .. } => Method::Ring { width: parameter? },
             MethodChoice::Halves => Method::Halves,
         };
@@ -170,7 +177,9 @@ impl Method {
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Method::Rows { rows } => write!(f, "rows M={rows}"),
+            Method::Rows { rows } | Method::Prefixes { rows } => {
+                write!(f, "{} M={rows}", self.name())
+            }
             Method::Ring { width } => write!(f, "ring width={width}"),
             Method::Halves => f.write_str("halves"),
         }
@@ -189,6 +198,11 @@ pub enum MethodChoice {
         /// M, or [`suggested_rows`] if it is left out.
         rows: Option<u32>,
     },
+    /// [`Method::Prefixes`].
+    Prefixes {
+        /// M, or [`suggested_rows`] if it is left out.
+        rows: Option<u32>,
+    },
     /// [`Method::Ring`].
     Ring {
         /// The width, or [`suggested_width`] if it is left out.
@@ -203,7 +217,8 @@ impl MethodChoice {
     pub fn all() -> impl Iterator<Item = MethodChoice> {
         let first = MethodChoice::Rows { rows: None };
         std::iter::successors(Some(first), |choice| match choice {
-            MethodChoice::Rows { .. } => Some(MethodChoice::Ring { width: None }),
+            MethodChoice::Rows { .. } => Some(MethodChoice::Prefixes { rows: None }),
+            MethodChoice::Prefixes { .. } => Some(MethodChoice::Ring { width: None }),
             MethodChoice::Ring { .. } => Some(MethodChoice::Halves),
             MethodChoice::Halves => None,
         })
@@ -214,6 +229,7 @@ impl MethodChoice {
     pub const fn without_parameter(self) -> MethodChoice {
         match self {
             MethodChoice::Rows { .. } => MethodChoice::Rows { rows: None },
+            MethodChoice::Prefixes { .. } => MethodChoice::Prefixes { rows: None },
             MethodChoice::Ring { .. } => MethodChoice::Ring { width: None },
             MethodChoice::Halves => MethodChoice::Halves,
         }
@@ -224,6 +240,7 @@ impl MethodChoice {
     pub const fn name(self) -> &'static str {
         match self {
             MethodChoice::Rows { .. } => Method::Rows { rows: 0 }.name(),
+            MethodChoice::Prefixes { .. } => Method::Prefixes { rows: 0 }.name(),
             MethodChoice::Ring { .. } => Method::Ring { width: 0 }.name(),
             MethodChoice::Halves => Method::Halves.name(),
         }
@@ -257,6 +274,9 @@ impl MethodChoice {
             MethodChoice::Rows { rows: None } => {
                 Method::Rows { rows: first_rows::suggested_rows(problem) }
             }
+            MethodChoice::Prefixes { rows } => {
+                Method::Prefixes { rows: rows.unwrap_or_else(|| suggested_rows(n)) }
+            }
             MethodChoice::Ring { width } => {
                 Method::Ring { width: width.unwrap_or_else(|| suggested_width(n)) }
             }
@@ -267,15 +287,13 @@ impl MethodChoice {
     /// Whether `method` is one that was asked for.
     #[must_use]
     pub fn allows(self, method: Method) -> bool {
-        let parameter = match (self, method) {
-            (MethodChoice::Rows { rows }, Method::Rows { .. }) => rows,
-            (MethodChoice::Ring { width }, Method::Ring { .. }) => width,
-            (MethodChoice::Halves, Method::Halves) => None,
-            (MethodChoice::Rows { .. }, Method::Ring { .. } | Method::Halves)
-            | (MethodChoice::Ring { .. }, Method::Rows { .. } | Method::Halves)
-            | (MethodChoice::Halves, Method::Rows { .. } | Method::Ring { .. }) => return false,
+        let parameter = match self {
+            MethodChoice::Rows { rows } | MethodChoice::Prefixes { rows } => rows,
+            MethodChoice::Ring { width } => width,
+            MethodChoice::Halves => None,
         };
-        parameter.is_none_or(|asked| method.parameter().is_some_and(|(_, made)| made == asked))
+        let made = method.parameter().map(|(_, made)| made);
+        self.name() == method.name() && parameter.is_none_or(|asked| made == Some(asked))
     }
 }
 
@@ -283,8 +301,10 @@ impl fmt::Display for MethodChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             MethodChoice::Rows { rows: Some(rows) } => Method::Rows { rows }.fmt(f),
+            MethodChoice::Prefixes { rows: Some(rows) } => Method::Prefixes { rows }.fmt(f),
             MethodChoice::Ring { width: Some(width) } => Method::Ring { width }.fmt(f),
             MethodChoice::Rows { rows: None }
+            | MethodChoice::Prefixes { rows: None }
             | MethodChoice::Ring { width: None }
             | MethodChoice::Halves => f.write_str(self.name()),
         }

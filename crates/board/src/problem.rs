@@ -184,7 +184,7 @@ impl Problem {
     pub fn task_kind(&self, method: Method) -> Option<TaskKind> {
         if self.sums_all_placements() {
             let kind = match method {
-                Method::Rows { rows } => TaskKind::Prefix { rows },
+                Method::Rows { rows } | Method::Prefixes { rows } => TaskKind::Prefix { rows },
                 Method::Ring { width } => TaskKind::Preplacement { width },
                 Method::Halves => TaskKind::Split,
             };
@@ -197,7 +197,7 @@ impl Problem {
                     && rows as usize <= self.open_rows().len();
                 fits.then_some(TaskKind::FirstRows { rows })
             }
-            Method::Ring { .. } | Method::Halves => None,
+            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,
         }
     }
 

@@ -10,6 +10,8 @@
 //!                      second row  2 3 4 3 4 0      column's 2 4 mirrors 2 0
 //! ```
 //!
+//! The method `prefixes` removes nothing: it has every such prefix, with weight 1.
+//!
 //! Tasks are in lexicographic order of their queens' columns, row by row, ascending. The sum of
 //! their weights is the number of prefixes without symmetry (A061989 to A061993 for M = 3 to 7).
 //!
@@ -35,6 +37,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+pub(crate) use self::index::Images;
 use self::index::{Index, NoIndex};
 use self::walk::Walk;
 use crate::{MAX_N, RangeError, Tasks};
@@ -114,14 +117,16 @@ impl RowsPlan {
     /// [`RowsError`], if the board is too large, has fewer rows, or if its first `rows` rows hold
     /// more than [`MAX_TASKS`] prefixes.
     pub fn new(n: u32, rows: u32) -> Result<RowsPlan, RowsError> {
-        let plan = RowsPlan::new_unless(n, rows, &|| false)?;
+        let plan = RowsPlan::new_unless(n, rows, Images::Left, &|| false)?;
         Ok(plan.expect("it is made unless it is stopped"))
     }
 
-    /// Plans like [`new`](RowsPlan::new), but returns `None` soon after `stop` begins to return `true`.
+    /// Plans like [`new`](RowsPlan::new), with one or both of two mirror images, but returns `None` soon after
+    /// `stop` begins to return `true`.
     pub(crate) fn new_unless(
         n: u32,
         rows: u32,
+        images: Images,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<RowsPlan>, RowsError> {
         if n > MAX_N {
@@ -130,7 +135,7 @@ impl RowsPlan {
         if rows > n {
             return Err(RowsError::RowsBeyondBoard { n, rows });
         }
-        match Index::build(n, rows, MAX_TASKS, stop) {
+        match Index::build(n, rows, images, MAX_TASKS, stop) {
             Ok(index) => Ok(Some(RowsPlan { n, rows, index })),
             Err(NoIndex::Stopped) => Ok(None),
             Err(NoIndex::TooManyTasks) => Err(RowsError::TooManyTasks {

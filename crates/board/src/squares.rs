@@ -39,6 +39,9 @@ pub enum SquaresError {
     /// A square that is given twice.
     #[error("the square {0} is given twice")]
     Twice(Square),
+    /// A queen stands on a blocked square.
+    #[error("the queen on {0} stands on a blocked square")]
+    Blocked(Square),
     /// A line of a board file that is too long or too short.
     #[error("line {line} has {found} squares, and the board has {n} lines: they must be as many")]
     LineLength {

@@ -3,7 +3,7 @@
 use board::{Census, CensusError, Problem};
 use thiserror::Error;
 
-use crate::rotations::{half_turn, quarter_turn};
+use crate::rotations::{fixed_by_rules, half_turn, quarter_turn};
 
 /// The answer to a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub enum AnswerError {
         /// The size of the board.
         n: u32,
     },
+    /// Given queens are fixed by no more than some of the symmetries.
+    #[error("completions are not counted up to symmetry: count them one by one")]
+    Completions,
     /// The sum is not that of the problem.
     #[error(transparent)]
     Census(#[from] CensusError),
@@ -82,14 +85,36 @@ impl Answering {
     ///
     /// [`AnswerError::BoardTooLarge`].
     pub fn new(problem: Problem) -> Result<Answering, AnswerError> {
-        let fixed = if problem.counts_orbits() {
-            let n = problem.n();
-            let fixed = half_turn(n).zip(quarter_turn(n));
-            Some(fixed.ok_or(AnswerError::BoardTooLarge { n })?)
+        if problem.counts_orbits() {
+            Answering::up_to_symmetry(problem)
         } else {
-            None
+            Ok(Answering { problem, fixed: None })
+        }
+    }
+
+    /// Searches for the placements that rotations fix, so that the answer is the number of orbits under the eight
+    /// symmetries of the square, also for tori and superqueens. For these it takes seconds at N = 20. Translations of a
+    /// torus are not among the eight.
+    ///
+    /// ```
+    /// use queens_count::{Answering, board::Problem};
+    ///
+    /// let tori = Answering::up_to_symmetry(Problem::Toroidal { n: 7 })?;
+    /// assert_eq!(tori.answer(28)?.count(), 4);
+    /// # Ok::<(), queens_count::AnswerError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError::BoardTooLarge`], and [`AnswerError::Completions`].
+    pub fn up_to_symmetry(problem: Problem) -> Result<Answering, AnswerError> {
+        let n = problem.n();
+        let fixed = match problem {
+            Problem::Total { n } | Problem::Fundamental { n } => half_turn(n).zip(quarter_turn(n)),
+            Problem::Toroidal { .. } | Problem::Superqueens { .. } => fixed_by_rules(&problem),
+            Problem::Completions(_) => return Err(AnswerError::Completions),
         };
-        Ok(Answering { problem, fixed })
+        Ok(Answering { problem, fixed: Some(fixed.ok_or(AnswerError::BoardTooLarge { n })?) })
     }
 
     /// The answer, where the problem's tasks have the sum `placements`.

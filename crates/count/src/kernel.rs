@@ -124,7 +124,9 @@ pub struct MemoryNeed {
 #[must_use]
 pub fn memory_needed(problem: Problem, method: Method) -> MemoryNeed {
     match method {
-        Method::Rows { .. } | Method::Ring { .. } => MemoryNeed::default(),
+        Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => {
+            MemoryNeed::default()
+        }
         Method::Halves => halves::needs(problem.n()),
     }
 }

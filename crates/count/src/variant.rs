@@ -38,11 +38,17 @@ impl Variant {
     #[must_use]
     pub const fn suits(self, method: Method) -> bool {
         match (self, method) {
-            (Variant::Straight(_), Method::Rows { .. } | Method::Ring { .. } | Method::Halves)
-            | (Variant::Mirrored(_), Method::Rows { .. } | Method::Ring { .. })
+            (Variant::Straight(_), _)
+            | (
+                Variant::Mirrored(_),
+                Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. },
+            )
             | (Variant::Search, Method::Halves) => true,
             (Variant::Mirrored(_), Method::Halves)
-            | (Variant::Search, Method::Rows { .. } | Method::Ring { .. }) => false,
+            | (
+                Variant::Search,
+                Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. },
+            ) => false,
         }
     }
 
@@ -78,7 +84,7 @@ impl Variant {
                     other(backend).map_or(Variant::Search, Variant::Straight)
                 }
             },
-            Method::Rows { .. } | Method::Ring { .. } => match first {
+            Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. } => match first {
                 _ if by_search => return None,
                 Some(Variant::Straight(backend)) => {
                     Variant::Mirrored(other(backend).unwrap_or(backend))

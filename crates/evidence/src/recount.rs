@@ -42,7 +42,11 @@ impl By {
             (By::Loop, _, Some(backend)) => Some(Variant::Mirrored(backend)),
             (By::Reference, _, _) => Some(Variant::Straight(Backend::Reference)),
             (By::Search, Method::Halves, _) => Some(Variant::Search),
-            (By::Search, Method::Rows { .. } | Method::Ring { .. }, _) => None,
+            (
+                By::Search,
+                Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. },
+                _,
+            ) => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sysinfo::System;
 
-use crate::cgroup::{self, MemoryKills};
+use crate::cgroup;
 
 /// The bytes of memory that this process may use: what the machine has, or less if a control group or the
 /// Slurm job of this process allows less.
@@ -21,12 +21,6 @@ pub fn allowed_memory() -> u64 {
 pub fn allowed_processors() -> NonZero<usize> {
     let usable = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     slurm_processors(of_environment).map_or(usable, |allotted| usable.min(allotted))
-}
-
-/// What the system has killed for lack of memory in the control group of this process, or in one above it with a limit;
-/// `None` if that is nothing, or if no group limits this process.
-pub fn memory_kills() -> Option<MemoryKills> {
-    cgroup::memory_kills(Path::new("/"))
 }
 
 fn of_environment(name: &str) -> Option<String> {

@@ -11,81 +11,29 @@
 //! ```
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
-/// The names of a version's files.
-struct Files {
-    /// Limits in bytes. Beyond `memory.high` a process is not killed, but slowed down.
-    limits: &'static [&'static str],
-    /// Counters by name, of which `oom_kill` is the number of processes killed for lack of memory. Version 2 counts
-    /// those of the groups below, too.
-    events: &'static str,
-}
+/// The files of a version with limits in bytes. Beyond `memory.high` a process is not killed, but slowed down.
+type Files = &'static [&'static str];
 
-const V1: &Files = &Files { limits: &["memory.limit_in_bytes"], events: "memory.oom_control" };
-const V2: &Files = &Files { limits: &["memory.max", "memory.high"], events: "memory.events" };
-
-/// Version 1 says "no limit" by the largest multiple of a page.
-const NO_LIMIT: u64 = 1 << 62;
-
-/// Processes that the system has killed for lack of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryKills {
-    /// How many, since the control group is there; more than 0.
-    pub processes: u64,
-    /// The memory that the control group may use, in bytes.
-    pub limit: u64,
-}
+const V1: Files = &["memory.limit_in_bytes"];
+const V2: Files = &["memory.max", "memory.high"];
 
 /// The least limit of memory, in bytes, of the groups that this process is in; `None` if there is no limit.
 /// Files are looked up below `root`, which is `/` except in tests.
 pub(super) fn memory_limit(root: &Path) -> Option<u64> {
-    let groups = hierarchies(root).into_iter().flatten();
-    groups.filter_map(|group| group.limit).min()
-}
-
-/// What was killed in the groups of this process, up to the highest that has a limit: the most that one of them
-/// tells. `None` if none tells anything. Groups above are left out, because they may be the whole machine.
-pub(super) fn memory_kills(root: &Path) -> Option<MemoryKills> {
-    let kills = hierarchies(root).into_iter().filter_map(|mut groups| {
-        let is_limited = |group: &Group| group.limit.is_some_and(|limit| limit < NO_LIMIT);
-        groups.truncate(groups.iter().rposition(is_limited)? + 1);
-        let limit = groups.iter().filter_map(|group| group.limit).min()?;
-        let kills = |group: &Group| {
-            let events = fs::read_to_string(root.join(&group.events)).ok()?;
-            events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok())
-        };
-        let processes = groups.iter().filter_map(kills).max()?;
-        (processes > 0).then_some(MemoryKills { processes, limit })
-    });
-    kills.max_by_key(|kills| kills.processes)
-}
-
-/// A group that this process is in.
-struct Group {
-    /// The most memory that it may use, in bytes, if that is said.
-    limit: Option<u64>,
-    /// The file with its events.
-    events: PathBuf,
-}
-
-/// The groups that this process is in, of each hierarchy the innermost first.
-fn hierarchies(root: &Path) -> Vec<Vec<Group>> {
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let groups = read(&root.join("proc/self/cgroup"));
     let mounts = read(&root.join("proc/self/mountinfo"));
-    let hierarchies = mounts.lines().filter_map(Mount::read).map(|mount| {
+    let limits = mounts.lines().filter_map(Mount::read).flat_map(|mount| {
         let group = mount.group(&groups).unwrap_or(Path::new(""));
-        let folders = group.ancestors().map(|group| mount.point.join(group));
-        let groups = folders.map(|folder| {
-            // A file that does not exist, or that says "max", sets no limit.
-            let limit = |file| read(&root.join(folder.join(file))).trim().parse::<u64>().ok();
-            let limit = mount.files.limits.iter().filter_map(limit).min();
-            Group { limit, events: folder.join(mount.files.events) }
+        let files = group.ancestors().flat_map(|group| {
+            mount.files.iter().map(move |file| root.join(mount.point).join(group).join(file))
         });
-        groups.collect()
+        // A file that does not exist, or that says "max", sets no limit.
+        files.filter_map(|file| read(&file).trim().parse().ok()).collect::<Vec<u64>>()
     });
-    hierarchies.collect()
+    limits.min()
 }
 
 /// A mounted hierarchy that may limit memory.
@@ -96,7 +44,7 @@ struct Mount<'a> {
     point: &'a Path,
     /// The controller whose groups it has; empty in version 2, which has one hierarchy for all.
     controller: &'a str,
-    files: &'static Files,
+    files: Files,
 }
 
 impl<'a> Mount<'a> {
@@ -132,6 +80,8 @@ impl<'a> Mount<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use tempfile::TempDir;
 
     use super::*;
@@ -148,11 +98,6 @@ mod tests {
     /// The limit of a process on a machine with these files.
     fn limit(mounts: &str, groups: &str, files: &[(&str, &str)]) -> Option<u64> {
         memory_limit(machine(mounts, groups, files).path())
-    }
-
-    fn kills(mounts: &str, groups: &str, files: &[(&str, &str)]) -> Option<(u64, u64)> {
-        let kills = memory_kills(machine(mounts, groups, files).path())?;
-        Some((kills.processes, kills.limit))
     }
 
     fn machine(mounts: &str, groups: &str, files: &[(&str, &str)]) -> TempDir {
@@ -221,43 +166,6 @@ mod tests {
         for group in ["0::/", "0::/../neighbour"] {
             assert_eq!(limit(UNIFIED, group, &max), Some(300 * MIB), "{group}");
         }
-    }
-
-    #[test]
-    fn what_was_killed_in_a_group_with_a_limit_is_told() {
-        let events = "low 0\nhigh 0\nmax 97\noom 4\noom_kill 3\noom_group_kill 0";
-        let own = "sys/fs/cgroup/batch/job";
-        let (limit, counters) = (format!("{own}/memory.max"), format!("{own}/memory.events"));
-        let group = "0::/batch/job";
-        let limited = [(limit.as_str(), "314572800"), (&counters, events)];
-        assert_eq!(kills(UNIFIED, group, &limited), Some((3, 300 * MIB)));
-        // The group above has the limit, and counts what was killed below it.
-        let above = [
-            ("sys/fs/cgroup/batch/memory.max", "209715200"),
-            ("sys/fs/cgroup/batch/memory.events", "oom 5\noom_kill 5"),
-            (&counters, events),
-        ];
-        assert_eq!(kills(UNIFIED, group, &above), Some((5, 200 * MIB)));
-        assert_eq!(kills(UNIFIED, group, &above[1..]), None, "no limit");
-        let none = [(limit.as_str(), "314572800"), (&counters, "oom 0\noom_kill 0")];
-        assert_eq!(kills(UNIFIED, group, &none), None);
-    }
-
-    #[test]
-    fn the_first_version_tells_what_was_killed_too() {
-        let groups = "4:memory:/docker/4f2e\n0::/";
-        let folder = "sys/fs/cgroup/memory/docker/4f2e";
-        let (limit, control) =
-            (format!("{folder}/memory.limit_in_bytes"), format!("{folder}/memory.oom_control"));
-        let events = "oom_kill_disable 0\nunder_oom 0\noom_kill 2";
-        let limited = [(limit.as_str(), "104857600"), (&control, events)];
-        assert_eq!(kills(HYBRID, groups, &limited), Some((2, 100 * MIB)));
-        let unlimited = [(limit.as_str(), "9223372036854771712"), (&control, events)];
-        assert_eq!(kills(HYBRID, groups, &unlimited), None);
-        // It is told by the group of the process only, although the limit is that of a group above.
-        let above = ("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "209715200");
-        let nested = [above, unlimited[0], unlimited[1]];
-        assert_eq!(kills(HYBRID, groups, &nested), Some((2, 200 * MIB)));
     }
 
     #[test]

@@ -19,8 +19,7 @@ mod memory;
 mod provenance;
 mod queue;
 
-pub use allowed::{allowed_memory, allowed_processors, memory_kills};
-pub use cgroup::MemoryKills;
+pub use allowed::{allowed_memory, allowed_processors};
 pub use device_sample::DeviceSample;
 pub use devices::{Devices, LEAST_WORTHWHILE};
 pub use estimate::{Effort, Estimate, Estimated, student};

@@ -311,7 +311,6 @@ mod tests {
             instance: 1,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit: 10,
             holding: Vec::new(),
         };

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Answer, Asker, Author, JobId, JobState, LedgerCommand, LostWorkers, Report, RequestId,
-    SessionId, WorkerOrder,
+    Answer, Asker, Author, JobId, JobState, LedgerCommand, Maker, Report, RequestId, SessionId,
+    WorkerOrder,
 };
 
 /// Something to do, in this order.
@@ -44,8 +44,13 @@ pub enum Effect {
         /// Who made it.
         author: Author,
     },
-    /// A worker process was lost while it counted. This is what is known of its machine now.
-    Lost(LostWorkers),
+    /// A worker process was lost while it counted.
+    Lost {
+        /// Whose it was.
+        maker: Maker,
+        /// How many its machine has lost that have not come back.
+        processes: usize,
+    },
     /// A task is not lent any more, because it was lost three times with the worker that counted it. The rest
     /// of its job goes on.
     Poisoned {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use bytesize::ByteSize;
 
-use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, LostWorkers, Rate, Times};
+use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of an audit: all but its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,6 @@ pub struct JobView {
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
     pub poisoned_first: Vec<u64>,
-    /// Machines that lost worker processes while these counted it, those that tell the most first;
-    /// [`JobView::LOST_NAMED`] at most. Nothing of a job that is over.
-    pub lost: Vec<LostWorkers>,
     /// When it was submitted and when it ended.
     pub times: Times,
 }
@@ -87,8 +84,6 @@ pub(crate) fn turn(priority: i32, id: JobId) -> (Reverse<i32>, JobId) {
 impl JobView {
     /// How many poisoned tasks are named.
     pub const POISONED_NAMED: usize = 8;
-    /// How many machines that lost workers are named.
-    pub const LOST_NAMED: usize = 8;
 
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
     /// before it can be told.

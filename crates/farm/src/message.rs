@@ -38,9 +38,6 @@ pub struct Hello {
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
-    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
-    /// see when it started.
-    pub memory_kills: u64,
     /// The most tasks that the worker agrees to hold at a time.
     pub credit: u64,
     /// What it still works on from an earlier session.

@@ -20,7 +20,6 @@ pub(crate) struct Session {
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
-    memory_kills: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
     /// What it agreed to when it came.
@@ -63,7 +62,6 @@ impl Session {
             backend: hello.backend.clone(),
             threads: hello.threads.max(1),
             memory: hello.memory,
-            memory_kills: hello.memory_kills,
             credit: hello.credit,
             first_credit: hello.credit,
             outstanding: 0,
@@ -99,10 +97,10 @@ impl Session {
 
     /// What may be seen of it; how fast it counts, its jobs know.
     pub(crate) fn view(&self) -> WorkerView {
-        let &Session { threads, memory, memory_kills, outstanding: tasks, .. } = self;
+        let &Session { threads, memory, outstanding: tasks, .. } = self;
         let (author, backend) = (self.author.clone(), self.backend.clone());
         let rate = Rate::default();
-        WorkerView { author, backend, threads, memory, memory_kills, tasks, rate }
+        WorkerView { author, backend, threads, memory, tasks, rate }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -139,9 +137,6 @@ pub struct WorkerView {
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
-    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could
-    /// see when it started.
-    pub memory_kills: u64,
     /// Tasks that it was lent and has not reported.
     pub tasks: u64,
     /// How fast it counts what it was lent.

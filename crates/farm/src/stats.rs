@@ -2,14 +2,16 @@
 //!
 //! Nothing is decided by them. They are not durable: a coordinator that is started again begins at zero.
 
-use crate::Verdict;
+use crate::{Report, Verdict};
 
 /// Counts of what has happened since the farm began. They only grow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     reports: [u64; Verdict::ALL.len()],
     /// Tasks whose counts became durable. Those that were taken back later are included.
     pub tasks_accepted: u64,
+    /// What they count, before symmetry.
+    pub placements_accepted: f64,
     /// Thread time that the accepted counts took, microseconds, as their workers said.
     pub busy_us: u64,
     /// Accepted ranges that a second party has counted with the same result, as an audit asked for.
@@ -37,9 +39,10 @@ impl Stats {
         self.reports[verdict as usize] += 1;
     }
 
-    pub(crate) fn accepted(&mut self, tasks: u64, busy_us: u64) {
-        self.tasks_accepted += tasks;
+    pub(crate) fn accepted(&mut self, report: &Report) {
+        self.tasks_accepted += report.range.len();
+        self.placements_accepted += report.tally.count as f64;
         // Workers may claim any time.
-        self.busy_us = self.busy_us.saturating_add(busy_us);
+        self.busy_us = self.busy_us.saturating_add(report.busy_us);
     }
 }

@@ -1,6 +1,6 @@
 //! What people see of a farm at one moment.
 
-use crate::{IntervalSet, JobId, JobView, Millis, Party, Range, SessionId, WorkerView};
+use crate::{IntervalSet, JobId, JobView, Maker, Millis, Party, Range, SessionId, WorkerView};
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,14 +41,66 @@ pub struct WorkerSight {
 }
 
 /// What was done for a job lately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// The job.
     pub job: JobId,
-    /// Tasks whose counts became durable, those that were taken back later included.
-    pub tasks: u64,
+    /// What the counts that became durable add up to, before symmetry; those that were taken back later included.
+    pub placements: f64,
     /// Sessions that hold ranges of it.
     pub workers: usize,
+}
+
+/// Whose counts are added up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CreditOf {
+    /// Those of each owner.
+    Owners,
+    /// Those of each worker of an owner.
+    Workers(String),
+    /// Those of one worker, for each job. It is named by what answers for it, and by its own name.
+    Jobs(Maker, String),
+}
+
+/// What somebody has counted: the sum of rows of a ledger.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Credit {
+    /// The owner.
+    pub owner: String,
+    /// The machine, unless these are all of an owner's.
+    pub machine: String,
+    /// The name of the worker, unless these are all of an owner's.
+    pub worker: String,
+    /// The job, if these are of one.
+    pub job: Option<JobId>,
+    /// The kernels, with commas between them.
+    pub kernels: String,
+    /// Tasks.
+    pub tasks: u64,
+    /// What they count, before symmetry.
+    pub placements: f64,
+    /// Thread time, audits of others' counts included, microseconds.
+    pub busy_us: u64,
+    /// Ranges that another party has counted alike.
+    pub agreed: u64,
+    /// Counts that contradict others, or were taken back.
+    pub contradicted: u64,
+    /// When the last of it was noted, Unix milliseconds.
+    pub last_ms: i64,
+}
+
+impl Credit {
+    /// The most that are told at a time: those with the most placements.
+    pub const MOST: usize = 500;
+}
+
+/// Something that happened to a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// When, Unix milliseconds.
+    pub at_ms: i64,
+    /// What, as one sentence without a full stop.
+    pub text: String,
 }
 
 /// A plan, cut into cells of neighbouring ordinals.

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::{JobId, JobState, Party, Range};
+use farm::{Credit, CreditOf, Incident, JobId, JobState, Maker, Party, Range};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -21,7 +21,7 @@ pub struct Look {
 }
 
 /// An accepted range, as far as people want to see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenRange<'a> {
     /// The ordinals.
     pub range: Range,
@@ -29,30 +29,17 @@ pub struct SeenRange<'a> {
     pub worker: &'a str,
     /// Whether two parties counted it alike.
     pub is_audited: bool,
-    /// The sum of its tasks, about.
-    pub count: f64,
-    /// When it was accepted, Unix milliseconds.
-    pub at_ms: i64,
 }
 
-/// Something that happened to a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incident {
-    /// When, Unix milliseconds.
-    pub at_ms: i64,
-    /// What, in words.
-    pub text: String,
-}
-
-/// What was accepted of a job within a slot of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What was accepted within a slot of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slot {
-    /// The job.
-    pub job: JobId,
+    /// The job; `None` for all of them together.
+    pub job: Option<JobId>,
     /// The beginning of the slot, Unix milliseconds.
     pub at_ms: i64,
-    /// Tasks.
-    pub tasks: u64,
+    /// Placements, before symmetry.
+    pub placements: f64,
     /// Workers that counted them.
     pub workers: u64,
 }
@@ -96,19 +83,17 @@ impl Look {
         job: JobId,
         mut see: impl FnMut(SeenRange<'_>) -> ControlFlow<()>,
     ) -> Result<(), LedgerFault> {
-        let query = "SELECT first, past, worker, audit = 2, count, accepted_at FROM ranges WHERE job = ? ORDER BY first";
+        let query =
+            "SELECT first, past, worker, audit = 2 FROM ranges WHERE job = ? ORDER BY first";
         let mut statement = self.db.prepare(query)?;
         let mut rows = statement.query([signed(job.0)])?;
         while let Some(row) = rows.next()? {
             let range = Range::new(number(row.get_ref(0)?), number(row.get_ref(1)?));
             let worker = row.get_ref(2)?.as_str().unwrap_or_default();
             if let Some(range) = range
-                && let Ok(count) = row.get_ref(4)?.as_str().unwrap_or_default().parse()
+                && see(SeenRange { range, worker, is_audited: row.get(3)? }).is_break()
             {
-                let (is_audited, at_ms) = (row.get(3)?, row.get(5)?);
-                if see(SeenRange { range, worker, is_audited, count, at_ms }).is_break() {
-                    break;
-                }
+                break;
             }
         }
         Ok(())
@@ -179,8 +164,8 @@ impl Look {
         Ok(found)
     }
 
-    /// Calls `see` with what was accepted of all jobs from one time to another, Unix milliseconds, in slots of
-    /// `slot_ms`: for each job in the order of time. It reads all rows once.
+    /// Calls `see` with what was accepted from one time to another, Unix milliseconds, in slots of `slot_ms`: for each job, and
+    /// for all together, in the order of time. It reads all rows twice.
     ///
     /// # Errors
     ///
@@ -191,17 +176,73 @@ impl Look {
         slot_ms: i64,
         mut see: impl FnMut(Slot),
     ) -> Result<(), LedgerFault> {
-        let query = "SELECT job, accepted_at / ?3 AS slot, sum(past - first), count(DISTINCT worker) FROM ranges \
-                     WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY job, slot ORDER BY job, slot";
-        self.each(query, (from_ms, to_ms, slot_ms), |row| {
-            see(Slot {
-                job: JobId(number(row.get_ref(0)?)),
-                at_ms: row.get::<_, i64>(1)?.saturating_mul(slot_ms),
-                tasks: number(row.get_ref(2)?),
-                workers: number(row.get_ref(3)?),
+        for of in ["job", "NULL"] {
+            let query = format!(
+                "SELECT {of} AS of, accepted_at / ?3 AS slot, total(CAST(count AS REAL)), count(DISTINCT worker) \
+                 FROM ranges WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY of, slot ORDER BY of, slot"
+            );
+            self.each(&query, (from_ms, to_ms, slot_ms), |row| {
+                see(Slot {
+                    job: job(row.get_ref(0)?),
+                    at_ms: row.get::<_, i64>(1)?.saturating_mul(slot_ms),
+                    placements: row.get(2)?,
+                    workers: number(row.get_ref(3)?),
+                });
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFault`], if it cannot be read.
+    pub fn credits(&self, of: &CreditOf) -> Result<Vec<Credit>, LedgerFault> {
+        let (key, names): (_, [Option<&str>; 3]) = match of {
+            CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),
+            CreditOf::Workers(owner) => ("owner, machine, worker, NULL", [Some(owner), None, None]),
+            CreditOf::Jobs(Maker { owner, machine }, worker) => {
+                ("owner, machine, worker, job", [owner, machine, worker].map(|name| Some(&**name)))
+            }
+        };
+        // A second count has taken time, but its placements are counted already.
+        let from = |table, (tasks, count, agreed, contradicted, at)| {
+            format!(
+                "SELECT owner, machine, worker, job, kernel, {tasks} AS tasks, {count} AS count, busy_us, \
+                 {agreed} AS agreed, {contradicted} AS contradicted, {at} AS at FROM {table}"
+            )
+        };
+        let ranges = from("ranges", ("past - first", "count", "audit = 2", "0", "accepted_at"));
+        let audits = from("audits", ("0", "0", "1", "0", "counted_at"));
+        let disputes = from("disputes", ("0", "0", "0", "1", "noted_at"));
+        let query = format!(
+            "SELECT {key}, group_concat(DISTINCT kernel), sum(tasks), total(CAST(count AS REAL)), sum(busy_us), \
+             sum(agreed), sum(contradicted), max(at) \
+             FROM ({ranges} UNION ALL {audits} UNION ALL {disputes}) \
+             WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3) \
+             GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT {}",
+            Credit::MOST
+        );
+        let mut credits = Vec::new();
+        self.each(&query, names, |row| {
+            credits.push(Credit {
+                owner: row.get(0)?,
+                machine: row.get(1)?,
+                worker: row.get(2)?,
+                job: job(row.get_ref(3)?),
+                kernels: row.get(4)?,
+                tasks: number(row.get_ref(5)?),
+                placements: row.get(6)?,
+                busy_us: number(row.get_ref(7)?),
+                agreed: number(row.get_ref(8)?),
+                contradicted: number(row.get_ref(9)?),
+                last_ms: row.get(10)?,
             });
             Ok(())
-        })
+        })?;
+        Ok(credits)
     }
 
     fn each(
@@ -232,4 +273,9 @@ fn party(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Party> {
 /// A number that is never negative; 0 if somebody has changed the file.
 fn number(value: ValueRef<'_>) -> u64 {
     value.as_i64().ok().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+}
+
+/// The job of this number; `None` of `NULL`.
+fn job(value: ValueRef<'_>) -> Option<JobId> {
+    (value != ValueRef::Null).then(|| JobId(number(value)))
 }

@@ -12,11 +12,11 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, Asker, AuditPolicy, Author, Change, Config, Distrusted, Effect, Event, Farm,
-    Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
-    LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker, Method,
-    Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, RestoredJob,
-    SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
+    Across, Asker, AuditPolicy, Author, Change, Config, Credit, CreditOf, Distrusted, Effect,
+    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known,
+    LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker,
+    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored,
+    RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
 };
 use tempfile::TempDir;
 

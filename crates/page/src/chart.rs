@@ -5,118 +5,83 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::estimate::Estimate;
-use crate::history::{Load, Span};
-use crate::text::{short, time};
+use crate::history::{Load, Past, Span};
+use crate::text::{short, time, utc};
 
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 120.0;
+const WIDTH: f64 = 1_000.0;
+const HEIGHT: f64 = 100.0;
 /// The most points that are drawn: neighbouring slots are put together beyond.
-const POINTS: usize = 600;
+const POINTS: usize = 500;
 
-/// Tasks per second and workers over the slots of a history.
-pub(crate) fn chart(span: Span, loads: &[Load]) -> Markup {
+/// Placements per second and workers over the slots of a history, which ends now or with a job.
+pub(crate) fn chart(past: &Past, end: &str) -> Markup {
+    let Past { span, loads, until_ms } = past;
     let together = loads.len().div_ceil(POINTS).max(1);
     let slot_s = span.slot_ms() as f64 / 1_000.0;
     let rate = |loads: &[Load]| {
-        let tasks: u64 = loads.iter().map(|load| load.tasks).sum();
-        tasks as f64 / (slot_s * loads.len() as f64)
+        loads.iter().fold(0.0, |sum, load| sum + load.placements) / (slot_s * loads.len() as f64)
     };
     let rates: Vec<f64> = loads.chunks(together).map(rate).collect();
     let most = |loads: &[Load]| loads.iter().map(|load| load.workers).max().unwrap_or(0) as f64;
     let workers: Vec<f64> = loads.chunks(together).map(most).collect();
-    let (rate_top, worker_top) = (top(&rates), top(&workers));
-    let ago = Duration::from_secs_f64(slot_s * loads.len() as f64);
+    let (rate_top, worker_top) = (round_up(top(&rates)), top(&workers).max(1.0));
+    let length = Duration::from_secs_f64(slot_s * loads.len() as f64);
+    let begun_ms = until_ms - i64::try_from(length.as_millis()).unwrap_or(0);
     let label = format!(
-        "Over the last {}: at most {} tasks per second, and at most {worker_top} workers at a time",
-        time(ago),
-        short(rate_top)
+        "Over {}: at most {} placements per second, and at most {worker_top} workers at a time",
+        time(length),
+        short(top(&rates))
     );
     html! {
         figure {
             div.plot {
-                (scale("0", &short(rate_top)))
+                (scale(&[&short(rate_top), &short(rate_top / 2.0), "0"]))
                 svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
                     aria-label=(label) {
                     path.area d=(area(&rates, rate_top)) {}
+                    line.grid x1="0" x2=(WIDTH) y1=(HEIGHT / 2.0) y2=(HEIGHT / 2.0) {}
                     polyline.line points=(line(&workers, worker_top)) {}
                 }
-                (scale("0", &worker_top.to_string()))
-                (ends(&format!("{} ago", time(ago)), "now"))
+                (scale(&[&worker_top.to_string(), "0"]))
+                div.ends { span { (moment(*span, begun_ms)) } span { (moment(*span, *until_ms)) ", " (end) } }
             }
             figcaption {
-                span.key-area { "tasks/s, on the left" }
+                span.key-area { "placements/s, on the left" }
                 span.key-line { "workers, on the right" }
             }
         }
     }
 }
 
-/// How an estimate has moved, with its bars. The axis shows what the later half of them say.
-pub(crate) fn moved(estimates: &[Estimate]) -> Markup {
-    let later = &estimates[estimates.len() / 2..];
-    let low = later.iter().map(|it| it.value - it.error).fold(f64::INFINITY, f64::min).max(0.0);
-    let high = later.iter().map(|it| it.value + it.error).fold(0.0, f64::max);
-    let (first, last) = (estimates[0], estimates[estimates.len() - 1]);
-    let length = (last.unix_ms - first.unix_ms).max(1) as f64;
-    let x = |it: &Estimate| WIDTH * (it.unix_ms - first.unix_ms) as f64 / length;
-    let y = |value: f64| {
-        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
-        // Early ones may be far off the picture.
-        HEIGHT - (HEIGHT - 8.0) * share.clamp(-5.0, 6.0) - 4.0
-    };
-    let mut band = String::new();
-    let upper = estimates.iter().map(|it| (x(it), y(it.value + it.error)));
-    let lower = estimates.iter().rev().map(|it| (x(it), y(it.value - it.error)));
-    for (at, (x, y)) in upper.chain(lower).enumerate() {
-        let _ = write!(band, "{}{x:.1} {y:.1}", if at == 0 { "M" } else { "L" });
-    }
-    let line = estimates.iter().fold(String::new(), |mut text, it| {
-        let _ = write!(text, "{:.1},{:.1} ", x(it), y(it.value));
-        text
-    });
-    let ago = time(Duration::from_millis(length as u64));
-    let label = format!(
-        "Over {ago} the estimate moved from {:.4e} ± {:.1e} to {:.4e} ± {:.1e}",
-        first.value, first.error, last.value, last.error
-    );
-    html! {
-        figure {
-            div.plot {
-                (scale(&format!("{low:.3e}"), &format!("{high:.3e}")))
-                svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                    aria-label=(label) {
-                    path.band d=(format!("{band}z")) {}
-                    polyline.line points=(line) {}
-                }
-                (ends("first estimate", &format!("{ago} later")))
-            }
-            figcaption {
-                span.key-line { (format!("{:.4e}", last.value)) }
-                span.key-band { "95% bar, if what is counted is a fair sample" }
-            }
-        }
-    }
+/// A time of day, or a day where the chart has days.
+fn moment(span: Span, unix_ms: i64) -> String {
+    let text = utc(unix_ms);
+    let (day, hour) = text.split_once(' ').unwrap_or((&text, ""));
+    if span == Span::Hours { hour.into() } else { day.into() }
 }
 
-/// The least and the most of an axis, beside the picture. Its label says them to those who cannot see it.
-fn scale(least: &str, most: &str) -> Markup {
-    html! { div.scale aria-hidden="true" { span { (most) } span { (least) } } }
-}
-
-/// The first and the last moment, under the picture.
-fn ends(first: &str, last: &str) -> Markup {
-    html! { div.ends { span { (first) } span { (last) } } }
+/// The values of an axis from the top down, beside the picture. Its label says them to those who cannot see it.
+fn scale(values: &[&str]) -> Markup {
+    html! { div.scale aria-hidden="true" { @for value in values { span { (value) } } } }
 }
 
 fn top(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
+/// The next number that is 1, 2, 4, 6 or 8 times a power of ten; 1 of nothing.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 1.0;
+    }
+    let power = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0];
+    steps.into_iter().map(|step| step * power).find(|&top| top >= value).unwrap_or(value)
+}
+
 fn points<'a>(values: &'a [f64], top: f64) -> impl Iterator<Item = (f64, f64)> + 'a {
     let step = WIDTH / (values.len().max(2) - 1) as f64;
-    let height =
-        move |value: f64| if top > 0.0 { HEIGHT - (HEIGHT - 4.0) * value / top } else { HEIGHT };
+    let height = move |value: f64| HEIGHT - (HEIGHT - 2.0) * value / top;
     values.iter().enumerate().map(move |(at, &value)| (at as f64 * step, height(value)))
 }
 
@@ -134,4 +99,25 @@ fn area(values: &[f64], top: f64) -> String {
     }
     let _ = write!(text, "V{HEIGHT}z");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_ends_at_a_round_number() {
+        let tops = [0.0, 1.0, 1.1, 399.0, 7e9, 9.5e11].map(round_up);
+        assert_eq!(tops, [1.0, 1.0, 2.0, 400.0, 8e9, 1e12]);
+    }
+
+    #[test]
+    fn the_chart_says_when_it_begins_and_ends() {
+        let load = Load { placements: 5e9, workers: 3 };
+        let past = Past { span: Span::Hours, loads: vec![load; 6], until_ms: 60_000 };
+        let html = chart(&past, "its end").into_string();
+        for text in ["00:00:00", "00:01:00, its end", "at most 500\u{a0}M placements per second"] {
+            assert!(html.contains(text), "{text}: {html}");
+        }
+    }
 }

@@ -26,54 +26,75 @@ impl Reader {
     }
 }
 
+/// The way from the page at `path` to the farm's first one: a proxy may have put something before it.
+pub fn root(path: &str) -> String {
+    "../".repeat(path.matches('/').count().saturating_sub(1))
+}
+
 /// The page on which a person logs in; `refusal` says why the last try failed.
 pub fn login(refusal: Option<&str>) -> Markup {
     let body = html! {
         h1 { "Log in" }
         @if let Some(refusal) = refusal { p.refusal role="alert" { (refusal) "." } }
-        form.login method="post" action="/login" {
+        form #login .login method="post" action="login" {
             label for="token" { "Join string or token" }
             input #token type="password" name="token" required autocomplete="current-password" autofocus;
-            button { "Log in" }
+            button.main { "Log in" }
         }
         p.hint {
             "It is what " code { "queens token create" } " printed, a join string or a token, or what is in the \
              coordinator's own file of one of them. That of a viewer suffices to look; that of a submitter or an \
              admin can change jobs."
         }
+        script src="login.js" defer {}
     };
-    document("Log in", None, &html! {}, &body)
+    document("Log in", "", None, &html! {}, &body)
 }
 
-/// A refusal: its HTTP status and one sentence.
-pub fn fault(status: u16, text: &str) -> Markup {
+/// A refusal: its HTTP status and one sentence. `root` is the way to the farm's first page.
+pub fn fault(status: u16, text: &str, root: &str) -> Markup {
     let body = html! {
         h1 { "That did not work" }
         p.refusal role="alert" { (text) "." }
-        p { a href="/" { "Back to the jobs" } " · HTTP status " (status) }
+        p { a href=(home(root)) { "Back to the farm" } " · HTTP status " (status) }
     };
-    document("Refused", None, &html! {}, &body)
+    document("Refused", root, None, &html! {}, &body)
 }
 
-/// A page of the farm for `reader`. `live` is the path from which a browser hears of changed parts.
-pub(crate) fn page(title: &str, live: Option<&str>, reader: &Reader, body: &Markup) -> Markup {
+/// A page of the farm for `reader`. `live` is the address from which a browser hears of changed parts.
+pub(crate) fn page(
+    title: &str,
+    root: &str,
+    live: Option<&str>,
+    reader: &Reader,
+    body: &Markup,
+) -> Markup {
+    let link = |page: &str, to: &str| {
+        html! { a href=(to) aria-current=[(title == page).then_some("page")] { (page) } }
+    };
     let header = html! {
         nav aria-label="Pages" {
-            a href="/" aria-current=[(title == "Jobs").then_some("page")] { "Jobs" }
-            a href="/workers" aria-current=[(title == "Workers").then_some("page")] { "Workers" }
+            (link("Farm", &home(root)))
+            (link("Workers", &format!("{root}workers")))
+            (link("Contributors", &format!("{root}owners")))
         }
         div.who {
             span #live .live role="status" { noscript { "loads anew every 5 s" } }
-            span { (reader.owner) " (" (reader.role) ")" }
+            span { (reader.owner) span.role { " (" (reader.role) ")" } }
             @if reader.logged_in {
-                form method="post" action="/logout" { button { "Log out" } }
+                form method="post" action=(format!("{root}logout")) { button { "Log out" } }
             }
         }
     };
-    document(title, live, &header, body)
+    document(title, root, live, &header, body)
 }
 
-fn document(title: &str, live: Option<&str>, header: &Markup, body: &Markup) -> Markup {
+/// The farm's first page: an empty reference would be the page itself.
+fn home(root: &str) -> String {
+    if root.is_empty() { "./".into() } else { root.into() }
+}
+
+fn document(title: &str, root: &str, live: Option<&str>, header: &Markup, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -82,18 +103,42 @@ fn document(title: &str, live: Option<&str>, header: &Markup, body: &Markup) -> 
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · queens" }
-                link rel="icon" href="/icon.svg";
-                link rel="stylesheet" href="/style.css";
+                link rel="icon" href=(format!("{root}icon.svg"));
+                link rel="stylesheet" href=(format!("{root}style.css"));
                 @if live.is_some() {
                     noscript { meta http-equiv="refresh" content="5"; }
-                    script src="/live.js" defer {}
+                    script src=(format!("{root}live.js")) defer {}
                 }
             }
             body {
                 a.skip href="#main" { "Skip to the content" }
-                header { a.brand href="/" { img src="/icon.svg" alt="" width="24" height="24"; "queens" } (header) }
-                main #main data-live=[live] { (body) }
+                header.top {
+                    a.brand href=(home(root)) {
+                        img src=(format!("{root}icon.svg")) alt="" width="24" height="24"; "queens"
+                    }
+                    (header)
+                }
+                main #main data-live=[live.map(|live| format!("{root}{live}"))] { (body) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_has_a_link_that_a_prefix_would_break() {
+        for path in ["/", "/jobs/1", "/jobs/1/pause"] {
+            let html = fault(404, "there is no such page", &root(path)).into_string();
+            for link in html.split(['"']).filter(|text| text.starts_with('/')) {
+                panic!("{link} in {html}");
+            }
+        }
+        assert_eq!(
+            ["/", "/login", "/jobs/1", "/jobs/1/pause"].map(root),
+            ["", "", "../", "../../"]
+        );
     }
 }

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use farm::{AuditPolicy, Fact, JobState, JobView, LostWorkers};
+use farm::{Fact, JobId, JobState, JobView};
 use maud::{Markup, html};
 
-use crate::chart::{chart, moved};
-use crate::estimate::Estimate;
-use crate::frame::Reader;
-use crate::jobs::{audits, done, owner, state};
+use crate::chart::chart;
+use crate::frame::{self, Reader};
+use crate::jobs::{audits, done, owner, remarks, share, state};
 use crate::map::map;
-use crate::parts::{Page, Part};
+use crate::parts::{Page, Part, stats};
 use crate::snapshot::{JobSight, Snapshot};
-use crate::text::{grouped, short, size, time, utc};
+use crate::text::{ago, end, grouped, plural, rate, size, time, utc};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
@@ -20,27 +19,28 @@ const ACTIONS: &str = "actions";
 /// One job. The part with which it is changed depends on the reader: see [`actions`].
 pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     let JobSight { view, map: plan, record, history } = sight;
-    let estimates = record.as_ref().map_or(&[][..], |record| &record.estimates);
     let top = html! {
-        h1 { "Job " (view.id) @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } } }
-        p.summary { (view.spec.plan.to_string()) " · " (state(view)) " · " (done(view)) }
-        @if let Some(held) = &view.held {
-            p.refusal role="alert" { "It is held: " (held) ". An audit has it counted again." }
+        h1 {
+            "Job " (view.id)
+            span.sub {
+                @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } " ·" }
+                " " (view.spec.plan.to_string())
+            }
+            " " (state(view, &snapshot.survey.live))
         }
-        @if let Some(disputed) = &view.disputed {
-            p.refusal role="alert" { "It is disputed: " (disputed) "." }
+        @for remark in remarks(view, &snapshot.survey.live) {
+            p.refusal role="alert" { (remark) }
         }
-        (facts(view, estimates, snapshot))
+        @if let Some(total) = view.total { (result(view, total)) }
+        div.progress { (done(view)) }
+        (numbers(view, snapshot))
+        (facts(view))
     };
     let counted = html! {
-        h2 { "Counted over time" }
-        @match history {
-            Some((span, loads)) => (chart(*span, loads)),
-            None => p.empty { "Nothing of it was counted yet." },
-        }
-        @if estimates.len() > 1 {
-            h2 { "Estimate of the total over time" }
-            (moved(estimates))
+        h2 { "Speed" }
+        @match history.as_ref().filter(|past| past.loads.len() > 1) {
+            Some(past) => (chart(past, if view.state.is_over() { "its end" } else { "now" })),
+            None => p.empty { "Too little of it was counted yet, or in too short a time." },
         }
     };
     let plan = html! {
@@ -54,9 +54,13 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
         (map(plan, record.as_deref()))
     };
     let log = html! {
+        @if view.state == JobState::Done {
+            h2 { "Check it yourself" }
+            pre { "queens export " (view.id) " job-" (view.id) ".bundle\nqueens verify job-" (view.id) ".bundle" }
+        }
         @if let Some(record) = record && !record.log.is_empty() {
             h2 { "Log" }
-            ol.log { @for entry in &record.log { li { time { (utc(entry.unix_ms)) } " " (entry.text) } } }
+            ol.log { @for entry in &record.log { li { time { (utc(entry.at_ms)) } " " (entry.text) } } }
             p.hint { "Times are UTC, from the ledger." }
         }
     };
@@ -67,32 +71,83 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
         Part::new("history", &counted),
         Part::new("log", &log),
     ];
-    Page { title: format!("Job {}", view.id), live: format!("/jobs/{}/live", view.id), parts }
+    let live = format!("jobs/{}/live", view.id);
+    Page { title: format!("Job {}", view.id), root: "../", live, parts }
 }
 
-fn facts(job: &JobView, estimates: &[Estimate], snapshot: &Snapshot) -> Markup {
-    let rate = snapshot.rates.get(&job.id).copied();
+/// What the job was asked for, large, and why it may be believed.
+fn result(job: &JobView, total: u128) -> Markup {
+    let facts = known::facts(job.spec.plan.problem).into_iter();
+    let facts = facts.filter(|fact| job.spec.slice.is_all() && fact.allows(job.counted));
+    html! {
+        div.result {
+            p.quiet { (job.spec.plan.problem.to_string()) }
+            div.value { (grouped(total)) }
+            p {
+                @if total != job.counted { (grouped(job.counted)) " before symmetry. " }
+                @for fact in facts {
+                    @if let Fact::Published { source, .. } = fact { "As published (" (source) "). " }
+                }
+                @if job.audits_agreed > 0 {
+                    (plural(job.audits_agreed, "range")) " counted twice, all alike."
+                }
+            }
+        }
+    }
+}
+
+fn numbers(job: &JobView, snapshot: &Snapshot) -> Markup {
+    let speed = (
+        "Placements/s",
+        rate(job.rate.placements_per_second),
+        format!("{} tasks/s", rate(job.rate.tasks_per_second)),
+    );
+    let (submitted, begun) = (job.times.submitted_at_ms, job.times.begun_at_ms);
+    let waited = submitted.zip(begun).map_or_else(String::new, |(submitted, begun)| {
+        let waited = u64::try_from(begun.saturating_sub(submitted)).unwrap_or(0);
+        format!("after it had waited {}", time(Duration::from_millis(waited)))
+    });
+    let took = match job.times.counting() {
+        Some(took) => ("Took", time(took), waited),
+        None => match job.seconds_left() {
+            Some(left) => (
+                "Time left",
+                time(Duration::from_secs_f64(left)),
+                format!("it ends at {}", end(snapshot.unix_ms, left)),
+            ),
+            None => ("Time left", "–".into(), "not known".into()),
+        },
+    };
+    let when = match job.times.ended_at_ms {
+        Some(at) => ("Ended", ago(snapshot.unix_ms, at), utc(at)),
+        None => {
+            let able = format!("{} able, {} used", job.able_workers, plural(job.threads, "thread"));
+            ("Workers", grouped(job.workers), able)
+        }
+    };
+    let twice = ("Counted twice", audits(job), audit(job));
+    stats([speed, took, when, twice])
+}
+
+fn audit(job: &JobView) -> String {
+    job.audit.map_or("no range was chosen".into(), |policy| {
+        format!("{}% of the ranges, across {}", share(policy.share_ppm), policy.across.name())
+    })
+}
+
+fn facts(job: &JobView) -> Markup {
     html! {
         dl.facts {
-            (fact("Tasks counted", &format!("{} of {}", grouped(job.tasks_done), grouped(job.tasks()))))
-            @if let Some(total) = job.total { (fact("Total", &grouped(total))) }
             @if job.total != Some(job.counted) { (fact(&counted(job), &grouped(job.counted))) }
-            @if let Some(estimate) = estimates.last().filter(|it| it.error > 0.0) {
-                (fact("Estimate of the total", &estimated(estimate)))
-            }
             @if let Some(symmetry) = symmetry(job) { (fact("Symmetry", &symmetry)) }
-            (fact("Tasks per second", &rate.map_or("–".into(), short)))
-            (fact("Time left", &job.seconds_left().map_or("–".into(), |left| time(Duration::from_secs_f64(left)))))
-            (fact("Workers", &format!("{} of {} able, {} threads", job.workers, job.able_workers, job.threads)))
             @if job.thread_memory > 0 {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
             }
             (fact("Owner", owner(job)))
             (fact("Priority", &job.spec.priority.to_string()))
-            (fact("Audits", &audit_fact(job)))
-            (fact("Disputed ranges", &job.disputes.to_string()))
-            (fact("Poisoned tasks", &poison_fact(job)))
-            @if !job.lost.is_empty() { (fact("Lost workers", &lost_fact(job))) }
+            @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", &utc(at))) }
+            @if job.disputes > 0 { (fact("Disputed ranges", &job.disputes.to_string())) }
+            @if job.poisoned > 0 { (fact("Poisoned tasks", &poison_fact(job))) }
         }
     }
 }
@@ -106,14 +161,6 @@ fn counted(job: &JobView) -> String {
 
 fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
-}
-
-/// An estimate with its bar, to as many digits as it is worth. The bar is that of a fair sample, and a farm counts a plan
-/// in order.
-fn estimated(estimate: &Estimate) -> String {
-    let Estimate { value, error, .. } = *estimate;
-    let digits = (value / error).log10().ceil().clamp(0.0, 12.0) as usize + 1;
-    format!("{value:.digits$e} ± {:.2}%, if a fair sample is counted", 100.0 * error / value)
 }
 
 /// What the symmetries of the board say of the total, and of the sum so far.
@@ -134,28 +181,10 @@ fn symmetry(job: &JobView) -> Option<String> {
     Some(format!("{fact}{said}"))
 }
 
-fn audit_fact(job: &JobView) -> String {
-    match job.audit {
-        None => audits(job),
-        Some(policy) => {
-            let share = 100.0 * f64::from(policy.share_ppm) / f64::from(AuditPolicy::ALL);
-            let done = audits(job);
-            format!("{share}% of the ranges, across {}: {done} done", policy.across.name())
-        }
-    }
-}
-
 fn poison_fact(job: &JobView) -> String {
     let named: Vec<String> = job.poisoned_first.iter().map(grouped).collect();
-    match job.poisoned {
-        0 => "0".into(),
-        all => format!(
-            "{}: {}{}",
-            grouped(all),
-            named.join(", "),
-            if all > named.len() as u64 { ", …" } else { "" }
-        ),
-    }
+    let more = if job.poisoned > named.len() as u64 { ", …" } else { "" };
+    format!("{}: {}{more}", grouped(job.poisoned), named.join(", "))
 }
 
 /// The part of [`job`] with which `reader` changes the job, if they may.
@@ -163,19 +192,11 @@ pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
 }
 
-fn lost_fact(job: &JobView) -> String {
-    let of = |lost: &LostWorkers| {
-        let s = if lost.processes == 1 { "" } else { "es" };
-        format!("{} process{s} of {} on {}", lost.processes, lost.maker.owner, lost.maker.machine)
-    };
-    job.lost.iter().map(of).collect::<Vec<_>>().join(", ")
-}
-
 /// What can be done with a job in its state.
 fn buttons(job: &JobView) -> Markup {
     let button = |action: &str, text: &str| {
         html! {
-            form method="post" action=(format!("/jobs/{}/{action}", job.id)) {
+            form method="post" action=(format!("{}/{action}", job.id)) {
                 button class=(action) { (text) }
             }
         }
@@ -187,16 +208,13 @@ fn buttons(job: &JobView) -> Markup {
             @if job.state == JobState::Running && job.poisoned > 0 {
                 (button("resume", "Try the poisoned tasks again"))
             }
+            @if job.state == JobState::Done && job.audits_wanted > 0 {
+                (button("withdraw", "Withdraw the audit"))
+            }
             @if !job.state.is_over() {
                 details.confirm {
                     summary { "Priority…" }
-                    form method="post" action=(format!("/jobs/{}/priority", job.id)) {
-                        label {
-                            "Jobs of higher priority are served first "
-                            input type="number" name="priority" required value=(job.spec.priority);
-                        }
-                        button { "Change" }
-                    }
+                    (priority_form(&format!("{}/priority", job.id), &job.spec.priority.to_string()))
                 }
                 details.confirm {
                     summary { "Cancel…" }
@@ -206,4 +224,27 @@ fn buttons(job: &JobView) -> Markup {
             }
         }
     }
+}
+
+fn priority_form(action: &str, value: &str) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            label {
+                "Jobs of higher priority are served first "
+                input type="number" name="priority" required value=(value);
+            }
+            button { "Change" }
+        }
+    }
+}
+
+/// The page on which a change of a job's priority was refused: it says why, and keeps what was typed.
+pub fn refused_priority(reader: &Reader, job: JobId, refusal: &str, typed: &str) -> Markup {
+    let body = html! {
+        h1 { "Priority of job " (job) }
+        p.refusal role="alert" { (refusal) "." }
+        (priority_form("priority", typed))
+        p { a href=(format!("../{job}")) { "Back to the job" } }
+    };
+    frame::page("Priority", "../../", None, reader, &body)
 }

@@ -1,14 +1,16 @@
-//! The page of all jobs.
+//! The farm's first page: what it counts, how fast, and all jobs.
 
 use std::time::Duration;
 
-use farm::{Farm, JobId, JobState, JobView, Problem, Survey};
+use farm::{AuditPolicy, Farm, JobId, JobState, JobView, Problem, Survey};
 use maud::{Markup, html};
 
-use crate::frame::Reader;
-use crate::parts::{Page, Part};
+use crate::chart::chart;
+use crate::frame::{self, Reader};
+use crate::history::{Past, Span};
+use crate::parts::{Page, Part, bar, stats};
 use crate::snapshot::Snapshot;
-use crate::text::{grouped, percent, short, size, time};
+use crate::text::{ago, end, grouped, percent, plural, rate, time};
 
 /// The id of the part with which jobs are submitted.
 const SUBMISSION: &str = "submission";
@@ -22,42 +24,60 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// All jobs that have not ended, and the latest that have, or others that have. The part with which
-/// jobs are submitted depends on the reader: see [`submission`].
-pub fn jobs(snapshot: &Snapshot, earlier: Option<&EndedBefore>) -> Page {
+/// The farm: what was counted over `span`, all jobs that have not ended, and the latest that have, or others that have. The
+/// part with which jobs are submitted depends on the reader: see [`submission`].
+pub fn jobs(
+    snapshot: &Snapshot,
+    (span, past): (Span, Option<&Past>),
+    earlier: Option<&EndedBefore>,
+) -> Page {
     let Survey { live, ended, ended_in_all, workers, .. } = &snapshot.survey;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
     let oldest = ended.last().filter(|_| ended.len() == Farm::ENDED_SHOWN);
-    let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();
-    let rate: f64 = snapshot.rates.values().sum();
     let top = html! {
-        h1 { "Jobs" }
-        p.summary {
-            strong { (grouped(live.len())) } " not ended · "
-            strong { (grouped(workers.len())) } " workers with "
-            strong { (grouped(threads)) } " threads · "
-            strong { (short(rate)) } " tasks/s"
+        h1 { "Farm" }
+        @if workers.is_empty() {
+            div.notice role="status" {
+                p { strong { "No worker is connected" }
+                    @if !live.is_empty() { ", and " (plural(live.len(), "job")) " cannot go on" }
+                    "." }
+                p { "On each machine that is to count, " code { "queens worker --join-file FILE" }
+                    " starts one, with the join string that " code { "queens token create --role worker" }
+                    " printed; beside the coordinator, " code { "queens worker" } " is enough." }
+            }
+        }
+        div.hero {
+            div.panel {
+                div.head { h2 { (rate(snapshot.placements_per_second())) " placements/s" } (spans(span)) }
+                @match past.filter(|past| past.loads.len() > 1) {
+                    Some(past) => (chart(past, "now")),
+                    None => p.empty { "Nothing was counted in this time." },
+                }
+            }
+            (numbers(snapshot))
         }
     };
     let unfinished = html! {
+        h2 { "Jobs" }
         @if live.is_empty() {
             p.empty { "No job is waiting or running." }
         } @else {
-            (table("Jobs that have not ended", live.iter(), snapshot))
+            (unfinished(snapshot))
         }
     };
     let ended = html! {
         @if *ended_in_all > 0 {
-            details open[earlier.is_some()] {
-                summary { (grouped(*ended_in_all)) " ended" }
-                @if let Some(EndedBefore { before, .. }) = earlier {
-                    p.hint { "Those before job " (before) ". " a href="/" { "Latest" } }
-                }
-                (table("Jobs that have ended", ended.iter(), snapshot))
-                @if let Some(job) = oldest {
-                    p { a href=(format!("/?before={}", job.id)) { "Earlier ones" } }
-                }
+            h2 { "Ended " span.sub { (grouped(*ended_in_all)) ", the latest first" } }
+            @if let Some(EndedBefore { before, .. }) = earlier {
+                p.hint { "Those before job " (before) ". " a href="./" { "Latest" } }
             }
+            (ended_jobs(ended, snapshot))
+            @if let Some(job) = oldest {
+                p.pager { a href=(format!("./?before={}", job.id)) rel="next" { "Earlier ones" } }
+            }
+        }
+        p.hint {
+            "A job took the time from its first lease to its end. Times are UTC. Programs read " a href="metrics" { "metrics" } "."
         }
     };
     let parts = vec![
@@ -66,51 +86,188 @@ pub fn jobs(snapshot: &Snapshot, earlier: Option<&EndedBefore>) -> Page {
         Part::new(SUBMISSION, &html! {}),
         Part::new("ended", &ended),
     ];
-    let live = earlier.map_or("/live".into(), |earlier| format!("/live?before={}", earlier.before));
-    Page { title: "Jobs".into(), live, parts }
+    let before = earlier.map_or(String::new(), |earlier| format!("&before={}", earlier.before));
+    let live = format!("live?span={}{before}", span.name());
+    Page { title: "Farm".into(), root: "", live, parts }
 }
 
-fn table<'a>(
-    caption: &str,
-    jobs: impl Iterator<Item = &'a JobView>,
-    snapshot: &Snapshot,
-) -> Markup {
+fn spans(shown: Span) -> Markup {
+    html! {
+        nav.switch aria-label="Time shown" {
+            @for span in Span::ALL {
+                a href=(format!("./?span={}", span.name())) aria-current=[(span == shown).then_some("true")] {
+                    (span.name())
+                }
+            }
+        }
+    }
+}
+
+fn numbers(snapshot: &Snapshot) -> Markup {
+    let Survey { live, workers, .. } = &snapshot.survey;
+    let of = |state| live.iter().filter(|job| job.state == state).count();
+    let waiting = live.iter().filter(|job| is_waiting(job, live)).count();
+    let running = of(JobState::Running) - waiting;
+    let next = live.iter().filter_map(|job| Some((job.seconds_left()?, job.id)));
+    let next = next.min_by(|a, b| a.0.total_cmp(&b.0));
+    let sum = |of: fn(&JobView) -> u64| live.iter().map(of).sum::<u64>();
+    let disputes = sum(|job| job.disputes as u64);
+    stats([
+        (
+            "Jobs that run",
+            grouped(running),
+            format!("{waiting} wait, {} paused, {} held", of(JobState::Paused), of(JobState::Held)),
+        ),
+        match next {
+            None => ("Next end", "–".into(), "not known".into()),
+            Some((left, job)) => {
+                let at = end(snapshot.unix_ms, left);
+                let left = time(Duration::from_secs_f64(left));
+                ("Next end", format!("in {left}"), format!("job {job}, at {at}"))
+            }
+        },
+        (
+            "Machines",
+            grouped(snapshot.machines().len()),
+            format!(
+                "{}, {}",
+                plural(workers.len(), "worker"),
+                plural(snapshot.threads(), "thread")
+            ),
+        ),
+        (
+            "Counted twice",
+            grouped(sum(|job| job.audits_agreed)),
+            format!("{} wait, {disputes} disputed", grouped(sum(|job| job.audits_wanted))),
+        ),
+    ])
+}
+
+fn is_waiting(job: &JobView, all: &[JobView]) -> bool {
+    job.state == JobState::Running && job.workers == 0 && job.waits_for(all).is_some()
+}
+
+fn unfinished(snapshot: &Snapshot) -> Markup {
     html! {
         table.cards {
-            caption.quiet { (caption) }
+            caption { "Jobs that have not ended" }
             thead { tr {
-                th scope="col" { "Job" } th scope="col" { "Counts" } th scope="col" { "Owner" }
-                th.n scope="col" { "Priority" } th scope="col" { "State" } th scope="col" { "Done" }
-                th.n scope="col" { "Tasks/s" } th.n scope="col" { "Time left" }
-                th.n scope="col" { "Workers" } th.n scope="col" { "Audits" }
-                th.n scope="col" { "Disputed" } th.n scope="col" { "Poisoned" }
+                th scope="col" { "Job" } th scope="col" { "State" } th scope="col" { "Done" }
+                th.n scope="col" { "Placements/s" } th.n scope="col" { "Time left" }
+                th.n.c2 scope="col" { "Workers" } th.c2 scope="col" { "Owner" } th.n.c3 scope="col" { "Priority" }
             } }
-            tbody { @for job in jobs { (row(job, snapshot)) } }
+            tbody { @for job in &snapshot.survey.live { (row(job, snapshot)) } }
         }
     }
 }
 
 fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
-    let rate = snapshot.rates.get(&job.id);
+    let remarks = remarks(job, &snapshot.survey.live);
+    let left = job.seconds_left();
     html! {
-        tr {
-            th scope="row" {
-                a href=(format!("/jobs/{}", job.id)) { (job.id) }
-                @if let Some(key) = &job.spec.origin.key { " " span.key { (key) } }
-            }
-            td data-label="Counts" { (job.spec.plan.to_string()) }
-            td data-label="Owner" { (owner(job)) }
-            td.n data-label="Priority" { (job.spec.priority) }
-            td data-label="State" { (state(job)) }
-            td data-label="Done" { (done(job)) }
-            td.n data-label="Tasks/s" { @match rate { Some(&rate) => { (short(rate)) }, None => { "–" } } }
+        tr.has-why[!remarks.is_empty()] {
+            (name(job))
+            td.st { (state(job, &snapshot.survey.live)) }
+            td.progress.span { (done(job)) }
+            td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }
             td.n data-label="Time left" {
-                @match job.seconds_left() { Some(left) => { (time(Duration::from_secs_f64(left))) }, None => { "–" } }
+                @match left {
+                    Some(left) => {
+                        (time(Duration::from_secs_f64(left)))
+                        span.sub { (end(snapshot.unix_ms, left)) }
+                    },
+                    None => "–",
+                }
             }
-            td.n data-label="Workers" { (job.workers) }
-            td.n data-label="Audits" { (audits(job)) }
-            td.n.bad[job.disputes > 0] data-label="Disputed" { (job.disputes) }
-            td.n.bad[job.poisoned > 0] data-label="Poisoned" { (grouped(job.poisoned)) }
+            td.n.c2 data-label="Workers" { (job.workers) }
+            td.c2 data-label="Owner" { (owner(job)) }
+            td.n.c3 data-label="Priority" { (job.spec.priority) }
+        }
+        (why(&remarks))
+    }
+}
+
+fn why(remarks: &[String]) -> Markup {
+    html! {
+        @if !remarks.is_empty() {
+            tr.why { td colspan="8" { @for remark in remarks { p { (remark) } } } }
+        }
+    }
+}
+
+/// A job's number, its name and what it counts, as the head of a row.
+fn name(job: &JobView) -> Markup {
+    html! {
+        th scope="row" {
+            a href=(format!("jobs/{}", job.id)) { (job.id) }
+            @if let Some(key) = &job.spec.origin.key { " " span.key { (key) } }
+            span.sub { (job.spec.plan.to_string()) }
+        }
+    }
+}
+
+/// What there is to say of a job besides its numbers, as sentences: why it waits, and what is wrong with it.
+pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
+    let waits = job.waits_for(all).map(|what| format!("It waits for {what}."));
+    let held = job.held.as_ref();
+    let held = held.map(|held| format!("It is held: {held}. An audit has it counted again."));
+    let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
+    let poisoned = (job.poisoned > 0).then(|| {
+        format!(
+            "It lends no more of {}, because workers were lost with them; `queens resume {}` tries again.",
+            plural(job.poisoned, "task"),
+            job.id
+        )
+    });
+    held.into_iter().chain(disputed).chain(poisoned).chain(waits).collect()
+}
+
+fn ended_jobs(jobs: &[JobView], snapshot: &Snapshot) -> Markup {
+    html! {
+        table.cards {
+            caption { "Jobs that have ended" }
+            thead { tr {
+                th scope="col" { "Job" } th scope="col" { "State" } th.n scope="col" { "Total" }
+                th.n scope="col" { "Took" } th.n scope="col" { "Placements/s" } th.n scope="col" { "Ended" }
+                th.n.c3 scope="col" { "Counted twice" } th.c2 scope="col" { "Owner" }
+            } }
+            tbody { @for job in jobs { (ended_row(job, snapshot)) } }
+        }
+    }
+}
+
+fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
+    let remarks = remarks(job, &snapshot.survey.live);
+    html! {
+        tr.has-why[!remarks.is_empty()] {
+            (name(job))
+            td.st { (state(job, &snapshot.survey.live)) }
+            td.n.span data-label="Total" { (total(job)) }
+            td.n data-label="Took" { (job.times.counting().map_or("–".into(), time)) }
+            td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }
+            td.n data-label="Ended" {
+                @match job.times.ended_at_ms { Some(at) => (ago(snapshot.unix_ms, at)), None => "–" }
+            }
+            td.n.c3 data-label="Counted twice" { (audits(job)) }
+            td.c2 data-label="Owner" { (owner(job)) }
+        }
+        (why(&remarks))
+    }
+}
+
+/// The total, with what was counted for it where that is another number; of a job without one, how far it came.
+fn total(job: &JobView) -> Markup {
+    html! {
+        @match job.total {
+            Some(total) => {
+                span.total { (grouped(total)) }
+                @if total != job.counted { span.sub { (grouped(job.counted)) " before symmetry" } }
+            },
+            None if job.state == JobState::Done => {
+                span.total { (grouped(job.counted)) }
+                span.sub { "of part " (job.spec.slice.to_string()) }
+            },
+            None => { "–" span.sub { "at " (percent(job.tasks_done, job.tasks())) } },
         }
     }
 }
@@ -120,14 +277,15 @@ pub(crate) fn owner(job: &JobView) -> &str {
     if job.spec.origin.owner.is_empty() { "unknown" } else { &job.spec.origin.owner }
 }
 
-/// How much of a job is counted, as a bar and as a number.
+/// How much of a job is counted, as numbers and as a bar.
 pub(crate) fn done(job: &JobView) -> Markup {
     let (done, all) = (job.tasks_done, job.tasks());
     html! {
-        span.done {
-            progress max=(all.max(1)) value=(done) aria-hidden="true" {}
-            " " span { (percent(done, all)) }
+        div.line1 {
+            span.done { (percent(done, all)) }
+            span.quiet { (grouped(done)) " of " (grouped(all)) " tasks" }
         }
+        (bar(done as f64, all as f64))
     }
 }
 
@@ -140,60 +298,64 @@ pub(crate) fn audits(job: &JobView) -> String {
     }
 }
 
-/// The state of a job, and what it waits for if that can be told.
-pub(crate) fn state(job: &JobView) -> Markup {
-    let name = job.state.name();
+/// The state of a job; one that nobody counts waits.
+pub(crate) fn state(job: &JobView, all: &[JobView]) -> Markup {
+    let name = if is_waiting(job, all) { "waits" } else { job.state.name() };
     html! {
         span class=(format!("state {name}")) { (name) }
-        @if let Some(wait) = waits(job) { " " small { (wait) } }
+        @if job.state == JobState::Done && job.audits_wanted > 0 { " " span.state.waits { "audit" } }
     }
 }
 
-fn waits(job: &JobView) -> Option<String> {
-    let idle = job.state == JobState::Running && job.workers == 0;
-    match (job.able_workers, job.thread_memory) {
-        _ if job.audits_stranded > Some(0) => Some(
-            "waits for a worker of another machine or owner to count again, and none is connected"
-                .into(),
-        ),
-        _ if job.state == JobState::Done && job.audits_wanted > 0 => {
-            let s = if job.audits_wanted == 1 { "" } else { "s" };
-            Some(format!("{} range{s} to be counted again", grouped(job.audits_wanted)))
-        }
-        _ if !idle => None,
-        (0, 0) => Some("waits for a worker".into()),
-        (0, needed) => Some(format!("waits for a worker with {} of memory", size(needed))),
-        _ if job.tasks_done == job.tasks() && job.disputes > 0 => {
-            Some("waits for another machine or owner to count again".into())
-        }
-        _ => None,
-    }
-}
+/// What was typed into the form of a submission.
+pub type Typed<'a> = &'a dyn Fn(&str) -> Option<&'a str>;
 
 /// The part of [`jobs`] with which `reader` submits jobs, if they may.
 pub fn submission(reader: &Reader) -> Part {
-    Part::new(SUBMISSION, &html! { @if reader.submits { (submit()) } })
+    let form = html! {
+        @if reader.submits { details { summary { "Submit a job" } (submit(&|_| None)) } }
+    };
+    Part::new(SUBMISSION, &form)
 }
 
-fn submit() -> Markup {
+/// The page on which a submission was refused: it says why, and keeps what was typed.
+pub fn refused_submission(reader: &Reader, refusal: &str, typed: Typed<'_>) -> Markup {
+    let body = html! {
+        h1 { "Submit a job" }
+        p.refusal role="alert" { (refusal) "." }
+        (submit(typed))
+        p { a href="./" { "Back to the farm" } }
+    };
+    frame::page("Submit a job", "", None, reader, &body)
+}
+
+fn submit(typed: Typed<'_>) -> Markup {
     // Any N will do: it is the names that are wanted.
     let names = Problem::all(8).map(|problem| problem.name()).filter(|name| *name != "completions");
+    let methods = [("", "what suits N"), ("rows", "rows"), ("ring", "ring"), ("halves", "halves")];
+    let is = |field, value| typed(field) == Some(value);
+    let value = |field, usual| typed(field).unwrap_or(usual).to_string();
     html! {
-        details {
-            summary { "Submit a job" }
-            form.submit method="post" action="/jobs" {
-                label { "Problem " select name="problem" {
-                    @for name in names { option { (name) } }
-                } }
-                label { "N " input type="number" name="n" min="1" max="64" required; }
-                label { "Method " select name="method" {
-                    option value="" { "what suits N" } option { "rows" } option { "ring" } option { "halves" }
-                } }
-                label { "Priority " input type="number" name="priority" value="0"; }
-                label { "Audits, % of the ranges " input type="number" name="audit" value="0" min="0" max="100" step="any"; }
-                label { "Name " input name="key" maxlength="128" pattern="[!-~]+" placeholder="none"; }
-                button { "Submit" }
-            }
+        form.submit method="post" action="jobs" {
+            label { "Problem " select name="problem" {
+                @for name in names { option selected[is("problem", name)] { (name) } }
+            } }
+            label { "N " input type="number" name="n" min="1" max="64" required value=(value("n", "")); }
+            label { "Method " select name="method" {
+                @for (method, text) in methods {
+                    option value=(method) selected[is("method", method)] { (text) }
+                }
+            } }
+            label { "Priority " input type="number" name="priority" value=(value("priority", "0")); }
+            label { "Counted twice, % "
+                input type="number" name="audit" value=(value("audit", "0")) min="0" max="100" step="any"; }
+            label { "Name " input name="key" maxlength="128" pattern="[!-~]+" placeholder="none" value=(value("key", "")); }
+            button.main { "Submit" }
         }
     }
+}
+
+/// What a policy chooses, in percent of the ranges.
+pub(crate) fn share(share_ppm: u32) -> f64 {
+    100.0 * f64::from(share_ppm) / f64::from(AuditPolicy::ALL)
 }

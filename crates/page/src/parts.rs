@@ -10,7 +10,9 @@ use crate::frame::{self, Reader};
 #[derive(Clone, Debug)]
 pub struct Page {
     pub(crate) title: String,
-    /// The path from which a browser hears of changed parts.
+    /// The way from the page to the farm's first one.
+    pub(crate) root: &'static str,
+    /// The address from which a browser hears of changed parts, from the farm's first page on.
     pub(crate) live: String,
     /// In the order in which they are shown.
     pub(crate) parts: Vec<Part>,
@@ -36,12 +38,31 @@ impl Page {
     /// The whole document for `reader`, with `own` instead of the parts of the same ids.
     pub fn document(&self, reader: &Reader, own: &[Part]) -> Markup {
         let body = html! { @for part in self.parts_with(own) { (PreEscaped(&part.html)) } };
-        frame::page(&self.title, Some(&self.live), reader, &body)
+        frame::page(&self.title, self.root, Some(&self.live), reader, &body)
     }
 
     /// Its parts, with `own` instead of those of the same ids.
     pub fn parts_with<'a>(&'a self, own: &'a [Part]) -> impl Iterator<Item = &'a Part> {
         let choose = |part: &'a Part| own.iter().find(|other| other.id == part.id).unwrap_or(part);
         self.parts.iter().map(choose)
+    }
+}
+
+/// Numbers that stand out: what each is, the number, and what there is to add.
+pub(crate) fn stats<const N: usize>(numbers: [(&str, String, String); N]) -> Markup {
+    html! {
+        dl.stats {
+            @for (name, number, more) in numbers {
+                div { dt { (name) } dd { div.big { (number) } div.small { (more) } } }
+            }
+        }
+    }
+}
+
+/// A bar of which `part` of `whole` is filled.
+pub(crate) fn bar(part: f64, whole: f64) -> Markup {
+    let percent = if whole > 0.0 { (100.0 * part / whole).clamp(0.0, 100.0) } else { 0.0 };
+    html! {
+        svg.bar aria-hidden="true" { rect width=(format!("{percent:.2}%")) height="100%" {} }
     }
 }

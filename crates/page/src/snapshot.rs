@@ -1,20 +1,16 @@
 //! What the pages show: the farm at one moment.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use farm::{JobId, JobView, PlanMap, Survey};
+use farm::{Credit, Incident, JobId, JobView, Maker, PlanMap, Survey};
 
-use crate::estimate::Estimate;
-use crate::history::{Load, Span};
+use crate::history::Past;
 
 /// The farm at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// What the farm tells.
     pub survey: Survey,
-    /// How many tasks of each job were accepted lately, tasks per second; nothing of jobs of which none were.
-    pub rates: BTreeMap<JobId, f64>,
     /// When that was, Unix milliseconds.
     pub unix_ms: i64,
 }
@@ -25,6 +21,26 @@ impl Snapshot {
         let Survey { live, ended, .. } = &self.survey;
         live.iter().chain(ended).find(|job| job.id == id)
     }
+
+    /// Placements per second of all workers.
+    pub(crate) fn placements_per_second(&self) -> f64 {
+        let rates = self.survey.workers.iter().map(|worker| worker.view.rate);
+        rates.sum::<farm::Rate>().placements_per_second
+    }
+
+    /// The machines of all workers, each once.
+    pub(crate) fn machines(&self) -> Vec<&Maker> {
+        let workers = self.survey.workers.iter();
+        let mut machines: Vec<&Maker> = workers.map(|worker| &worker.view.author.maker).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        machines
+    }
+
+    /// Counting threads of all workers.
+    pub(crate) fn threads(&self) -> u64 {
+        self.survey.workers.iter().map(|worker| u64::from(worker.view.threads)).sum()
+    }
 }
 
 /// What is shown of one job besides its view.
@@ -34,10 +50,10 @@ pub struct JobSight {
     pub view: JobView,
     /// Its plan.
     pub map: PlanMap,
-    /// What the ledger tells of it; `None` if there is no file, or it cannot be read now.
+    /// What the ledger tells of it; `None` if there is no file, or it was not read yet.
     pub record: Option<Arc<JobRecord>>,
-    /// What was done when, in slots of equal length, up to now.
-    pub history: Option<(Span, Vec<Load>)>,
+    /// What was done when.
+    pub history: Option<Past>,
 }
 
 /// What a ledger tells of a job.
@@ -47,10 +63,8 @@ pub struct JobRecord {
     pub cells: Vec<CellRecord>,
     /// Whether that is all that the ledger tells of them: it is read for some seconds, in the order of the tasks.
     pub is_whole: bool,
-    /// What its total was expected to be, in the order of time.
-    pub estimates: Vec<Estimate>,
     /// What happened to it, the latest first.
-    pub log: Vec<LogEntry>,
+    pub log: Vec<Incident>,
 }
 
 /// What a ledger tells of a cell.
@@ -62,11 +76,5 @@ pub struct CellRecord {
     pub audited: u64,
 }
 
-/// Something that happened to a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogEntry {
-    /// When, Unix milliseconds.
-    pub unix_ms: i64,
-    /// What, as one sentence without a full stop.
-    pub text: String,
-}
+/// What a ledger tells of who counted what; `None` if there is no file, or it was not read yet.
+pub type Credits = Option<Arc<Vec<Credit>>>;

@@ -20,8 +20,10 @@ pub(crate) fn grouped(number: impl ToString) -> String {
 
 /// A rate or a size with three digits and a prefix: 12.3 k.
 pub(crate) fn short(number: f64) -> String {
-    const PREFIXES: [&str; 6] = ["", "\u{a0}k", "\u{a0}M", "\u{a0}G", "\u{a0}T", "\u{a0}P"];
-    let (mut number, mut prefix) = (number, 0);
+    const PREFIXES: [&str; 8] =
+        ["", "\u{a0}k", "\u{a0}M", "\u{a0}G", "\u{a0}T", "\u{a0}P", "\u{a0}E", "\u{a0}Z"];
+    // The sum of no rates is a negative zero.
+    let (mut number, mut prefix) = (number + 0.0, 0);
     while number >= 999.5 && prefix + 1 < PREFIXES.len() {
         (number, prefix) = (number / 1_000.0, prefix + 1);
     }
@@ -33,11 +35,17 @@ pub(crate) fn short(number: f64) -> String {
     format!("{number:.decimals$}{}", PREFIXES[prefix])
 }
 
+/// A rate, or a dash while there is none.
+pub(crate) fn rate(per_second: f64) -> String {
+    if per_second > 0.0 { short(per_second) } else { "–".into() }
+}
+
 /// A time with its two largest units: 3 h 12 min.
 pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     match (days, hours, minutes) {
+        (0, 0, 0) if seconds < 10 => format!("{:.1}\u{a0}s", duration.as_secs_f64()),
         (0, 0, 0) => format!("{seconds}\u{a0}s"),
         (0, 0, _) => format!("{minutes}\u{a0}min {}\u{a0}s", seconds % 60),
         (0, _, _) => format!("{hours}\u{a0}h {}\u{a0}min", minutes % 60),
@@ -69,6 +77,27 @@ pub(crate) fn utc(unix_ms: i64) -> String {
     format!("{date} {hour:02}:{minute:02}:{second:02}")
 }
 
+/// When something ends that takes so many seconds from now on: the time of day, and the day if it is another one.
+pub(crate) fn end(now_ms: i64, seconds: f64) -> String {
+    let (now, end) = (utc(now_ms), utc(now_ms.saturating_add((seconds * 1e3) as i64)));
+    match end.split_once(' ') {
+        Some((day, time)) if now.starts_with(day) => time.into(),
+        _ => end,
+    }
+}
+
+/// How long before `now_ms` something was.
+pub(crate) fn ago(now_ms: i64, at_ms: i64) -> String {
+    let ms = u64::try_from(now_ms.saturating_sub(at_ms)).unwrap_or(0);
+    format!("{} ago", time(Duration::from_millis(ms)))
+}
+
+/// A number of things: 1 job, 2 jobs.
+pub(crate) fn plural(number: impl ToString, thing: &str) -> String {
+    let number = number.to_string();
+    format!("{} {thing}{}", grouped(&number), if number == "1" { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,8 +111,9 @@ mod tests {
     #[test]
     fn short_numbers_have_three_digits() {
         let plain = |number: f64| short(number).replace('\u{a0}', " ");
-        let texts = [0.0, 0.25, 12.34, 999.4, 999.6, 1.0e6, 2.0e20].map(plain);
-        assert_eq!(texts, ["0", "0.25", "12.3", "999", "1.00 k", "1.00 M", "200000 P"]);
+        let none: f64 = [].iter().sum();
+        let texts = [none, 0.25, 12.34, 999.4, 999.6, 1.0e6, 2.0e20, 1.0e25].map(plain);
+        assert_eq!(texts, ["0", "0.25", "12.3", "999", "1.00 k", "1.00 M", "200 E", "10000 Z"]);
     }
 
     #[test]
@@ -96,8 +126,8 @@ mod tests {
     #[test]
     fn times_have_their_two_largest_units() {
         let text = |seconds| time(Duration::from_secs(seconds)).replace('\u{a0}', " ");
-        let texts = [59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(text);
-        assert_eq!(texts, ["59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h", "30.0 years"]);
+        let texts = [2, 59, 61, 3_661, 90_000, 86_400 * 365 * 30].map(text);
+        assert_eq!(texts, ["2.0 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h", "30.0 years"]);
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use farm::{JobId, Party, Survey, WorkerSight};
+use farm::{JobId, Maker, Party, Survey, WorkerSight};
 use maud::{Markup, html};
 
-use crate::parts::{Page, Part};
+use crate::parts::{Page, Part, bar, stats};
+use crate::people::{of_owner, of_worker};
 use crate::snapshot::Snapshot;
-use crate::text::{grouped, short, size, time};
+use crate::text::{grouped, plural, rate, time};
 
 /// Workers on one page.
 const ON_A_PAGE: usize = 100;
@@ -80,11 +81,12 @@ fn pages(survey: &Survey) -> usize {
 }
 
 /// A worker, and what is remarkable about it.
-struct Marked<'a> {
-    sight: &'a WorkerSight,
-    silent: Duration,
+pub(crate) struct Marked<'a> {
+    pub(crate) sight: &'a WorkerSight,
+    /// How long ago it was heard of.
+    pub(crate) silent: Duration,
     /// The gravest first.
-    troubles: Vec<&'static str>,
+    pub(crate) troubles: Vec<&'static str>,
 }
 
 /// All connected workers, as `view` asks for them.
@@ -95,27 +97,31 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
     let (pages, page) = (pages(&snapshot.survey), view.within(snapshot).page);
     let shown = marked.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE);
     let troubled = marked.iter().filter(|worker| !worker.troubles.is_empty()).count();
-    let threads: u64 = workers.iter().map(|worker| u64::from(worker.view.threads)).sum();
+    let all = snapshot.placements_per_second();
+    let mut owners: Vec<&str> =
+        snapshot.machines().iter().map(|maker| maker.owner.as_str()).collect();
+    owners.dedup();
     let top = html! {
         h1 { "Workers" }
-        p.summary {
-            strong { (grouped(workers.len())) } " connected with "
-            strong { (grouped(threads)) } " threads"
-            @if troubled > 0 { " · " strong.bad { (grouped(troubled)) " to look at" } }
-        }
+        (stats([
+            ("Placements/s", rate(all), plural(snapshot.threads(), "thread")),
+            ("Workers", grouped(workers.len()), "connected".into()),
+            ("Machines", grouped(snapshot.machines().len()), format!("of {}", plural(owners.len(), "owner"))),
+            ("To look at", grouped(troubled), "they come first, unless a column is chosen".into()),
+        ]))
         (not_believed(distrusted))
     };
     let listed = html! {
         @if workers.is_empty() {
             p.empty { "No worker is connected. " code { "queens worker" } " starts one." }
         } @else {
-            (table(shown, view))
+            (table(shown, view, all))
             (pager(view.order, page, pages))
         }
     };
     let parts = vec![Part::new("summary", &top), Part::new("workers", &listed)];
-    let live = format!("/workers/live?order={}&page={page}", view.order.word());
-    Page { title: "Workers".into(), live, parts }
+    let live = format!("workers/live?order={}&page={page}", view.order.word());
+    Page { title: "Workers".into(), root: "", live, parts }
 }
 
 fn not_believed(distrusted: &[Party]) -> Markup {
@@ -132,7 +138,7 @@ fn not_believed(distrusted: &[Party]) -> Markup {
     }
 }
 
-fn marked(survey: &Survey) -> Vec<Marked<'_>> {
+pub(crate) fn marked(survey: &Survey) -> Vec<Marked<'_>> {
     let usual = usual_rates(&survey.workers);
     let mark = |sight| mark(sight, survey, &usual);
     survey.workers.iter().map(mark).collect()
@@ -182,7 +188,6 @@ fn mark<'a>(
         (!sight.lent.is_empty() && silent > SILENT, "silent"),
         (is_slow, "slow"),
         (sight.declined > 0, "too little memory for a job"),
-        (sight.view.memory_kills > 0, "processes killed for lack of memory"),
     ];
     let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
     Marked { sight, silent, troubles }
@@ -203,57 +208,66 @@ fn sort(workers: &mut [Marked<'_>], order: Order) {
             workers.sort_by_cached_key(|worker| (Reverse(worker.sight.view.threads), name(worker)))
         }
         Order::Rate => {
-            let rate = |worker: &Marked<'_>| worker.sight.view.rate.tasks_per_second;
+            let rate = |worker: &Marked<'_>| worker.sight.view.rate.placements_per_second;
             workers.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         }
         Order::Heard => workers.sort_by_key(|worker| Reverse(worker.silent)),
     }
 }
 
-fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView) -> Markup {
-    let head = |text: &str, order: Order, is_number: bool| {
+fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView, all: f64) -> Markup {
+    let head = |text: &str, order: Order, class: &str| {
         let is_order = view.order == order;
         html! {
-            th.n[is_number] scope="col" aria-sort=[is_order.then_some("other")] {
+            th scope="col" class=(class) aria-sort=[is_order.then_some("other")] {
                 a href=(address(order, 0)) { (text) @if is_order { span aria-hidden="true" { " ▾" } } }
             }
         }
     };
     html! {
         table.cards {
-            caption.quiet { "Connected workers" }
+            caption { "Connected workers" }
             thead { tr {
-                (head("Worker", Order::Name, false)) (head("Owner and machine", Order::Owner, false))
-                th scope="col" { "Build and backend" } (head("Threads", Order::Threads, true))
-                th.n scope="col" { "Memory" } th scope="col" { "Counts" } (head("Tasks/s", Order::Rate, true))
-                th.n scope="col" { "Counted" } (head("Last report", Order::Heard, true))
-                (head("To look at", Order::Trouble, false))
+                (head("Worker", Order::Name, "")) (head("Owner", Order::Owner, "c2"))
+                th scope="col" { "Kernel" } (head("Threads", Order::Threads, "n c2"))
+                (head("Placements/s", Order::Rate, "n")) th.c2 scope="col" { "Share" }
+                th.c3 scope="col" { "Counts" } (head("Last report", Order::Heard, "n c3"))
+                (head("To look at", Order::Trouble, ""))
             } }
-            tbody { @for worker in workers { (row(worker)) } }
+            tbody { @for worker in workers { (row(worker, all)) } }
         }
     }
 }
 
-fn row(worker: &Marked<'_>) -> Markup {
+fn row(worker: &Marked<'_>, all: f64) -> Markup {
     let Marked { sight, silent, troubles } = worker;
-    let farm::WorkerView { author, backend, threads, memory, rate, .. } = &sight.view;
+    let farm::WorkerView { author, backend, threads, rate: speed, .. } = &sight.view;
+    let Maker { owner, machine } = &author.maker;
     html! {
         tr.troubled[!troubles.is_empty()] {
-            th scope="row" { (author.worker) }
-            td data-label="Owner and machine" { (author.maker.owner) " / " (author.maker.machine) }
-            td data-label="Build and backend" { (author.program()) " " (backend) }
-            td.n data-label="Threads" { (threads) }
-            td.n data-label="Memory" { (size(*memory)) }
-            td data-label="Counts" { (doing(sight)) }
-            td.n data-label="Tasks/s" { (short(rate.tasks_per_second)) }
-            td.n data-label="Counted" { (grouped(sight.counted)) }
-            td.n data-label="Last report" { (time(*silent)) " ago" }
+            th scope="row" {
+                a href=(of_worker(&author.maker, &author.worker)) { (author.worker) }
+                @if *machine != author.worker { span.sub { "on " (machine) } }
+            }
+            td.c2 data-label="Owner" { a href=(of_owner(owner)) { (owner) } }
+            td data-label="Kernel" { span.chip { (backend) } }
+            td.n.c2 data-label="Threads" { (threads) }
+            td.n data-label="Placements/s" { (rate(speed.placements_per_second)) }
+            td.c2 data-label="Share" { (share(speed.placements_per_second, all)) }
+            td.c3 data-label="Counts" { (doing(sight)) }
+            td.n.c3 data-label="Last report" { (time(*silent)) " ago" }
             td data-label="To look at" { (troubles.join(", ")) }
         }
     }
 }
 
-fn doing(sight: &WorkerSight) -> Markup {
+/// What part of all something is, as a bar and in percent.
+pub(crate) fn share(part: f64, all: f64) -> Markup {
+    let percent = if all > 0.0 { 100.0 * part / all } else { 0.0 };
+    html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }
+}
+
+pub(crate) fn doing(sight: &WorkerSight) -> Markup {
     html! {
         @match sight.lent.as_slice() {
             [] if sight.leaving => { "leaves" },
@@ -261,7 +275,7 @@ fn doing(sight: &WorkerSight) -> Markup {
             lent => {
                 @for (at, (job, tasks)) in lent.iter().enumerate() {
                     @if at > 0 { ", " }
-                    (grouped(*tasks)) " of " a href=(format!("/jobs/{job}")) { "job " (job) }
+                    (grouped(*tasks)) " of " a href=(format!("jobs/{job}")) { "job " (job) }
                 }
                 @if sight.leaving { ", then leaves" }
             },
@@ -270,7 +284,7 @@ fn doing(sight: &WorkerSight) -> Markup {
 }
 
 fn address(order: Order, page: usize) -> String {
-    format!("/workers?order={}&page={page}", order.word())
+    format!("workers?order={}&page={page}", order.word())
 }
 
 fn pager(order: Order, page: usize, pages: usize) -> Markup {
@@ -304,9 +318,8 @@ mod tests {
                 backend: "avx2".into(),
                 threads: 2,
                 memory: 1 << 30,
-                memory_kills: 0,
                 tasks: 5,
-                rate: Rate { tasks_per_second: rate, placements_per_second: 0.0 },
+                rate: Rate { tasks_per_second: rate, placements_per_second: rate },
             },
             lent: vec![(JobId(1), 5)],
             counted: 7,
@@ -368,12 +381,12 @@ mod tests {
     fn ten_thousand_workers_come_in_pages() {
         let workers =
             (0..10_000_u32).map(|at| worker(&format!("worker-{at:05}"), at.into())).collect();
-        let snapshot = Snapshot { survey: survey(workers), rates: BTreeMap::new(), unix_ms: 0 };
+        let snapshot = Snapshot { survey: survey(workers), unix_ms: 0 };
         let page = |order, page| {
             let html = &workers_of(&snapshot, WorkersView { order, page });
-            let rows = html.matches("<tr class=").count();
+            let rows = html.matches("<th scope=\"row\">").count();
             let first = html.split("<th scope=\"row\">").nth(1).expect("it has a row");
-            (rows, first.split('<').next().expect("it has an end").to_string())
+            (rows, first.split(['<', '>']).nth(2).expect("it has a name").to_string())
         };
         assert_eq!(page(Order::Name, 0), (100, "worker-00000".into()));
         assert_eq!(page(Order::Rate, 0), (100, "worker-09999".into()));

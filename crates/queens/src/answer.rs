@@ -13,9 +13,14 @@ pub(crate) struct Answering {
 }
 
 impl Answering {
-    /// Begins the search. If the value is dropped, nothing waits for the search.
-    pub(crate) fn begin(problem: Problem) -> Answering {
-        Answering { search: spawn_blocking(move || count::Answering::new(problem)) }
+    /// Begins the search for the answer, up to symmetry where `counts_orbits` is set. If the value is dropped, nothing
+    /// waits for the search.
+    pub(crate) fn begin(problem: Problem, counts_orbits: bool) -> Answering {
+        let prepare = move || match counts_orbits {
+            true => count::Answering::up_to_symmetry(problem),
+            false => count::Answering::new(problem),
+        };
+        Answering { search: spawn_blocking(prepare) }
     }
 
     /// The answer that follows from the sum over all tasks.

@@ -233,7 +233,6 @@ impl LocalCount {
                 instance: 0,
                 threads: u32::try_from(self.threads.get()).unwrap_or(u32::MAX),
                 memory: self.memory,
-                memory_kills: 0,
                 credit: 1 << 20,
                 holding: Vec::new(),
             },

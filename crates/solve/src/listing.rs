@@ -1,22 +1,20 @@
-//! Lists of placements: all that have given queens, one after the other.
+//! Lists of placements: all that have given queens, one after the other; and how many there are.
 
 use std::ops::ControlFlow;
 
-use board::squares::{Square, SquaresError, check_queens};
+use board::squares::{Square, SquaresError};
 
-use crate::Placement;
 use crate::arrays;
 use crate::bits::{low_bits, ones};
-use crate::check::{Rules, attack};
+use crate::check::Rules;
 use crate::unique::{UNIQUE_MAX, unique};
+use crate::{Placement, Start};
 
-/// The placements of a board that have given queens: all of them, or one of each orbit.
+/// The placements of a board that a [`Start`] admits: all of them, or one of each orbit.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    n: u32,
-    given: Vec<Square>,
+    start: Start,
     fundamental: bool,
-    rules: Rules,
 }
 
 impl Listing {
@@ -26,22 +24,21 @@ impl Listing {
     ///
     /// The first given queen that attacks another or is off the board.
     pub fn new(n: u32, given: Vec<Square>) -> Result<Listing, SquaresError> {
-        check_queens(n, &given)?;
-        Ok(Listing { n, given, fundamental: false, rules: Rules::Plain })
+        Ok(Listing { start: Start::new(n, &given)?, fundamental: false })
     }
 
-    /// All placements of `n` queens that attack by these rules, or `None` for a torus of more than
+    /// All placements that `start` admits, or `None` for a torus of more than
     /// [`TORUS_MAX`](Listing::TORUS_MAX).
     #[must_use]
-    pub fn by(n: u32, rules: Rules) -> Option<Listing> {
-        let fits = rules != Rules::Torus || n <= Listing::TORUS_MAX;
-        fits.then_some(Listing { n, given: Vec::new(), fundamental: false, rules })
+    pub fn of(start: Start) -> Option<Listing> {
+        let fits = start.rules != Rules::Torus || start.n <= Listing::TORUS_MAX;
+        fits.then_some(Listing { start, fundamental: false })
     }
 
     /// The largest torus.
-    pub const TORUS_MAX: u32 = 64;
+    pub const TORUS_MAX: u32 = WORD;
 
-    /// Leaves one placement of each orbit: the first of those that have the given queens.
+    /// Leaves one placement of each orbit: the first of those that the start admits.
     #[must_use]
     pub fn fundamental(self) -> Listing {
         Listing { fundamental: true, ..self }
@@ -54,86 +51,166 @@ impl Listing {
     ///
     /// What `visit` breaks with.
     pub fn visit<B>(&self, mut visit: impl FnMut(&Placement) -> ControlFlow<B>) -> ControlFlow<B> {
-        let is_plain = self.given.is_empty() && self.rules == Rules::Plain;
-        if self.fundamental && is_plain && self.n <= UNIQUE_MAX {
-            let visited = unique(self.n, |columns, _| visit(&Placement::new(columns.to_vec())));
+        let n = self.start.n;
+        let is_whole = self.start.is_plain() && self.start.queens_given() == 0;
+        if self.fundamental && is_whole && n <= UNIQUE_MAX {
+            let visited = unique(n, |columns, _| visit(&Placement::new(columns.to_vec())));
             return visited.expect("the board is small enough");
         }
-        let visit_columns = |columns: &[u32]| {
+        let mut visit_columns = |columns: &[u32]| {
             let placement = Placement::new(columns.to_vec());
             if self.wants(&placement) { visit(&placement) } else { ControlFlow::Continue(()) }
         };
-        if self.n <= 64 {
-            let torus = self.rules == Rules::Torus;
-            Masks::new(self.n, &self.given, torus, visit_columns).fill(0, [0; 3])
+        if n <= WORD {
+            let mut columns = vec![0; n as usize];
+            Masks::new(&self.start, n).fill(
+                0,
+                Attacked::default(),
+                &mut columns,
+                &mut visit_columns,
+            )
         } else {
-            let visited = arrays::iterative(self.n, &self.given, visit_columns);
+            let given: Vec<Square> = self.start.queens().collect();
+            let visited = arrays::iterative(n, &given, visit_columns);
             visited.expect("the given queens were checked")
         }
     }
 
     fn wants(&self, placement: &Placement) -> bool {
-        let is_wanted = match self.rules {
-            // The search sees to these rules.
-            Rules::Plain | Rules::Torus => true,
-            Rules::Superqueens => {
-                let queens: Vec<Square> = placement.squares().collect();
-                attack(self.n, &queens, self.rules).is_none()
-            }
+        // Masks see to all that is demanded, control arrays to the given queens alone.
+        let is_admitted = self.start.n <= WORD || self.start.admits(placement);
+        let is_first_of_orbit = || {
+            let mut orbit = placement.orbit().into_iter();
+            orbit.find(|image| self.start.admits(image)).as_ref() == Some(placement)
         };
-        is_wanted && self.is_first_of_orbit(placement)
-    }
-
-    fn is_first_of_orbit(&self, placement: &Placement) -> bool {
-        let has_given = |image: &Placement| {
-            self.given.iter().all(|queen| image.columns()[queen.row as usize] == queen.column)
-        };
-        !self.fundamental
-            || placement.orbit().iter().find(|image| has_given(image)) == Some(placement)
+        is_admitted && (!self.fundamental || is_first_of_orbit())
     }
 }
+
+/// Calls `found` with numbers whose sum is that of the ways to place queens in the first `rows` rows that
+/// `start` admits, which on a board of fewer rows than columns are its placements. More rows than N have none.
+///
+/// # Panics
+///
+/// If N is greater than 64 and not all rows are wanted.
+pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
+    let n = start.n;
+    if rows > n {
+        return;
+    }
+    if n <= WORD {
+        return Masks::new(start, rows).count(0, Attacked::default(), &mut found);
+    }
+    assert_eq!(rows, n, "the rows of a board of size {n} do not fit a word");
+    let listing = Listing { start: start.clone(), fundamental: false };
+    let _: ControlFlow<()> = listing.visit(|_| {
+        found(1);
+        ControlFlow::Continue(())
+    });
+}
+
+/// The largest board whose rows fit a word.
+const WORD: u32 = u64::BITS;
 
 /// A search with the attacked columns of a row as masks, as in M. Richards, "Backtracking Algorithms
 /// in MCPL using Bit Patterns and Recursion", 1997; N up to 64.
-struct Masks<V> {
-    /// For each row the columns that no given queen attacks, or only its own queen's if it has a given one.
+struct Masks {
+    /// For each row the columns that no given queen attacks and that are not blocked, or only its own queen's if it has
+    /// a given one.
     allowed: Vec<u64>,
-    columns: Vec<u32>,
-    /// On a torus, its size: diagonals go on at the opposite edge.
-    torus: Option<u32>,
-    visit: V,
+    n: u32,
+    rules: Rules,
 }
 
-impl<B, V: FnMut(&[u32]) -> ControlFlow<B>> Masks<V> {
-    fn new(n: u32, given: &[Square], torus: bool, visit: V) -> Masks<V> {
-        let attacked = |row: u32, queen: &Square| {
-            let distance = row.abs_diff(queen.row);
-            let column = 1_u128 << queen.column;
-            (column | column << distance | column >> distance) as u64
-        };
-        let allowed = |row| match given.iter().find(|queen| queen.row == row) {
-            Some(queen) => 1 << queen.column,
-            None => given.iter().fold(low_bits(n), |free, queen| free & !attacked(row, queen)),
-        };
-        Masks {
-            allowed: (0..n).map(allowed).collect(),
-            columns: vec![0; n as usize],
-            torus: torus.then_some(n),
-            visit,
+/// The columns of a row that the queens above it attack.
+#[derive(Clone, Copy, Default)]
+struct Attacked {
+    columns: u64,
+    left: u64,
+    right: u64,
+    /// By knights' moves: of this row, and of the next one so far.
+    knights: [u64; 2],
+}
+
+impl Attacked {
+    fn all(self) -> u64 {
+        self.columns | self.left | self.right | self.knights[0]
+    }
+}
+
+impl Masks {
+    /// A search of the first `rows` rows.
+    fn new(start: &Start, rows: u32) -> Masks {
+        let n = start.n;
+        let mut masks = Masks { allowed: vec![low_bits(n); rows as usize], n, rules: start.rules };
+        for queen in start.queens() {
+            let column = 1 << queen.column;
+            let here = queen.row as usize;
+            let mut attacked = masks.below(Attacked::default(), column);
+            for away in 1..n as usize {
+                // A queen sees the rows above as it sees those below.
+                for row in [here.wrapping_sub(away), here + away] {
+                    if let Some(allowed) = masks.allowed.get_mut(row) {
+                        *allowed &= !attacked.all();
+                    }
+                }
+                attacked = masks.below(attacked, 0);
+            }
+            if let Some(allowed) = masks.allowed.get_mut(here) {
+                *allowed &= column;
+            }
         }
+        for square in start.blocked.iter().filter(|square| square.row < rows) {
+            masks.allowed[square.row as usize] &= !(1 << square.column);
+        }
+        masks
     }
 
-    fn fill(&mut self, row: usize, [columns, left, right]: [u64; 3]) -> ControlFlow<B> {
-        let Some(allowed) = self.allowed.get(row) else { return (self.visit)(&self.columns) };
-        ones(allowed & !(columns | left | right)).try_for_each(|column| {
-            self.columns[row] = column;
-            let queen = 1 << column;
-            let (left, right) = (left | queen, right | queen);
-            // On a torus, what leaves the row comes back at the other edge.
-            let high = self.torus.map_or(0, |n| (left & 1) << (n - 1));
-            let low = self.torus.map_or(0, |n| right >> (n - 1) & 1);
-            self.fill(row + 1, [columns | queen, left >> 1 | high, right << 1 | low])
+    /// What the next row sees, after a queen was placed in a row that sees `attacked`.
+    fn below(&self, attacked: Attacked, queen: u64) -> Attacked {
+        let (left, right) = (attacked.left | queen, attacked.right | queen);
+        let mut below = Attacked {
+            columns: attacked.columns | queen,
+            left: left >> 1,
+            right: right << 1,
+            knights: [0; 2],
+        };
+        match self.rules {
+            Rules::Plain => {}
+            // What leaves the row comes back at the other edge.
+            Rules::Torus => {
+                below.left |= (left & 1) << (self.n - 1);
+                below.right |= right >> (self.n - 1) & 1;
+            }
+            Rules::Superqueens => {
+                let [_, next] = attacked.knights;
+                below.knights = [next | queen << 2 | queen >> 2, queen << 1 | queen >> 1];
+            }
+        }
+        below
+    }
+
+    fn fill<B>(
+        &self,
+        row: usize,
+        attacked: Attacked,
+        columns: &mut [u32],
+        visit: &mut impl FnMut(&[u32]) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let Some(allowed) = self.allowed.get(row) else { return visit(columns) };
+        ones(allowed & !attacked.all()).try_for_each(|column| {
+            columns[row] = column;
+            self.fill(row + 1, self.below(attacked, 1 << column), columns, visit)
         })
+    }
+
+    fn count(&self, row: usize, attacked: Attacked, found: &mut impl FnMut(u64)) {
+        let Some(allowed) = self.allowed.get(row) else { return found(1) };
+        let free = allowed & !attacked.all();
+        if row + 1 == self.allowed.len() {
+            return found(free.count_ones().into());
+        }
+        ones(free).for_each(|column| self.count(row + 1, self.below(attacked, 1 << column), found));
     }
 }
 
@@ -150,11 +227,10 @@ impl<B, V: FnMut(&[u32]) -> ControlFlow<B>> Masks<V> {
 pub fn first_rows<B>(
     n: u32,
     rows: u32,
-    visit: impl FnMut(&[u32]) -> ControlFlow<B>,
+    mut visit: impl FnMut(&[u32]) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
-    assert!(n <= 64, "the rows of a board of size {n} do not fit a word");
-    let mut search = Masks::new(n, &[], false, visit);
-    search.allowed.truncate(rows as usize);
-    search.columns.truncate(rows as usize);
-    search.fill(0, [0; 3])
+    assert!(n <= WORD, "the rows of a board of size {n} do not fit a word");
+    let rows = rows.min(n);
+    let mut columns = vec![0; rows as usize];
+    Masks::new(&Start::empty(n), rows).fill(0, Attacked::default(), &mut columns, &mut visit)
 }

@@ -1,20 +1,36 @@
-//! Completion: a placement around queens that stand already, or the proof that there is none.
+//! Completion: a placement around queens that stand already and off blocked squares, or the proof that there is none.
 
 mod budget;
 mod exact;
 mod local;
 
+use std::collections::HashSet;
+
 use board::squares::{Square, SquaresError, check_queens};
 
 use self::budget::Budget;
 use crate::Placement;
+use crate::check::{Rules, attack};
 use crate::random::SplitMix64;
 
-/// Queens that stand already, none attacking another: at most one in each row.
+/// What a placement has to have: queens that stand already, none attacking another by the rules, and blocked squares
+/// that stay empty.
 #[derive(Clone, Debug)]
 pub struct Start {
-    n: u32,
+    pub(crate) n: u32,
     columns: Vec<Option<u32>>,
+    pub(crate) rules: Rules,
+    pub(crate) blocked: HashSet<Square>,
+}
+
+/// How the local search puts queens into the free rows before it repairs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Opening {
+    /// Each in a column where it is not attacked, if one is found soon.
+    #[default]
+    Few,
+    /// In a random order of the free columns.
+    Random,
 }
 
 /// The result of a search.
@@ -48,12 +64,38 @@ impl Start {
     ///
     /// The first queen that is off the board or attacks another.
     pub fn new(n: u32, queens: &[Square]) -> Result<Start, SquaresError> {
+        Start::by(n, queens, Rules::Plain, &[])
+    }
+
+    /// A start with these queens, which attack by `rules`, and with the `blocked` squares, on the board of size `n`.
+    ///
+    /// # Errors
+    ///
+    /// The first queen that is off the board, attacks another or stands on a blocked square, or the first blocked
+    /// square that is off the board.
+    pub fn by(
+        n: u32,
+        queens: &[Square],
+        rules: Rules,
+        blocked: &[Square],
+    ) -> Result<Start, SquaresError> {
         check_queens(n, queens)?;
+        if let Some([one, other]) = attack(n, queens, rules) {
+            return Err(SquaresError::Attack(one, other));
+        }
+        let is_off = |square: &&Square| square.column >= n || square.row >= n;
+        if let Some(&square) = blocked.iter().find(is_off) {
+            return Err(SquaresError::OffBoard { square, n });
+        }
+        let blocked: HashSet<Square> = blocked.iter().copied().collect();
+        if let Some(&square) = queens.iter().find(|queen| blocked.contains(queen)) {
+            return Err(SquaresError::Blocked(square));
+        }
         let mut columns = vec![None; n as usize];
         for queen in queens {
             columns[queen.row as usize] = Some(queen.column);
         }
-        Ok(Start { n, columns })
+        Ok(Start { n, columns, rules, blocked })
     }
 
     /// So many queens of a random placement, in random rows, or `None` for the boards of sizes 2 and 3. There is
@@ -67,7 +109,13 @@ impl Start {
         for row in rows.into_iter().take(queens as usize) {
             columns[row] = Some(placement.columns()[row]);
         }
-        Some(Start { n, columns })
+        Some(Start { columns, ..Start::empty(n) })
+    }
+
+    /// The empty board of queens that attack as queens do.
+    pub(crate) fn empty(n: u32) -> Start {
+        let columns = vec![None; n as usize];
+        Start { n, columns, rules: Rules::Plain, blocked: HashSet::new() }
     }
 
     /// Board size.
@@ -82,15 +130,26 @@ impl Start {
         self.queens().count()
     }
 
-    /// Whether a placement on the same board has all these queens.
+    /// Whether a placement on the same board has all these queens, none on a blocked square, and none that attacks
+    /// another by the rules.
     #[must_use]
-    pub fn is_in(&self, placement: &Placement) -> bool {
+    pub fn admits(&self, placement: &Placement) -> bool {
         let mut rows = self.columns.iter().zip(placement.columns());
-        placement.n() == self.n && rows.all(|(given, &column)| given.is_none_or(|it| it == column))
+        placement.n() == self.n
+            && rows.all(|(given, &column)| given.is_none_or(|it| it == column))
+            && !placement.squares().any(|square| self.blocked.contains(&square))
+            && (self.rules == Rules::Plain
+                || attack(self.n, &placement.squares().collect::<Vec<_>>(), self.rules).is_none())
+    }
+
+    /// Whether queens attack as queens do and no square is blocked.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.rules == Rules::Plain && self.blocked.is_empty()
     }
 
     /// The queens, row by row.
-    fn queens(&self) -> impl Iterator<Item = Square> + '_ {
+    pub(crate) fn queens(&self) -> impl Iterator<Item = Square> + '_ {
         let rows = self.columns.iter().zip(0..);
         rows.filter_map(|(&column, row)| column.map(|column| Square { column, row }))
     }
@@ -110,27 +169,31 @@ impl Start {
 /// let Completion::Found(placement) = complete(&start, 1, || false) else {
 ///     panic!("there are four placements with a queen on a1")
 /// };
-/// assert!(start.is_in(&placement) && placement.check().is_ok());
+/// assert!(start.admits(&placement) && placement.check().is_ok());
 /// # Ok::<(), queens_solve::board::SquaresError>(())
 /// ```
 pub fn complete(given: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
-    complete_within(given, seed, u64::MAX, stop).0
+    complete_within(given, Opening::Few, seed, u64::MAX, stop).0
 }
 
-/// Completes like [`complete`], with at most so many `attempts` of the local search, and says what it took.
+/// Completes like [`complete`], with at most so many `attempts` of the local search, which begin by `opening`, and
+/// says what it took. On a torus the exact search goes alone.
 /// When the attempts are used up, the exact search goes on alone.
 pub fn complete_within(
     given: &Start,
+    opening: Opening,
     seed: u64,
     attempts: u64,
     mut stop: impl FnMut() -> bool,
 ) -> (Completion, Effort) {
     let mut random = SplitMix64::new(seed);
     let mut effort = Effort::default();
+    // Hardly a placement is one on a torus too, so that to repair the diagonals of the square leads to none.
+    let attempts = if given.rules == Rules::Torus { 0 } else { attempts };
     let mut work = 2_000_000 + 1_000 * u64::from(given.n);
     loop {
         let mut budget = Budget::new(work, &mut stop);
-        let found = local::search(given, &mut random, attempts, &mut effort, &mut budget);
+        let found = local::search(given, opening, &mut random, attempts, &mut effort, &mut budget);
         if let Some(placement) = found {
             return (Completion::Found(placement), effort);
         }
@@ -150,8 +213,8 @@ pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     if [2, 3].contains(&n) {
         return None;
     }
-    let given = Start { n, columns: vec![None; n as usize] };
     let mut never = || false;
     let mut budget = Budget::new(u64::MAX, &mut never);
-    local::search(&given, &mut SplitMix64::new(seed), u64::MAX, &mut Effort::default(), &mut budget)
+    let (mut random, mut effort) = (SplitMix64::new(seed), Effort::default());
+    local::search(&Start::empty(n), Opening::Few, &mut random, u64::MAX, &mut effort, &mut budget)
 }

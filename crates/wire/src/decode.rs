@@ -3,9 +3,9 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
-    JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers,
-    Maker, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request,
-    Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method,
+    Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request, Slice, Tally,
+    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -16,9 +16,6 @@ use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 const MAX_WEIGHT: u8 = 64;
 /// The most threads of one worker.
 const MAX_THREADS: u32 = 4096;
-/// The most processes that a machine can have lost for lack of memory: one a second for half a year.
-const MAX_MEMORY_KILLS: u64 = 1 << 24;
-
 impl TryFrom<v1::WorkRequest> for WorkerMessage {
     type Error = WireError;
 
@@ -82,9 +79,6 @@ impl TryFrom<v1::Hello> for Hello {
         if hello.threads == 0 || hello.threads > MAX_THREADS {
             return Err(WireError::out_of_bounds("threads", hello.threads));
         }
-        if hello.memory_kills > MAX_MEMORY_KILLS {
-            return Err(WireError::out_of_bounds("memory_kills", hello.memory_kills));
-        }
         if hello.holding.len() > Hello::MAX_HOLDINGS {
             return Err(WireError::out_of_bounds("holding", hello.holding.len()));
         }
@@ -96,7 +90,6 @@ impl TryFrom<v1::Hello> for Hello {
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
-            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         })
@@ -353,6 +346,7 @@ impl TryFrom<v1::Plan> for Plan {
         let problem = Problem::try_from(plan.problem.ok_or(WireError::Missing("problem"))?)?;
         let method = match plan.method.ok_or(WireError::Missing("method"))? {
             v1::plan::Method::Rows(v1::RowsMethod { rows }) => Method::Rows { rows },
+            v1::plan::Method::Prefixes(v1::RowsMethod { rows }) => Method::Prefixes { rows },
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
             v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
@@ -396,6 +390,7 @@ impl From<v1::submit::Method> for MethodChoice {
         use v1::submit::Method;
         match method {
             Method::Rows(v1::RowsRequest { rows }) => MethodChoice::Rows { rows },
+            Method::Prefixes(v1::RowsRequest { rows }) => MethodChoice::Prefixes { rows },
             Method::Ring(v1::RingRequest { width }) => MethodChoice::Ring { width },
             Method::Halves(v1::HalvesMethod {}) => MethodChoice::Halves,
         }
@@ -414,16 +409,6 @@ impl TryFrom<v1::JobState> for JobState {
             v1::JobState::Held => JobState::Held,
             v1::JobState::Done => JobState::Done,
         })
-    }
-}
-
-impl TryFrom<v1::LostWorkers> for LostWorkers {
-    type Error = WireError;
-
-    fn try_from(lost: v1::LostWorkers) -> Result<Self, WireError> {
-        let v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills } = lost;
-        let maker = Maker { owner: name("owner", owner)?, machine: name("machine", machine)? };
-        Ok(LostWorkers { maker, processes, threads, memory, memory_kills })
     }
 }
 
@@ -468,7 +453,6 @@ impl TryFrom<v1::Job> for JobView {
             audits_stranded: job.audits_stranded,
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
-            lost: job.lost.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             times: Times {
                 submitted_at_ms: job.submitted_at_ms,
                 begun_at_ms: job.begun_at_ms,

@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, LostWorkers, Maker,
-    Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
+    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
 };
 
 use crate::v1;
@@ -18,6 +18,7 @@ impl From<&Plan> for v1::Plan {
     fn from(plan: &Plan) -> Self {
         let method = match plan.method {
             Method::Rows { rows } => v1::plan::Method::Rows(v1::RowsMethod { rows }),
+            Method::Prefixes { rows } => v1::plan::Method::Prefixes(v1::RowsMethod { rows }),
             Method::Ring { width } => v1::plan::Method::Ring(v1::RingMethod { width }),
             Method::Halves => v1::plan::Method::Halves(v1::HalvesMethod {}),
         };
@@ -52,6 +53,7 @@ impl From<MethodChoice> for v1::submit::Method {
         use v1::submit::Method;
         match choice {
             MethodChoice::Rows { rows } => Method::Rows(v1::RowsRequest { rows }),
+            MethodChoice::Prefixes { rows } => Method::Prefixes(v1::RowsRequest { rows }),
             MethodChoice::Ring { width } => Method::Ring(v1::RingRequest { width }),
             MethodChoice::Halves => Method::Halves(v1::HalvesMethod {}),
         }
@@ -82,7 +84,6 @@ impl From<farm::Hello> for v1::Hello {
             instance: hello.instance,
             threads: hello.threads,
             memory: hello.memory,
-            memory_kills: hello.memory_kills,
             credit: hello.credit,
             holding: hello.holding.into_iter().map(Into::into).collect(),
             build: hello.build,
@@ -225,19 +226,6 @@ impl From<AuditView> for v1::Audit {
     }
 }
 
-impl From<LostWorkers> for v1::LostWorkers {
-    fn from(lost: LostWorkers) -> Self {
-        let LostWorkers {
-            maker: Maker { owner, machine },
-            processes,
-            threads,
-            memory,
-            memory_kills,
-        } = lost;
-        v1::LostWorkers { owner, machine, processes, threads, memory, memory_kills }
-    }
-}
-
 impl From<Answer> for v1::AskResponse {
     fn from(answer: Answer) -> Self {
         use v1::ask_response::Answer as Given;
@@ -278,7 +266,6 @@ impl From<JobView> for v1::Job {
             shards: job.spec.slice.of(),
             poisoned: job.poisoned,
             poisoned_first: job.poisoned_first,
-            lost: job.lost.into_iter().map(Into::into).collect(),
             owner: job.spec.origin.owner,
             key: job.spec.origin.key,
             submitted_at_ms: job.times.submitted_at_ms,

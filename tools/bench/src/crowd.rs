@@ -96,7 +96,6 @@ fn config() -> AgentConfig {
             instance,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit: CREDIT,
             holding: Vec::new(),
         },

@@ -50,7 +50,6 @@ pub(crate) async fn idle(
             instance,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit,
             holding: Vec::new(),
         },

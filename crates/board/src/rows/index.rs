@@ -9,6 +9,15 @@ use crate::{Prefix, full_mask};
 /// The most entries of an index: 24 bytes each, 1.5 MiB.
 const MAX_ENTRIES: u64 = 1 << 16;
 
+/// Which of two prefixes that are mirror images of each other are tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Images {
+    /// The one whose first queen off the centre column stands in the left half, which is the canonical one.
+    Left,
+    /// Both.
+    Both,
+}
+
 /// A canonical prefix, and the ordinal of the first task at or below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
@@ -48,6 +57,7 @@ impl Index {
     pub(super) fn build(
         n: u32,
         rows: u32,
+        images: Images,
         limit: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Index, NoIndex> {
@@ -57,7 +67,7 @@ impl Index {
         // After two rows no prefix is its own mirror image, which the walk below an entry relies on.
         while depth < rows && (depth < 2 || children(n, &entries) <= MAX_ENTRIES) {
             prefixes_above += entries.len() as u64;
-            entries = entries.iter().flat_map(|entry| extend(n, *entry)).collect();
+            entries = entries.iter().flat_map(|entry| extend(n, *entry, images)).collect();
             depth += 1;
         }
 
@@ -104,8 +114,8 @@ fn children(n: u32, entries: &[Entry]) -> u64 {
 }
 
 /// The canonical prefixes one row below an entry, in order; their `start` is not known yet.
-fn extend(n: u32, entry: Entry) -> impl Iterator<Item = Entry> {
-    let own_mirror_image = entry.weight == 1;
+fn extend(n: u32, entry: Entry, images: Images) -> impl Iterator<Item = Entry> {
+    let own_mirror_image = entry.weight == 1 && images == Images::Left;
     let (columns, centre) = if own_mirror_image {
         (full_mask(n.div_ceil(2)), full_mask(n % 2) << (n / 2))
     } else {
@@ -114,7 +124,7 @@ fn extend(n: u32, entry: Entry) -> impl Iterator<Item = Entry> {
     bits(entry.prefix.free(n) & columns).map(move |bit| Entry {
         start: 0,
         prefix: entry.prefix.place(n, bit),
-        weight: if bit == centre { 1 } else { 2 },
+        weight: if bit == centre || images == Images::Both { 1 } else { 2 },
     })
 }
 
@@ -177,7 +187,7 @@ mod tests {
     #[test]
     fn the_index_is_bounded_and_its_entries_start_in_order() {
         for n in 0..=MAX_N {
-            let index = Index::build(n, suggested_rows(n), MAX_TASKS, &|| false);
+            let index = Index::build(n, suggested_rows(n), Images::Left, MAX_TASKS, &|| false);
             let index = index.expect("is within the limit");
             assert!(index.entries.len() as u64 <= MAX_ENTRIES, "N = {n}");
             assert!(index.entries.is_sorted_by_key(|entry| entry.start));
@@ -187,7 +197,7 @@ mod tests {
     #[test]
     fn the_limit_counts_the_prefixes_of_all_rows() {
         for rows in [3, 8, 12] {
-            let within = |rows, limit| Index::build(12, rows, limit, &|| false);
+            let within = |rows, limit| Index::build(12, rows, Images::Left, limit, &|| false);
             let tasks = |rows| within(rows, u64::MAX).expect("no limit").tasks();
             let all_rows = (0..=rows).map(tasks).sum();
             assert!(within(rows, all_rows).is_ok(), "M = {rows}");

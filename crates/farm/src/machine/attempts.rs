@@ -1,7 +1,5 @@
 //! Workers that are lost with what they hold, and tasks that may have killed them.
 
-use std::collections::BTreeSet;
-
 use super::Farm;
 use crate::job::Job;
 use crate::session::Session;
@@ -9,7 +7,9 @@ use crate::{Effect, JobId, LeaseId, Range, SessionId};
 
 /// So many processes that one machine loses say something of their tasks. If it loses more, that says something
 /// of the machine. One task of a million is found by halving in fewer.
-const MOST_OF_A_MACHINE: u32 = 32;
+const MOST_OF_A_MACHINE: usize = 32;
+/// So many lost processes are remembered.
+const MOST_REMEMBERED: usize = 1_024;
 
 impl Farm {
     /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
@@ -18,19 +18,21 @@ impl Farm {
         let Some(session) = self.sessions.get(&id) else { return };
         self.stats.workers_lost += u64::from(!session.leaving);
         let leases = session.leases.iter().filter(|_| !session.leaving);
-        let jobs: BTreeSet<JobId> =
-            leases.clone().filter_map(|&lease| Some(self.leases.get(lease)?.job)).collect();
-        let mut lost_there = 0;
-        if !jobs.is_empty() {
-            let lost = self.lost.record(session, jobs);
-            lost_there = lost.processes;
-            self.effects.push(Effect::Lost(lost));
-        }
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
+        let (process, maker) = (session.process().clone(), session.maker().clone());
         self.left(id);
-        if lost_there > MOST_OF_A_MACHINE {
+        if held.is_empty() {
+            return;
+        }
+        if self.losses.len() == MOST_REMEMBERED {
+            self.losses.pop_first();
+        }
+        self.losses.insert(process, maker.clone());
+        let processes = self.losses.values().filter(|other| **other == maker).count();
+        self.effects.push(Effect::Lost { maker, processes });
+        if processes > MOST_OF_A_MACHINE {
             return;
         }
         for (id, range) in held {
@@ -45,7 +47,7 @@ impl Farm {
     pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.forget_attempts();
-            self.lost.forget(id);
+            self.losses.clear();
         }
     }
 

@@ -31,11 +31,10 @@ use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
 use crate::lease::{LeaseTerm, Leases};
-use crate::lost::Lost;
 use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, RequestId,
     SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
@@ -73,7 +72,8 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    lost: Lost,
+    /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
+    losses: BTreeMap<Process, Maker>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -88,8 +88,8 @@ pub struct Farm {
     /// Whether the set of workers that may count a job may have changed since somebody asked.
     staffing_changed: bool,
     stats: Stats,
-    /// Tasks of each job whose counts became durable since somebody asked.
-    progressed: BTreeMap<JobId, u64>,
+    /// The placements of each job that became durable since somebody asked.
+    progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
 
@@ -256,11 +256,6 @@ impl Farm {
             },
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
-            lost: if job.durable_state.is_over() {
-                Vec::new()
-            } else {
-                self.lost.of(id).into_iter().take(JobView::LOST_NAMED).collect()
-            },
             times: job.times,
         }
     }

@@ -5,7 +5,6 @@ use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
-use crate::lost::Lost;
 use crate::{
     AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey, Millis,
     Pace, Plan, Range, Slice, Spent, Stats, Times,
@@ -100,7 +99,7 @@ impl Farm {
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
-            lost: Lost::default(),
+            losses: BTreeMap::new(),
             settling: 0,
             coming: BTreeMap::new(),
             leaving: BTreeMap::new(),

@@ -169,8 +169,8 @@ impl Farm {
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
-        self.stats.accepted(range.len(), report.busy_us);
-        *self.progressed.entry(report.job).or_default() += range.len();
+        self.stats.accepted(&report);
+        *self.progressed.entry(report.job).or_default() += tally.count as f64;
         if audit {
             job.audits.want(Unaudited { range, maker, kernel });
             self.find_audits(report.job);

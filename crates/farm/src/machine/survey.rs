@@ -25,7 +25,10 @@ impl Farm {
     /// What was done for each job since this was last asked, and how many workers hold ranges of it now. It tells
     /// of no other jobs, and costs nothing for them.
     pub fn take_progress(&mut self) -> Vec<Progress> {
-        let of = |(job, tasks)| Progress { job, tasks, workers: self.leases.holders(job).count() };
+        let of = |(job, placements)| {
+            let workers = self.leases.holders(job).count();
+            Progress { job, placements, workers }
+        };
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 

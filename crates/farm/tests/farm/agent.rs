@@ -17,7 +17,6 @@ fn connected() -> Agent {
             instance: 1,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
         },

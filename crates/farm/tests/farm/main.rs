@@ -13,7 +13,6 @@ mod holds;
 mod idle;
 mod lending;
 mod liars;
-mod lost;
 mod memory;
 mod owners;
 mod poison;

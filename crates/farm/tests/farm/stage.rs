@@ -221,7 +221,6 @@ pub fn hello(worker: &str, credit: u64) -> Hello {
         instance,
         threads: 1,
         memory: 0,
-        memory_kills: 0,
         credit,
         holding: Vec::new(),
     }

@@ -91,9 +91,9 @@ fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
     let mut done = || {
         let progress = stage.farm.take_progress();
-        progress.iter().map(|job| (job.job, job.tasks, job.workers)).collect::<Vec<_>>()
+        progress.iter().map(|job| (job.job, job.placements, job.workers)).collect::<Vec<_>>()
     };
-    assert_eq!(done(), [(first, loan.range.len(), 1)]);
+    assert_eq!(done(), [(first, loan.range.len() as f64, 1)]);
     assert_eq!(done(), [], "nothing was done since");
 }
 

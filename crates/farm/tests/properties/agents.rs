@@ -94,7 +94,6 @@ pub(crate) fn agent() -> Agent {
             instance: 1,
             threads: 2,
             memory: 0,
-            memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
         },

@@ -36,7 +36,6 @@ proptest! {
             instance: 1,
             threads: 2,
             memory: 0,
-            memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
         };

@@ -67,9 +67,25 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         look.history(span, slot_ms, |slot| slots.push(slot)).expect("it can be read");
         slots
     };
-    let all = Slot { job: JOB, at_ms: 0, tasks: 20, workers: 2 };
-    assert_eq!(history((0, now + 1), i64::MAX), [all]);
+    let of = |job| Slot { job, at_ms: 0, placements: 2.0, workers: 2 };
+    assert_eq!(history((0, now + 1), i64::MAX), [of(Some(JOB)), of(None)]);
     assert_eq!(history((now + 1_000_000, i64::MAX), 1), []);
+
+    let credits = |of| {
+        let credits = look.credits(&of).expect("it can be read").into_iter();
+        let told = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
+        credits.map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(credits(CreditOf::Owners), [(String::new(), None, 20, 2.0, 1)]);
+    let mut workers = credits(CreditOf::Workers(OWNER.into()));
+    workers.sort_by(|a, b| a.0.cmp(&b.0));
+    let of = |name: &str, tasks, placements, contradicted| {
+        (name.to_string(), None, tasks, placements, contradicted)
+    };
+    assert_eq!(workers, [of("a", 10, 1.0, 0), of("b", 10, 1.0, 0), of("c", 0, 0.0, 1)]);
+    let of_one = credits(CreditOf::Jobs(maker("a"), "a".into()));
+    assert_eq!(of_one, [("a".into(), Some(JOB), 10, 1.0, 0)]);
+    assert_eq!(credits(CreditOf::Workers("nobody".into())), []);
 
     let mut first = Vec::new();
     look.ranges(JOB, |seen| {

@@ -155,7 +155,6 @@ impl Pair {
             instance: session.0,
             threads: 1,
             memory: 0,
-            memory_kills: 0,
             credit: 1000,
             holding: Vec::new(),
         };

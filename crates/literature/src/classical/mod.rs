@@ -10,10 +10,10 @@
 //! | [`permutations`] | only free columns are tried, two arrays for the diagonals | 5,508 |
 //! | [`masks`] | three words of bits give all free squares of a row at once | 2,056 |
 //! | [`mirror`] | the same words, for one of every two mirror images | 1,028 |
-//!
 //! | [`flip`] | the same words, for one of every two images in the horizontal axis | 2,010 |
+//! | [`flip::count_with_mirror`] | the same words, for one of every four images in both axes | 1,009 |
 //!
-//! All but `mirror` and `flip` place the same 2,056 queens. With the empty board they are the 2,057 nodes of the
+//! All but the last three place the same 2,056 queens. With the empty board they are the 2,057 nodes of the
 //! tree in Knuth, "Estimating the Efficiency of Backtrack Programs" (Mathematics of Computation 29,
 //! 1975) and in "The Art of Computer Programming" 4B, section 7.2.2.
 //!

@@ -54,6 +54,7 @@ algorithms! {
     Masks "masks" 15 "Bit masks";
     Mirror "mirror" 15 "Bit masks, only one of every two mirror images";
     Flip "flip" 15 "Bit masks, only one of every two images in the horizontal axis";
+    MirrorFlip "mirror-flip" 15 "Bit masks, only one of every four images in both axes";
     Unique "unique" 15 "Search for one placement of each orbit, as in takaken's program";
     ForcedColumns "forced-columns" 14 "Look for dead and forced columns before each queen";
     Forced "forced" 14 "Look for dead and forced columns and rows";
@@ -115,6 +116,7 @@ impl Algorithm {
             Masks => classical::masks::count(n)?.into(),
             Mirror => classical::mirror::count(n)?.into(),
             Flip => classical::flip::count(n)?.into(),
+            MirrorFlip => classical::flip::count_with_mirror(n)?.into(),
             Unique => {
                 let census = solve::census(n)?;
                 Found { total: census.total, nodes: None }

@@ -25,19 +25,28 @@ pub(super) struct CutArgs {
     /// [default: what suits N]
     #[arg(long, value_enum, env = "QUEENS_METHOD")]
     method: Option<MethodName>,
-    /// With `rows`: how many rows a task has placed [default: what suits N]
+    /// With `rows` and `prefixes`: how many rows a task has placed [default: what suits N]
     #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_ROWS")]
     rows: Option<u32>,
     /// With `ring`: how many rows and columns on each side a task has filled, 1 or 2 [default: 1,
     /// and 2 from N = 23 on; it makes thousands of times as many tasks]
     #[arg(hide_short_help = true, long, value_name = "W", env = "QUEENS_WIDTH")]
     width: Option<u32>,
+    /// Count mirror images too, with rows or states
+    ///
+    /// Tasks of the method rows are then those of prefixes. With the method states, every state is
+    /// kept as it is, and neither made one with its mirror image nor rid of attacks that meet no free
+    /// square.
+    #[arg(hide_short_help = true, long)]
+    no_mirror: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MethodName {
     /// Place the first M rows, search the rest; mirror images are removed
     Rows,
+    /// The same with mirror images: 8, 42, 140, 344 tasks at N = 8
+    Prefixes,
     /// Fill the outer rows and columns, search the rest; all eight symmetries are removed
     Ring,
     /// List upper and lower half-boards and join them, without visiting solutions; N from 4 on
@@ -57,19 +66,28 @@ impl CutArgs {
             Some(MethodName::States) => LocalMethod::States,
             Some(MethodName::Forced) => LocalMethod::Forced,
             Some(MethodName::Unique) => LocalMethod::Unique,
-            None | Some(MethodName::Rows | MethodName::Ring | MethodName::Halves) => {
-                return Ok(None);
-            }
+            None
+            | Some(
+                MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves,
+            ) => return Ok(None),
         };
         if self.rows.is_some() || self.width.is_some() {
             return Err(method.refuses("neither rows nor width", "--rows and --width"));
+        }
+        if self.no_mirror && method != LocalMethod::States {
+            return Err(method.refuses("no mirror images to keep", "--no-mirror"));
         }
         Ok(Some(method))
     }
 
     /// Whether any of the options was given.
     pub(super) fn is_said(&self) -> bool {
-        self.method.is_some() || self.rows.is_some() || self.width.is_some()
+        self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
+    }
+
+    /// Whether mirror images are kept.
+    pub(super) fn no_mirror(&self) -> bool {
+        self.no_mirror
     }
 
     /// Ignores all environment variables.
@@ -85,10 +103,11 @@ impl CutArgs {
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
         let said = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
         let (method, rows, width) = (said("method"), said("rows"), said("width"));
-        if !method && (rows || width) {
+        if !method && (rows || width || self.no_mirror) {
             self.method = None;
         }
-        if !rows && (self.method.is_some_and(|name| name != MethodName::Rows) || width) {
+        let places_rows = |name| matches!(name, MethodName::Rows | MethodName::Prefixes);
+        if !rows && (self.method.is_some_and(|name| !places_rows(name)) || width) {
             self.rows = None;
         }
         if !width && (self.method.is_some_and(|name| name != MethodName::Ring) || rows) {
@@ -99,14 +118,25 @@ impl CutArgs {
     /// The choice of a method, if one was made.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
         match *self {
-            CutArgs { method: None, rows: None, width: None } => Ok(None),
-            CutArgs { method: None | Some(MethodName::Rows), rows, width: None } => {
+            CutArgs { method: Some(MethodName::Prefixes), rows, width: None, .. }
+            | CutArgs {
+                method: None | Some(MethodName::Rows),
+                rows,
+                width: None,
+                no_mirror: true,
+            } => Ok(Some(MethodChoice::Prefixes { rows })),
+            CutArgs { no_mirror: true, .. } => Err(Failure::Usage(
+                "--no-mirror is for the methods rows and states: leave it out, or --method and --width"
+                    .into(),
+            )),
+            CutArgs { method: None, rows: None, width: None, .. } => Ok(None),
+            CutArgs { method: None | Some(MethodName::Rows), rows, width: None, .. } => {
                 Ok(Some(MethodChoice::Rows { rows }))
             }
-            CutArgs { method: None | Some(MethodName::Ring), rows: None, width } => {
+            CutArgs { method: None | Some(MethodName::Ring), rows: None, width, .. } => {
                 Ok(Some(MethodChoice::Ring { width }))
             }
-            CutArgs { method: Some(MethodName::Halves), rows: None, width: None } => {
+            CutArgs { method: Some(MethodName::Halves), rows: None, width: None, .. } => {
                 Ok(Some(MethodChoice::Halves))
             }
             CutArgs { method: Some(MethodName::States), .. } => {
@@ -121,8 +151,8 @@ impl CutArgs {
             CutArgs { method: Some(MethodName::Halves), .. } => Err(Failure::Usage(
                 "--method halves has neither rows nor width: leave out --rows and --width".into(),
             )),
-            CutArgs { method: Some(MethodName::Rows), .. } => {
-                Err(Failure::Usage("--method rows has no width: leave out --width".into()))
+            CutArgs { method: Some(MethodName::Rows | MethodName::Prefixes), .. } => {
+                Err(Failure::Usage("this --method has no width: leave out --width".into()))
             }
             CutArgs { method: Some(MethodName::Ring), .. } => {
                 Err(Failure::Usage("--method ring places no rows: leave out --rows".into()))

@@ -199,6 +199,11 @@ impl Client {
         Ok(Some(JoinString { token: secret.parse().map_err(unusable)?, ..own }))
     }
 
+    /// The coordinator's URL.
+    pub(super) fn url(&self) -> &str {
+        self.endpoint.url()
+    }
+
     pub(super) fn failure(&self, status: Status) -> Failure {
         let (url, reason) = (self.endpoint.url(), status.message());
         match status.code() {

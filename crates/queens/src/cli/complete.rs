@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use clap::Args;
-use solve::{Completion, Effort, Notation, Start, complete_within};
+use clap::{Args, ValueEnum};
+use solve::{Completion, Effort, Notation, Opening, Start, complete_within};
 
 use super::args::in_units;
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
+use super::rules::{BlockedArgs, RulesArgs};
 use super::solve::{LARGEST_SEARCHED, check};
 use crate::failure::Failure;
 use crate::output;
@@ -20,6 +21,7 @@ Examples:
                                      Q a queen, . or - an empty square; # begins a comment
   queens complete 8 --board FILE     ... or a list of squares, which needs N
   queens complete 100000 --random-given 50000 --stats
+  queens complete 13 --problem toroidal --given a1
 
 Exit codes: 0 completed; 1 proven that no placement has these queens; 15 undecided, because \
 --limit-seconds were over.";
@@ -33,10 +35,15 @@ pub(super) struct CompleteArgs {
     n: Option<u32>,
     #[command(flatten)]
     given: GivenArgs,
+    #[command(flatten)]
+    rules: RulesArgs,
+    #[command(flatten)]
+    blocked: BlockedArgs,
     /// Give so many queens of a random placement
     ///
     /// So there is a completion; --seed chooses them [default: none].
-    #[arg(long, value_name = "Q", conflicts_with_all = ["given", "board"], requires = "n", env = "QUEENS_RANDOM_GIVEN")]
+    #[arg(long, value_name = "Q", requires = "n", env = "QUEENS_RANDOM_GIVEN",
+          conflicts_with_all = ["given", "board", "problem", "blocked"])]
     random_given: Option<u32>,
     /// How often to repair filled rows [default: always]
     ///
@@ -44,6 +51,9 @@ pub(super) struct CompleteArgs {
     /// exact search goes on alone.
     #[arg(long, value_name = "K", env = "QUEENS_ATTEMPTS")]
     attempts: Option<u64>,
+    /// How the local search fills free rows [default: few]
+    #[arg(long, value_enum, env = "QUEENS_START")]
+    start: Option<OpeningName>,
     /// Print what the search took
     ///
     /// It goes to standard error, or with JSON into the object.
@@ -61,6 +71,14 @@ pub(super) struct CompleteArgs {
     format: FormatArgs,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OpeningName {
+    /// With few attacks: each queen where none attacks it, if such a square is found soon
+    Few,
+    /// In any order, with attacks on half of the diagonals
+    Random,
+}
+
 pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let given = start(args)?;
@@ -69,7 +87,11 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     let limit = Duration::from_secs(args.limit_seconds);
     let attempts = args.attempts.unwrap_or(u64::MAX);
     let stop = || started.elapsed() >= limit;
-    let (completion, effort) = complete_within(&given, args.seed.into(), attempts, stop);
+    let opening = match args.start {
+        None | Some(OpeningName::Few) => Opening::Few,
+        Some(OpeningName::Random) => Opening::Random,
+    };
+    let (completion, effort) = complete_within(&given, opening, args.seed.into(), attempts, stop);
     if args.stats && notation != Notation::Json {
         output::tell(table(&effort));
     }
@@ -77,13 +99,16 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
         Completion::Found(placement) => {
             let columns = placement.columns().iter().copied();
             check(n, columns.clone())?;
-            if !given.is_in(&placement) {
-                return Err(anyhow!("a completion for N = {n} lacks a given queen").into());
+            if !given.admits(&placement) {
+                return Err(anyhow!("what was found for N = {n} is no completion").into());
             }
             let fields = if args.stats { fields(&effort).to_vec() } else { Vec::new() };
             placement_output::print(notation.of_rows(n, columns, &fields))
         }
         Completion::None => Err(Failure::NoPlacement(match given.queens_given() {
+            _ if !given.is_plain() => {
+                format!("no placement of {n} queens stands so: everything was searched")
+            }
             0 => format!("there is no placement of {n} queens on a board of size {n}"),
             1 => format!("no placement of {n} queens has the given one: everything was searched"),
             many => {
@@ -118,8 +143,10 @@ fn start(args: &CompleteArgs) -> Result<Start, Failure> {
     let usage = |words: &str| Failure::Usage(words.into());
     let given = args.given.read()?;
     let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
-    if given.is_none() && args.random_given.is_none() {
-        return Err(usage("say which queens stand: give --given, --board or --random-given"));
+    if given.is_none() && args.random_given.is_none() && !args.blocked.is_said() {
+        return Err(usage(
+            "say which queens stand: give --given, --board or --random-given, or which squares are --blocked",
+        ));
     }
     let n = args.n.or(drawn);
     let n = n.ok_or_else(|| usage("squares do not say how large the board is: give N"))?;
@@ -141,7 +168,9 @@ fn start(args: &CompleteArgs) -> Result<Start, Failure> {
         }),
         (given, None) => {
             let (_, queens) = given.unwrap_or_default();
-            Start::new(n, &queens).map_err(|error| Failure::Usage(error.to_string()))
+            let blocked = args.blocked.squares(n)?;
+            Start::by(n, &queens, args.rules.rules(), &blocked)
+                .map_err(|error| Failure::Usage(error.to_string()))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `queens coordinator`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -138,8 +138,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         () = handle.opened() => {}
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
     }
+    let page = page(bound[0], has_tls);
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
-    tracing::info!(addresses, ledger = %args.ledger.display(), tls = has_tls,
+    tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,
         token = has_token, "coordinator serves");
     let status = format!("serving on {addresses}");
     systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
@@ -169,6 +170,16 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
             &format!("there is no folder {}", folder.display()),
         )),
     }
+}
+
+/// Where a browser on this machine finds the page.
+fn page(mut bound: SocketAddr, has_tls: bool) -> String {
+    match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => bound.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => bound.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http{}://{bound}/", if has_tls { "s" } else { "" })
 }
 
 async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {

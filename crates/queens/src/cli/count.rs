@@ -2,15 +2,13 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use board::squares::{Square, check_queens};
-use board::{Given, MAX_N, MethodChoice, Problem};
+use board::rows::RowsError;
+use board::{CutError, Given, MAX_N, MethodChoice, Problem, Square};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use count::Variant;
+use count::{Counting, CountingError, Variant};
 use executor::provenance;
 use farm::{JobView, Slice};
 use serde_json::json;
@@ -18,16 +16,18 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::args::{CountingArgs, CutArgs, duration};
-use super::large_board;
-use super::local_methods::{self, LocalArgs, LocalMethod, LookingName};
+use super::local_methods::{self, LocalArgs, LookingName};
+use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
+use super::rules::BlockedArgs;
 use super::shard::{Shard, has_place, with_shard};
 use super::show;
 use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
+use crate::held::check_total;
 use crate::output::{self, ResultOutput};
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::sizes::Sizes;
@@ -41,6 +41,23 @@ pub(super) struct CountArgs {
     n: Sizes,
     #[command(flatten)]
     problem: ProblemArgs,
+    #[command(flatten)]
+    blocked: BlockedArgs,
+    /// Fill only the first M ranks [default: all]
+    ///
+    /// So it counts placements of M queens on a board of M ranks and N files.
+    #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_RANKS")]
+    ranks: Option<u32>,
+    /// Count up to the square's symmetries
+    ///
+    /// With `--problem superqueens` or `toroidal`; without a problem it is `--problem fundamental`.
+    #[arg(hide_short_help = true, long, env = "QUEENS_FUNDAMENTAL")]
+    fundamental: bool,
+    /// Print a count for each file of the first queen
+    ///
+    /// From the file a on (A059963), instead of their sum.
+    #[arg(hide_short_help = true, long, env = "QUEENS_BY_COLUMN")]
+    by_column: bool,
     #[command(flatten)]
     pub(super) cut: CutArgs,
     /// With --method forced: the lines that are examined before each queen [default: lines]
@@ -137,7 +154,9 @@ impl CountArgs {
     /// search counts, those of ledgers and parts.
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
         self.wants_threads = self.counting.wants_threads(matches);
-        if self.n.each().all(|n| n <= Given::MAX_N) {
+        let is_searched = self.blocked.is_said() || self.ranks.is_some() || self.by_column;
+        let is_searched = is_searched || self.problem.has_given_otherwise();
+        if !is_searched && self.n.each().all(|n| n <= Given::MAX_N) {
             return self.cut.prefer_words(matches);
         }
         let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -148,34 +167,65 @@ impl CountArgs {
     }
 }
 
-/// Counts the completions of these queens on a board whose rows do not fit words.
-async fn count_beyond_words(args: CountArgs, n: u32, queens: Vec<Square>) -> Result<Took, Failure> {
-    let is_wanted = args.progress.is_wanted();
+/// Counts what no method cuts into tasks.
+async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
-    if args.wants_threads || keeps || args.cut.is_said() || args.stats || args.looking.is_some() {
-        return Err(large_board::refuses_options());
+    let is_other = args.stats || args.looking.is_some() || args.fundamental || args.by_column;
+    if args.wants_threads || keeps || args.cut.is_said() || is_other {
+        return Err(plain_search::refuses_options());
     }
-    if n <= large_board::LARGEST && check_queens(n, &queens).is_ok() {
-        args.tell_of_no_end(n, n as usize - queens.len());
-    }
-    let size = args.n.are_many().then_some(n);
+    let rows = search.ranks.unwrap_or(search.n) as usize;
+    args.tell_of_no_end(search.n, rows.saturating_sub(search.given.len()));
+    let size = args.n.are_many().then_some(search.n);
     let output = ResultOutput::new(args.json, args.output)?.of_size(size);
-    let found = Arc::new(AtomicU64::new(0));
-    let counting = found.clone();
-    let counted = spawn_blocking(move || large_board::count(n, &queens, &output, &counting));
+    search.count(output, args.progress.is_wanted()).await
+}
+
+/// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
+async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Result<Took, Failure> {
+    let is_total = matches!(args.problem.problem(n)?, Problem::Total { .. });
+    if !is_total || args.ledger.is_some() || args.cut.is_said() || args.stats || args.fundamental {
+        return Err(Failure::Usage(
+            "--by-column counts the total in one way: leave out --problem, given queens, --method, --rows, --width, \
+             --no-mirror, --ledger, --shard, --stats and --fundamental"
+                .into(),
+        ));
+    }
+    if n > MAX_N {
+        return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
+    }
+    let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
+    let threads = args.counting.threads();
     let begun = Instant::now();
-    let mut progress = Progress::new(is_wanted, false);
-    tokio::pin!(counted);
-    let counted = loop {
-        tokio::select! {
-            counted = &mut counted => break counted,
-            () = tokio::time::sleep(progress.interval()) => {
-                progress.show_search(n, found.load(Ordering::Relaxed), begun);
-            }
-        }
-    };
-    progress.finish();
-    counted.map_err(anyhow::Error::from)?
+    let counted = spawn_blocking(move || {
+        // The other columns have mirror images of these.
+        let half = (0..n.div_ceil(2)).map(|column| {
+            let first = Given::new(n, &[Square { column, row: 0 }])?;
+            let counting = Counting::new(Problem::Completions(first)).backend(backend);
+            Ok(counting.threads(threads.get()).run()?.count())
+        });
+        half.collect::<Result<Vec<u128>, CountingError>>()
+    });
+    let half = counted.await.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?;
+    let mirrored = half[..(n / 2) as usize].iter().rev();
+    let columns: Vec<String> = half.iter().chain(mirrored).map(ToString::to_string).collect();
+    let total: u128 = half.iter().sum::<u128>() + half[..(n / 2) as usize].iter().sum::<u128>();
+    // The empty board has a placement, and no column.
+    check_total(Problem::Total { n }, if n == 0 { 1 } else { total })?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let json = json!({
+        "problem": "total", "n": n, "by_column": columns, "total": total.to_string(), "seconds": seconds,
+        "threads": threads.get(), "backend": backend.name(),
+    });
+    output.print(columns.join(" "), json)?;
+    Ok(Took {
+        seconds,
+        counted: Some(total),
+        how: format!(
+            "rows by {backend}, {threads} thread{}",
+            show::plural(threads.get() as u64, "s")
+        ),
+    })
 }
 
 /// Counts one board, or several, the smallest first.
@@ -219,13 +269,31 @@ async fn count(
     mut stops: impl Stream<Item = ()> + Unpin,
 ) -> Result<Took, Failure> {
     let size = args.n.are_many().then_some(n);
-    if let Some(queens) = args.problem.beyond_words(n)? {
+    if let Some(search) = args.problem.search(n, args.blocked.squares(n)?, args.ranks)? {
         return tokio::select! {
-            counted = count_beyond_words(args, n, queens) => counted,
-            Some(()) = stops.next() => Err(large_board::interrupted()),
+            counted = count_by_search(args, search) => counted,
+            Some(()) = stops.next() => Err(plain_search::interrupted()),
         };
     }
-    let problem = args.problem.problem(n)?;
+    if args.by_column {
+        let output = ResultOutput::new(args.json, args.output.clone())?.of_size(size);
+        return tokio::select! {
+            counted = count_by_column(args, n, output) => counted,
+            Some(()) = stops.next() => Err(Failure::Interrupted(
+                "stopped, and nothing is kept, because --by-column has no ledger".into(),
+            )),
+        };
+    }
+    let problem = match args.problem.problem(n)? {
+        Problem::Total { n } if args.fundamental => Problem::Fundamental { n },
+        Problem::Completions(_) if args.fundamental => {
+            return Err(Failure::Usage(
+                "completions are not counted up to symmetry: leave out --fundamental, or --given and --board"
+                    .into(),
+            ));
+        }
+        problem => problem,
+    };
     let of_environment = |name: &str| std::env::var(name).ok();
     let slice = args.shard.map(|shard| shard.slice(of_environment)).transpose()?;
     let named = |path: &Path| with_shard(path, slice);
@@ -249,8 +317,7 @@ async fn count(
         }
         let CountArgs { looking, stats, .. } = args;
         let memory = args.counting.memory();
-        let is_plain = args.problem.no_mirror() && method == LocalMethod::States;
-        let problem = if is_plain { Problem::Total { n } } else { problem };
+        let is_plain = args.cut.no_mirror();
         let local = LocalArgs { problem, memory, looking, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
@@ -261,9 +328,10 @@ async fn count(
     if args.looking.is_some() {
         return Err(Failure::Usage("--looking (QUEENS_LOOKING) needs --method forced".into()));
     }
-    if args.stats && !problem.counts_orbits() {
+    let counts_orbits = problem.counts_orbits() || args.fundamental;
+    if args.stats && !counts_orbits {
         return Err(Failure::Usage(
-            "--stats needs --problem fundamental, or --method states or forced".into(),
+            "--stats needs --fundamental, or --method states or forced".into(),
         ));
     }
     let keeps = ledger.is_some();
@@ -287,7 +355,7 @@ async fn count(
         ledger,
     };
     let backend = count.backend.name();
-    let answering = Answering::begin(problem);
+    let answering = Answering::begin(problem, counts_orbits);
     let mut progress = Progress::new(args.progress.is_wanted(), false);
     let interval = progress.interval();
     let result = count.run(interval, |job| progress.show(job), &mut stops).await;

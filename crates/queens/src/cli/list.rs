@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 
 use board::squares::Square;
 use clap::Args;
-use solve::{Listing, Notation, Placement, Rules, Symmetry, first_rows};
+use solve::{Listing, Notation, Placement, Start, Symmetry, first_rows};
 
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
-use super::rules::RulesArgs;
+use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
 use crate::output::Lines;
 
@@ -71,10 +71,12 @@ pub(super) struct ListArgs {
     ///
     /// N is up to 64 [default: whole placements].
     #[arg(long, value_name = "M", env = "QUEENS_FIRST_ROWS",
-          conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem"])]
+          conflicts_with_all = ["fundamental", "number", "by_file", "given", "board", "problem", "blocked"])]
     rows: Option<u32>,
     #[command(flatten)]
     rules: RulesArgs,
+    #[command(flatten)]
+    blocked: BlockedArgs,
     #[command(flatten)]
     given: GivenArgs,
     #[command(flatten)]
@@ -145,26 +147,19 @@ fn list_first_rows(args: &ListArgs, rows: u32) -> Result<(), Failure> {
 impl ListArgs {
     /// What is listed, in the order that was asked for.
     fn listing(&self) -> Result<Listing, Failure> {
-        let given = self.given.read_for(self.n)?;
-        let listing = match (self.rules.rules(), given) {
-            (Rules::Plain, given) => {
-                let swap = |Square { column, row }: Square| Square { column: row, row: column };
-                let mut given = given.unwrap_or_default();
-                if self.by_file {
-                    given = given.into_iter().map(swap).collect();
-                }
-                Listing::new(self.n, given).map_err(|error| Failure::Usage(error.to_string()))?
-            }
-            (Rules::Torus | Rules::Superqueens, Some(_)) => {
-                return Err(Failure::Usage(
-                    "queens are given for --problem total alone: leave out --problem, or --given and --board"
-                        .into(),
-                ));
-            }
-            (rules, None) => Listing::by(self.n, rules).ok_or_else(|| {
-                Failure::Usage(format!("a torus of size {}: give a size of at most 64", self.n))
-            })?,
+        // By file the search fills files, and is given the board with files and ranks exchanged.
+        let swap = |Square { column, row }: Square| Square { column: row, row: column };
+        let seen = |squares: Vec<Square>| match self.by_file {
+            true => squares.into_iter().map(swap).collect(),
+            false => squares,
         };
+        let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
+        let blocked = seen(self.blocked.squares(self.n)?);
+        let start = Start::by(self.n, &given, self.rules.rules(), &blocked)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let listing = Listing::of(start).ok_or_else(|| {
+            Failure::Usage(format!("a torus of size {}: give a size of at most 64", self.n))
+        })?;
         Ok(if self.fundamental { listing.fundamental() } else { listing })
     }
 

@@ -48,7 +48,7 @@ pub(super) struct PlanArgs {
     /// Print each task of the method rows instead
     ///
     /// Each is a line: left, down and right as numbers, and for how many boards it stands; with
-    /// --no-mirror for any M.
+    /// --method prefixes mirror images are tasks, too.
     #[arg(long)]
     tasks: bool,
     /// Decides which tasks are drawn [default: random]
@@ -68,14 +68,14 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         return unique_plan::run(args.n, args.seconds, seed, args.json);
     }
     if args.tasks {
-        if !(matches!(problem, Problem::Total { .. }) || args.problem.no_mirror()) {
+        if !matches!(problem, Problem::Total { .. }) {
             return Err(Failure::Usage(
                 "--tasks is for the total: leave out --problem (QUEENS_PROBLEM) and given queens"
                     .into(),
             ));
         }
         let choice = args.cut.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
-        return task_list::run(args.n, choice, args.problem.no_mirror(), args.json);
+        return task_list::run(args.n, choice, args.json);
     }
     let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);

@@ -3,7 +3,9 @@
 use board::squares::Square;
 use board::{Given, Problem};
 use clap::{Args, ValueEnum};
+use solve::{Rules, Start};
 
+use super::plain_search::Search;
 use super::queens_input::GivenArgs;
 use crate::failure::Failure;
 
@@ -15,14 +17,6 @@ pub(crate) struct ProblemArgs {
     /// [default: total, and completions where queens are given]
     #[arg(long, value_enum, env = "QUEENS_PROBLEM")]
     problem: Option<ProblemName>,
-    /// Count mirror images too, with rows or states
-    ///
-    /// With the method rows, tasks are all ways to fill the first M rows, at most 5, mirror images
-    /// too (8, 42, 140, 344 at N = 8). The total is counted as the completions of an empty board,
-    /// which takes longer. With the method states, every state is kept as it is, and neither made
-    /// one with its mirror image nor rid of attacks that meet no free square.
-    #[arg(hide_short_help = true, long)]
-    no_mirror: bool,
     #[command(flatten)]
     given: GivenArgs,
 }
@@ -38,40 +32,60 @@ enum ProblemName {
     Toroidal,
     /// Placements of queens that also move as knights (A051223)
     Superqueens,
-    /// Placements that contain the given queens, N up to 64
+    /// Placements that contain the given queens; N up to 64 on a farm
     Completions,
 }
 
 impl ProblemArgs {
-    /// Whether mirror images are not to be left out.
-    pub(super) fn no_mirror(&self) -> bool {
-        self.no_mirror
+    /// Whether given queens are to attack otherwise than queens do, so that no method counts them.
+    pub(super) fn has_given_otherwise(&self) -> bool {
+        let otherwise = [Some(ProblemName::Toroidal), Some(ProblemName::Superqueens)];
+        self.given.is_said() && otherwise.contains(&self.problem)
     }
 
-    /// The given queens of a board that is too large for words of 64 bits; `None` for any other problem.
-    pub(super) fn beyond_words(&self, n: u32) -> Result<Option<Vec<Square>>, Failure> {
-        match self.problem {
-            None | Some(ProblemName::Completions) if n > Given::MAX_N && !self.no_mirror => {
-                self.given.read_for(n)
-            }
-            _ => Ok(None),
+    /// What one plain search counts on a board of size `n`, if no method cuts the problem, because of these blocked
+    /// squares, because only so many `ranks` are filled, or because of what is given.
+    pub(super) fn search(
+        &self,
+        n: u32,
+        blocked: Vec<Square>,
+        ranks: Option<u32>,
+    ) -> Result<Option<Search>, Failure> {
+        let usage = |reason: &str| Err(Failure::Usage(reason.into()));
+        let is_restricted = !blocked.is_empty() || ranks.is_some();
+        let is_large = n > Given::MAX_N
+            && self.given.is_said()
+            && matches!(self.problem, None | Some(ProblemName::Completions));
+        if !(is_restricted || is_large || self.has_given_otherwise()) {
+            return Ok(None);
         }
+        let (problem, rules) = match self.problem {
+            None | Some(ProblemName::Total | ProblemName::Completions) => {
+                ("completions", Rules::Plain)
+            }
+            Some(ProblemName::Toroidal) if ranks.is_some() => {
+                return usage("a torus has as many ranks as files: leave out --ranks or --problem");
+            }
+            Some(ProblemName::Toroidal) => ("toroidal", Rules::Torus),
+            Some(ProblemName::Superqueens) => ("superqueens", Rules::Superqueens),
+            Some(ProblemName::Fundamental) => {
+                return usage(
+                    "--problem fundamental has neither blocked squares nor --ranks: leave them out",
+                );
+            }
+        };
+        let given = self.given.read_for(n)?.unwrap_or_default();
+        let start = Start::by(n, &given, rules, &blocked);
+        let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
+        let search = Search { problem, n, start, given, blocked, ranks };
+        search.check()?;
+        Ok(Some(search))
     }
 
     /// The problem on a board of size `n`.
     pub(crate) fn problem(&self, n: u32) -> Result<Problem, Failure> {
         let given = self.given.read_for(n)?;
-        if self.no_mirror
-            && (given.is_some() || !matches!(self.problem, None | Some(ProblemName::Total)))
-        {
-            return Err(Failure::Usage(
-                "--no-mirror is for the total, whose mirror images are left out otherwise: leave it out, or --problem \
-                 (QUEENS_PROBLEM), --given and --board"
-                    .into(),
-            ));
-        }
         let name = match (self.problem, &given) {
-            _ if self.no_mirror => ProblemName::Completions,
             (Some(name), None) => name,
             (None, None) => ProblemName::Total,
             (None | Some(ProblemName::Completions), Some(_)) => ProblemName::Completions,

@@ -31,6 +31,11 @@ pub(crate) struct GivenArgs {
 }
 
 impl GivenArgs {
+    /// Whether queens are given.
+    pub(super) fn is_said(&self) -> bool {
+        self.given.is_some() || self.board.is_some()
+    }
+
     /// Reads the given queens, if there are any.
     pub(super) fn read(&self) -> Result<Option<Queens>, Failure> {
         let squares = |given| match parse_squares(given) {

@@ -1,13 +1,26 @@
-//! The option that says how queens attack, for commands about whole placements.
+//! The options that say how queens attack and where none may stand, for commands about whole placements.
 
+use board::squares::{Square, SquaresError};
 use clap::{Args, ValueEnum};
 use solve::Rules;
+
+use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct RulesArgs {
     /// total, toroidal or superqueens [default: total]
     #[arg(long, value_enum, value_name = "PROBLEM", env = "QUEENS_RULES")]
     problem: Option<RulesName>,
+}
+
+/// The option for squares that stay empty.
+#[derive(Clone, Debug, Args)]
+pub(super) struct BlockedArgs {
+    /// Squares on which no queen may stand
+    ///
+    /// As in a1,c2; a1-h8 is all of a row, a column or a diagonal from a1 to h8.
+    #[arg(hide_short_help = true, long, value_name = "SQUARES", env = "QUEENS_BLOCKED")]
+    blocked: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -38,4 +51,54 @@ impl RulesArgs {
             Rules::Superqueens => "superqueens",
         }
     }
+}
+
+impl BlockedArgs {
+    /// Whether squares are blocked.
+    pub(super) fn is_said(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    /// The blocked squares of a board of size `n`; empty if there are none.
+    pub(super) fn squares(&self, n: u32) -> Result<Vec<Square>, Failure> {
+        let text = self.blocked.as_deref().unwrap_or_default();
+        let usage =
+            |reason: String| Failure::Usage(format!("--blocked (QUEENS_BLOCKED): {reason}"));
+        let mut squares = Vec::new();
+        for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+            let (from, to) = word.split_once('-').unwrap_or((word, word));
+            let end = |name: &str| match name.parse() {
+                Ok(square @ Square { column, row }) if column >= n || row >= n => {
+                    Err(SquaresError::OffBoard { square, n })
+                }
+                parsed => parsed,
+            };
+            let ends = end(from).and_then(|from| Ok((from, end(to)?)));
+            let (from, to) = ends.map_err(|error| usage(error.to_string()))?;
+            squares.extend(line(from, to).ok_or_else(|| {
+                usage(format!("{word} is no row, column or diagonal: give the two ends of one"))
+            })?);
+        }
+        if self.blocked.is_some() && squares.is_empty() {
+            return Err(usage(
+                "there is no square: name at least one, as in a1, or leave it out".into(),
+            ));
+        }
+        Ok(squares)
+    }
+}
+
+/// The squares from one to another of the same row, column or diagonal.
+fn line(from: Square, to: Square) -> Option<impl Iterator<Item = Square>> {
+    let [across, up] = [(from.column, to.column), (from.row, to.row)]
+        .map(|(from, to)| i64::from(to) - i64::from(from));
+    let steps = across.abs().max(up.abs());
+    let fits = [across, up].iter().all(|way| [0, steps].contains(&way.abs()));
+    let at = |from: u32, way: i64, step: i64| (i64::from(from) + way.signum() * step) as u32;
+    fits.then(|| {
+        (0..=steps).map(move |step| Square {
+            column: at(from.column, across, step),
+            row: at(from.row, up, step),
+        })
+    })
 }

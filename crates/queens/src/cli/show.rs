@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytesize::ByteSize;
-use farm::{AuditPolicy, JobSpec, JobState, JobView, LostWorkers, Problem};
+use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
 use crate::progress::{bar, clock, si};
@@ -63,7 +63,6 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "held": job.held,
         "poisoned": job.poisoned,
         "poisoned_first": job.poisoned_first,
-        "lost": job.lost.iter().map(lost_object).collect::<Vec<_>>(),
         "submitted_at_ms": job.times.submitted_at_ms,
         "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
@@ -119,40 +118,6 @@ fn poison(job: &JobView) -> Option<String> {
              their logs and how they ended (status 137 or oom-kill: the system killed them for lack of \
              memory), give them less --memory, another build or --backend, then `queens resume {}`",
             job.poisoned, job.id
-        )
-    })
-}
-
-fn lost_object(lost: &LostWorkers) -> Value {
-    let LostWorkers { maker, processes, threads, memory, memory_kills } = lost;
-    json!({
-        "owner": maker.owner,
-        "machine": maker.machine,
-        "processes": processes,
-        "threads": threads,
-        "memory_bytes": memory,
-        "memory_kills": memory_kills,
-    })
-}
-
-/// Each machine that keeps losing workers, and what to do about it.
-fn lost(job: &JobView) -> impl Iterator<Item = String> {
-    job.lost.iter().filter(|lost| lost.is_telling()).map(|lost| {
-        let &LostWorkers { ref maker, processes, threads, memory, memory_kills } = lost;
-        let (es, s) = (plural(processes.into(), "es"), plural(threads.into(), "s"));
-        let killed = match memory_kills {
-            0 => "if the system killed them for lack of memory, which their status 137 or an oom-kill in its log \
-                  shows,"
-                .to_string(),
-            kills => format!(
-                "the system has killed {kills} process{} there for lack of memory:",
-                plural(kills, "es")
-            ),
-        };
-        format!(
-            "{processes} worker process{es} of {maker} while counting, the last with {threads} thread{s} and {} for \
-             them; {killed} start its workers with less --memory, or allow them more",
-            size(memory)
         )
     })
 }
@@ -312,13 +277,11 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
     let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
-    let losses = jobs.iter().flat_map(|job| lost(job).map(|lost| (job.id, lost)));
-    let losses = losses.map(|(id, lost)| format!("job {id} lost {lost}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
     let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
     let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));
     let disputes = disputes.map(|(id, what)| format!("job {id} is disputed: {what}"));
-    audited.chain(waiting).chain(poisons).chain(losses).chain(holds).chain(disputes).collect()
+    audited.chain(waiting).chain(poisons).chain(holds).chain(disputes).collect()
 }
 
 /// How many ranges of a job that is done are counted again, if any are.
@@ -377,13 +340,12 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     lines.extend(audits(job));
     lines.extend(disputed(job).map(|what| format!("disputed  {what}")));
     lines.extend(poison(job).map(|poison| format!("poisoned  {poison}")));
-    lines.extend(lost(job).map(|lost| format!("lost      {lost}")));
     lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use farm::{Across, AuditView, JobId, JobSpec, Maker, Method, Origin, Plan, Problem};
+    use farm::{Across, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -415,7 +377,6 @@ mod tests {
             audits_stranded: Some(0),
             poisoned: 0,
             poisoned_first: Vec::new(),
-            lost: Vec::new(),
             times: farm::Times::default(),
         }
     }
@@ -483,25 +444,5 @@ mod tests {
             assert!(is_told && text.contains("--backend"), "{text}");
         }
         assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
-    }
-
-    #[test]
-    fn machines_that_keep_losing_workers_are_named_with_the_way_out() {
-        let of = |machine: &str, processes, memory_kills| LostWorkers {
-            maker: Maker { owner: "rack7".into(), machine: machine.into() },
-            processes,
-            threads: 2,
-            memory: 150 << 20,
-            memory_kills,
-        };
-        let lost = vec![of("seen", 1, 3), of("often", 4, 0), of("once", 1, 0)];
-        let job = JobView { lost, ..job() };
-        for text in [details(&job, &[]), remarked(&job)] {
-            let seen = "1 worker process of rack7/seen while counting, the last with 2 threads and 150.0 MiB";
-            assert!(text.contains(seen) && text.contains("has killed 3 processes there"), "{text}");
-            assert!(text.contains("4 worker processes of rack7/often"), "{text}");
-            assert!(text.contains("oom-kill") && text.contains("less --memory"), "{text}");
-            assert!(!text.contains("rack7/once"), "it may have been switched off: {text}");
-        }
     }
 }

@@ -4,12 +4,12 @@ use anyhow::anyhow;
 use board::squares::Square;
 use clap::{Args, ValueEnum};
 use solve::{
-    ConstructError, Construction, Placement, Rules, Symmetry, attack, is_placement,
-    random_placement,
+    Completion, ConstructError, Construction, Placement, Rules, Start, Symmetry, complete,
+    is_placement, random_placement,
 };
 
 use super::placement_output::{self, FormatArgs};
-use super::rules::RulesArgs;
+use super::rules::{BlockedArgs, RulesArgs};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -19,10 +19,12 @@ Examples:
   queens solve 100000000 > columns   a column number a line
   queens solve 14 --construction mod12
   queens solve 1000 --random --seed 7
-
   queens solve 13 --problem toroidal
+  queens solve 20 --problem superqueens
+  queens solve 8 --blocked a1-h8,d1
 
-Every placement is checked before it is printed. Exit code 1: there is none, as for N = 2 and 3, and on a torus \
+Superqueens and boards with blocked squares are searched, until a placement is found or it is proven that there is \
+none. Every placement is checked before it is printed. Exit code 1: there is none, as for N = 2 and 3, and on a torus \
 for every N that is not prime to 6.";
 
 #[derive(Debug, Args)]
@@ -52,6 +54,8 @@ pub(super) struct SolveArgs {
     #[command(flatten)]
     rules: RulesArgs,
     #[command(flatten)]
+    blocked: BlockedArgs,
+    #[command(flatten)]
     format: FormatArgs,
 }
 
@@ -68,6 +72,10 @@ pub(super) const LARGEST_SEARCHED: u32 = 10_000_000;
 
 pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let n = args.n;
+    let (rules, blocked) = (args.rules.rules(), args.blocked.squares(n)?);
+    if rules == Rules::Superqueens || !blocked.is_empty() {
+        return search(args, rules, &blocked);
+    }
     let construction = construction(args)?;
     let construction = construction.map_err(|error| match error {
         ConstructError::NoPlacement(_) | ConstructError::NoToroidal(_) => {
@@ -78,8 +86,11 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     let notation = args.format.for_board(n)?;
     if !args.random {
         check(n, construction.columns())?;
-        if args.rules.rules() == Rules::Torus {
-            check_torus(construction)?;
+        if rules == Rules::Torus {
+            let start = Start::by(n, &[], rules, &[]).map_err(anyhow::Error::from)?;
+            if !start.admits(&Placement::new(construction.columns().collect())) {
+                return Err(anyhow!("what was found for N = {n} attacks itself").into());
+            }
         }
         if args.by_file {
             let ranks = Placement::new(construction.columns().collect());
@@ -112,22 +123,37 @@ fn construction(args: &SolveArgs) -> Result<Result<Construction, ConstructError>
         (Rules::Torus, _) => usage(
             "a placement on a torus has a construction of its own: leave out --construction and --random",
         ),
-        (Rules::Superqueens, _) => usage(
-            "no construction for superqueens is known here: `queens list N --problem superqueens --limit 1` \
-             searches for a placement",
-        ),
+        (Rules::Superqueens, _) => unreachable!("a placement of superqueens is searched"),
     }
 }
 
-/// Checks that no queens attack each other around the edges.
-fn check_torus(construction: Construction) -> Result<(), Failure> {
-    let squares = (0..).zip(construction.columns()).map(|(row, column)| Square { column, row });
-    match attack(construction.n(), &squares.collect::<Vec<_>>(), Rules::Torus) {
-        None => Ok(()),
-        Some(_) => {
-            Err(anyhow!("what was found for N = {} attacks itself", construction.n()).into())
-        }
+/// Prints a placement that a search has found, where no construction is known.
+fn search(args: &SolveArgs, rules: Rules, blocked: &[Square]) -> Result<(), Failure> {
+    let n = args.n;
+    if args.construction.is_some() || n > LARGEST_SEARCHED {
+        return Err(Failure::Usage(format!(
+            "superqueens and boards with blocked squares are searched: leave out --construction, and give a size of at \
+             most {LARGEST_SEARCHED}"
+        )));
     }
+    let notation = args.format.for_board(n)?;
+    let start = Start::by(n, &[], rules, blocked);
+    let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
+    let seed = if args.random { args.seed.unwrap_or_else(rand::random) } else { 0 };
+    let Completion::Found(placement) = complete(&start, seed.into(), || false) else {
+        return Err(Failure::NoPlacement(format!(
+            "there is no such placement of {n} queens: everything was searched"
+        )));
+    };
+    if placement.check().is_err() || !start.admits(&placement) {
+        return Err(anyhow!("what was found for N = {n} is no placement").into());
+    }
+    if args.by_file {
+        return placement_output::print(notation.by_file(&placement));
+    }
+    let fields = [("seed", seed.into())];
+    let fields = if args.random { &fields[..] } else { &[] };
+    placement_output::print(notation.of_rows(n, placement.columns().iter().copied(), fields))
 }
 
 /// Checks a placement once more before it is printed.

@@ -48,6 +48,10 @@ struct CreateArgs {
     /// How long it is valid, in whole days, as in 90days or 1year; a bare number is days [default: for ever]
     #[arg(long, value_name = "DURATION", value_parser = in_units(86_400_000, 1..=36_500))]
     days: Option<u64>,
+    /// Print a link to the coordinator's page instead, which logs a browser in; URL is where browsers reach the coordinator
+    /// [default: its own address]
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "json")]
+    login: Option<Option<String>>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -97,12 +101,23 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         (_, true) => return Err(Failure::Usage("--trusted is for --role worker".into())),
         (role, false) => role,
     };
+    if args.login.is_some() && args.role == v1::Role::Worker {
+        return Err(Failure::Usage(
+            "--login is for roles that see the page: a worker's sees nothing".into(),
+        ));
+    }
     let lifetime_s = args.days.map(|days| days * DAY.as_secs());
     let request = v1::CreateTokenRequest { role: role.into(), owner: args.owner, lifetime_s };
     let answer = client.service.create_token(request).await;
     let v1::CreateTokenResponse { token, secret } = client.given(answer)?;
     let token = token.unwrap_or_default();
-    let join = client.join_string(&secret)?.map(|join| join.to_string());
+    let join = client.join_string(&secret)?;
+    let own = join.as_ref().map(|join| format!("https://{}", join.address));
+    let login = args.login.map(|at| {
+        let at = at.or(own).unwrap_or_else(|| client.url().into());
+        format!("{}/login#{secret}", at.trim_end_matches('/'))
+    });
+    let join = join.map(|join| join.to_string());
     if args.json {
         let mut object = object(&token);
         object["secret"] = secret.into();
@@ -113,7 +128,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         "token {} of {}; what follows is a secret, and is told only once\n",
         token.id, token.owner
     ));
-    output::print(join.unwrap_or(secret))
+    output::print(login.or(join).unwrap_or(secret))
 }
 
 async fn list(args: TokenListArgs) -> Result<(), Failure> {

@@ -93,7 +93,6 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
                     "tasks": worker.tasks,
                     "tasks_per_second": show::known(worker.tasks_per_second),
                     "placements_per_second": show::known(worker.placements_per_second),
-                    "memory_kills": worker.memory_kills,
                 }))?;
             }
             distrusted.iter().try_for_each(|party| {
@@ -104,13 +103,6 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
         ListFormat::Table => {
             table(&workers, Reader::Person)
                 .print(&SPARED, "no worker is connected; `queens worker` starts one")?;
-            for worker in workers.iter().filter(|worker| worker.memory_kills > 0) {
-                output::print(format_args!(
-                    "{}: the system has killed {} processes of its control group for lack of memory; start its \
-                     workers with less --memory, or allow the group more",
-                    worker.name, worker.memory_kills
-                ))?;
-            }
             distrusted
                 .iter()
                 .try_for_each(|party| output::print(format_args!("not believed: {party}")))

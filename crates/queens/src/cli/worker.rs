@@ -14,7 +14,7 @@ use super::leaving::LeaveArgs;
 use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;
-use executor::{MemoryKills, provenance};
+use executor::provenance;
 use farm::{AgentConfig, Hello};
 use service::ServiceError;
 use service::worker::{GrpcConnector, host_name, machine, start_executor, work};
@@ -69,17 +69,6 @@ fn name(text: &str) -> anyhow::Result<String> {
     Ok(text.into())
 }
 
-/// Processes of this worker's control group that the system has killed for lack of memory, which the log says. It may
-/// have been this worker, before it was started again.
-fn memory_kills(memory: u64) -> u64 {
-    let Some(MemoryKills { processes, limit }) = executor::memory_kills() else { return 0 };
-    let (memory, limit) = (ByteSize(memory).display().iec(), ByteSize(limit).display().iec());
-    tracing::warn!(processes, %limit, %memory,
-        "the system has killed processes of this worker's control group for lack of memory: if it goes on, start \
-         workers with less --memory, or fewer of them, or allow the group more");
-    processes
-}
-
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint()?;
     // A file that cannot be used is an error at once; a coordinator, or the file with its address, may come
@@ -114,7 +103,6 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
             instance,
             threads: u32::try_from(threads.get()).unwrap_or(u32::MAX),
             memory,
-            memory_kills: memory_kills(memory),
             credit: args.credit,
             holding: Vec::new(),
         },

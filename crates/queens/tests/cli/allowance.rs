@@ -1,15 +1,13 @@
 //! What a process takes of the machine if it is not told: never more than it may use.
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-use crate::support::Farm;
-use crate::support::process::{Process, queens, run, wait_until};
+use crate::support::process::{queens, run};
 
 const MIB: u64 = 1 << 20;
 /// A plan whose memory is not estimated from a sample.
@@ -99,47 +97,4 @@ fn a_process_within_a_limited_control_group_stays_within_its_limit() {
     // N = 18 on as many threads as fit, with all that may be used, is not killed.
     let counted = run(&mut group.command(&["count", "18", "--method", "halves"]));
     assert_eq!(counted.success(), format!("{}\n", vectors::total(18)));
-}
-
-/// Whoever is killed cannot say so: the coordinator and the next worker do.
-#[test]
-#[ignore = "needs root and a machine whose control groups can limit memory"]
-fn workers_that_the_system_killed_for_lack_of_memory_are_told_as_that() {
-    // Given: workers that may take more than their control group allows.
-    let (farm, group) = (Farm::new("", ""), Group::with_limit(64 * MIB));
-    let mut coordinator = farm.start_coordinator();
-    farm.client(&["submit", "22"]).success();
-    let url = farm.url();
-    let words = ["worker", "--coordinator", &url, "--threads", "2", "--memory", "2GiB"];
-    let status = || farm.client(&["jobs", "1"]).success();
-    let start = || {
-        let mut worker = group.command(&words);
-        Process::start(worker.env("QUEENS_MACHINE", "node7"), farm.new_log())
-    };
-
-    // When the system kills two of them
-    for killed in ["1 worker", "2 worker processes"] {
-        let mut worker = start();
-        assert_eq!(worker.wait().signal(), Some(9), "{killed}");
-        let lost = format!("\"processes\":{}", &killed[..1]);
-        wait_until("the coordinator to notice", || {
-            farm.client(&["jobs", "1", "--json"]).success().contains(&lost)
-        });
-    }
-
-    // Then the machine is named, and what to do.
-    assert!(status().contains("2 worker processes of"), "{}", status());
-    assert!(status().contains("less --memory"), "{}", status());
-    coordinator.wait_for_line("have not come back");
-
-    // And the next one in this group, which takes less, knows that they were killed.
-    let words = ["worker", "--coordinator", &url, "--threads", "1", "--memory", "1MiB"];
-    let mut frugal = group.command(&words);
-    let mut frugal = Process::start(frugal.env("QUEENS_MACHINE", "node7"), farm.new_log());
-    frugal.wait_for_line("for lack of memory");
-    wait_until("the coordinator to hear of it", || status().contains("there for lack of memory"));
-    let told = status();
-    assert!(told.contains("the system has killed 2 processes there"), "{told}");
-    let workers = farm.client(&["workers"]).success();
-    assert!(workers.contains("has killed 2 processes of its control group"), "{workers}");
 }

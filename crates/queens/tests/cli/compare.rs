@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
 
-const ALL: [&str; 20] = [
+const ALL: [&str; 21] = [
     "combinations",
     "rooks",
     "permutations-all",
@@ -16,6 +16,7 @@ const ALL: [&str; 20] = [
     "masks",
     "mirror",
     "flip",
+    "mirror-flip",
     "unique",
     "forced-columns",
     "forced",

@@ -40,7 +40,8 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
 
     // Then each metric is in the documentation's tables, with its kind, labels and meaning, and none is only there.
     let listed: BTreeSet<String> =
-        TABLES.lines().filter(|line| line.starts_with("| `queens_")).map(String::from).collect();
+        TABLES.lines().filter(|line| line.starts_with("| `")).map(String::from).collect();
+    check_format(&told);
     let rows = rows(&told);
     let missing: Vec<&String> = rows.difference(&listed).collect();
     let stale: Vec<&String> = listed.difference(&rows).collect();
@@ -227,16 +228,56 @@ fn rows(text: &str) -> BTreeSet<String> {
     let helps: BTreeMap<_, _> = text.lines().filter_map(|line| words(line, "# HELP ")).collect();
     let kinds = text.lines().filter_map(|line| words(line, "# TYPE "));
     let row = |(name, kind): (String, String)| {
-        let (end, sample) = match kind.as_str() {
-            "counter" => ("_total", "_total"),
-            "info" => ("_info", "_info"),
-            "histogram" => ("", "_count"),
-            _ => ("", ""),
-        };
+        let sample = if kind == "histogram" { "_count" } else { "" };
         let labels = labels(text, &format!("{name}{sample}"));
-        format!("| `{name}{end}` | {kind} | {labels} | {} |", helps[&name])
+        format!("| `{name}` | {kind} | {labels} | {} |", helps[&name])
     };
     kinds.map(row).collect()
+}
+
+/// Holds a text against the rules of Prometheus' text format, version 0.0.4, and against what `promtool check metrics`
+/// finds fault with: each family is told once and in one piece, with its help and its kind before its samples; names say
+/// what the kind is; every value is a number; no series is there twice; and histograms only grow, up to their count.
+fn check_format(text: &str) {
+    assert!(text.ends_with('\n') && !text.contains("\n\n"), "{text}");
+    let (mut family, mut kind, mut help) = ("", "", "");
+    let (mut families, mut all, mut bucket) = (BTreeSet::new(), BTreeSet::new(), 0.0);
+    for line in text.lines() {
+        if let Some((name, words)) = line.strip_prefix("# HELP ").and_then(|it| it.split_once(' '))
+        {
+            assert!(families.insert(name) && !words.is_empty(), "{line}");
+            help = name;
+        } else if let Some(told) = line.strip_prefix("# TYPE ") {
+            (family, kind) = told.split_once(' ').expect("a kind follows");
+            assert_eq!(help, family, "help comes first");
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            assert_eq!(kind == "counter", family.ends_with("_total"), "{line}");
+            let reserved = ["_bucket", "_count", "_sum"];
+            assert!(!reserved.iter().any(|end| family.ends_with(end)), "{line}");
+            assert!(!family.contains(kind) && !family.ends_with("_ms"), "{line}");
+        } else {
+            let (series, value) = line.rsplit_once(' ').expect("a value follows");
+            let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
+            assert!(all.insert(series), "{series} is there twice");
+            let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{line}");
+            assert!(labels.ends_with('}') && labels.matches('"').count() % 2 == 0, "{line}");
+            let end = name.strip_prefix(family).unwrap_or_else(|| panic!("{line} in {family}"));
+            let is_bucket = labels.contains("le=\"");
+            assert_eq!(is_bucket, end == "_bucket", "{line}");
+            match (kind, end) {
+                ("histogram", "_bucket") => {
+                    assert!(value >= bucket, "{line} after {bucket}");
+                    bucket = if labels.contains("le=\"+Inf\"") { 0.0 } else { value };
+                }
+                ("histogram", "_sum" | "_count") | ("counter" | "gauge", "") => {
+                    assert!(kind == "gauge" || value >= 0.0, "{line}");
+                }
+                _ => panic!("{line} is no sample of a {kind}"),
+            }
+        }
+    }
+    assert!(all.len() > 60, "{text}");
 }
 
 /// The names of the labels of a sample that must be there.

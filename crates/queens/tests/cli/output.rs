@@ -87,7 +87,7 @@ fn a_plan_prints_its_tasks() {
         let weights: u64 = json.iter().map(weight).sum();
         assert_eq!(weights, tasks as u64, "M = {rows}");
     }
-    run(&mut queens(&["plan", "8", "--tasks", "--method", "halves"])).usage("--method rows");
+    run(&mut queens(&["plan", "8", "--tasks", "--method", "halves"])).usage("rows and prefixes");
     run(&mut queens(&["plan", "8", "--tasks", "--problem", "toroidal"])).usage("--problem");
     for words in [&["--rows", "9"][..], &["--rows", "9", "--no-mirror"]] {
         run(queens(&["plan", "8", "--tasks"]).args(words)).refusal(3, &["has no 9 rows"]);

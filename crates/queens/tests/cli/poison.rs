@@ -33,9 +33,6 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("poisoned  1 task (0)"), "{status}");
     assert!(status.contains("`queens resume 1`"), "{status}");
-    // Each was on a machine of its own, which may have been switched off.
-    assert_eq!(poisoned["lost"].as_array().map(Vec::len), Some(3));
-    assert!(!status.contains("lost      "), "{status}");
 
     // And when somebody wants it tried again, it is counted.
     farm.client(&["resume", "1"]).success();

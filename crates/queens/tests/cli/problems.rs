@@ -156,18 +156,86 @@ fn a_board_beyond_64_minds_the_command_line_alone() {
 
 #[test]
 fn without_mirroring_every_way_to_fill_the_first_rows_is_a_task() {
-    for (rows, tasks) in [("1", 8), ("2", 42), ("3", 140), ("4", 344)] {
+    // 92 boards of 8 rows are 92 prefixes too.
+    for (rows, tasks) in [("1", 8), ("2", 42), ("3", 140), ("4", 344), ("8", 92)] {
         let words = ["plan", "8", "--no-mirror", "--rows", rows, "--seconds", "0", "--json"];
         let planned: Value =
             serde_json::from_str(&run(&mut queens(&words)).success()).expect("it is JSON");
-        assert_eq!(planned["tasks"], tasks);
+        assert_eq!((&planned["tasks"], &planned["method"]), (&tasks.into(), &"prefixes".into()));
         assert_eq!(count(&format!("8 --no-mirror --rows {rows}")), vectors::total(8).to_string());
     }
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
-    let total = farm.client(&["submit", "8", "--no-mirror", "--rows", "2", "--wait"]).success();
-    assert_eq!(total, format!("{}\n", vectors::total(8)));
+    for (words, expected) in [
+        (&["--no-mirror", "--rows", "7"][..], vectors::total(8)),
+        (&["--method", "prefixes"], vectors::total(8)),
+        (&["--method", "prefixes", "--problem", "fundamental"], vectors::fundamental(8)),
+    ] {
+        let words = [&["submit", "8", "--wait"], words].concat();
+        assert_eq!(farm.client(&words).success(), format!("{expected}\n"), "{words:?}");
+    }
+    let shown = farm.client(&["jobs", "1"]).success();
+    assert!(shown.contains("total N=8 by prefixes M=7"), "{shown}");
+}
+
+#[test]
+fn tori_and_superqueens_are_counted_up_to_symmetry() {
+    let listed = |n: &str, problem: &str| {
+        let list = ["list", n, "--problem", problem, "--fundamental"];
+        run(&mut queens(&list)).success().lines().count().to_string()
+    };
+    for (n, problem) in
+        [("5", "toroidal"), ("13", "toroidal"), ("9", "superqueens"), ("12", "superqueens")]
+    {
+        let counted = count(&format!("{n} --problem {problem} --fundamental"));
+        assert_eq!(counted, listed(n, problem), "{n} {problem}");
+    }
+    assert_eq!(count("8 --fundamental"), vectors::fundamental(8).to_string());
+}
+
+#[test]
+fn the_first_rows_queen_has_so_many_placements_in_each_column() {
+    // OEIS A059963.
+    let rows = ["0 1 1 0", "2 2 2 2 2", "0 1 1 1 1 0", "4 7 6 6 6 7 4", "4 8 16 18 18 16 8 4"];
+    let expected: Vec<String> = (4..).zip(rows).map(|(n, row)| format!("{n} {row}")).collect();
+    assert_eq!(count("4..8 --by-column"), expected.join("\n"));
+    for n in 0..=12 {
+        let columns = count(&format!("{n} --by-column"));
+        let columns = columns.split_whitespace().map(|column| column.parse::<u128>());
+        let sum: u128 = columns.map(|column| column.expect("a number")).sum();
+        assert_eq!(sum, if n == 0 { 0 } else { vectors::total(n) }, "N = {n}");
+    }
+}
+
+#[test]
+fn one_search_counts_what_no_method_cuts() {
+    for (words, lines) in [
+        ("8 --blocked a1-h8,a8-h1", "list 8 --blocked a1-h8,a8-h1"),
+        ("9 --blocked c1-c9,d4 --given a5", "list 9 --blocked c1-c9,d4 --given a5"),
+        ("11 --problem toroidal --given b1", "list 11 --problem toroidal --given b1"),
+        ("11 --problem superqueens --given e1", "list 11 --problem superqueens --given e1"),
+        ("10 --ranks 4", "list 10 --rows 4"),
+        ("5 --ranks 6", "list 2"),
+    ] {
+        let lines: Vec<&str> = lines.split(' ').collect();
+        let listed = run(&mut queens(&lines)).success().lines().count();
+        assert_eq!(count(words), listed.to_string(), "{words}");
+    }
+    // The numbers of ways to fill the first rows, OEIS A319284, and all placements of the torus, moved.
+    let ranks = |n: u32| count(&format!("12 --ranks {n}"));
+    assert_eq!([2, 6, 11, 12].map(ranks), ["110", "52856", "68264", "14200"]);
+    assert_eq!(count("13 --problem toroidal --given g4"), (vectors::toroidal(13) / 13).to_string());
+    let json = ["count", "8", "--blocked", "a1-c3", "--given", "d1", "--ranks", "4", "--json"];
+    let json: Value = serde_json::from_str(&run(&mut queens(&json)).success()).expect("JSON");
+    assert_eq!(
+        [&json["problem"], &json["given"], &json["blocked"], &json["ranks"], &json["total"]],
+        [&"completions".into(), &"d1".into(), &"a1,b2,c3".into(), &Value::from(4), &json["total"]]
+    );
+    // Variables that are for other counts do not matter.
+    let mut command = queens(&["count", "8", "--blocked", "a1"]);
+    let outcome = run(command.env("QUEENS_LEDGER", "q8.db").env("QUEENS_METHOD", "ring"));
+    assert_eq!(outcome.success(), "88\n");
 }
 
 #[test]
@@ -179,11 +247,32 @@ fn what_a_problem_does_not_have_is_refused() {
     refused("count 8 --given a1,h8", 2, &["a1 and h8 attack each other"]);
     refused("count 8 --given z1", 2, &["z1 is off the board of size 8"]);
     refused("count 8 --given queen", 2, &["--given", "`queen` is no square"]);
-    refused("count 8 --given a1 --problem toroidal", 2, &["--problem completions alone"]);
+    refused("plan 8 --given a1 --problem toroidal", 2, &["--problem completions alone"]);
+    refused("count 8 --given a1 --problem fundamental", 2, &["--problem completions alone"]);
     refused("plan 65 --given a1", 2, &["size 65", "0 to 64"]);
-    refused("count 8 --no-mirror --problem toroidal", 2, &["--no-mirror is for the total"]);
-    refused("count 8 --no-mirror --given a1", 2, &["--no-mirror is for the total"]);
-    refused("count 8 --no-mirror --rows 6", 3, &["method rows, M up to 5"]);
+    refused(
+        "count 8 --no-mirror --problem toroidal",
+        3,
+        &["by prefixes", "method rows, M up to 5"],
+    );
+    refused("count 8 --no-mirror --given a1", 3, &["by prefixes", "method rows"]);
+    refused("count 8 --no-mirror --method halves", 2, &["leave it out, or --method"]);
+    refused("count 8 --no-mirror --rows 9", 3, &["no 9 rows"]);
+    refused("count 8 --fundamental --given a1", 2, &["--fundamental", "--given"]);
+    refused("count 8 --by-column --problem toroidal", 2, &["--by-column counts the total"]);
+    refused("count 8 --blocked a1 --method rows", 2, &["one plain search", "--method"]);
+    refused("count 8 --blocked a1 --given a1", 2, &["a1 stands on a blocked square"]);
+    refused("count 8 --blocked a1-b3", 2, &["--blocked", "a1-b3 is no row, column or diagonal"]);
+    refused("count 8 --blocked i1", 2, &["i1 is off the board"]);
+    refused("count 8 --blocked a1-a4000000000", 2, &["a4000000000 is off the board"]);
+    refused("count 33 --by-column", 3, &["size 33", "at most 32"]);
+    refused("count 8 --ranks 3 --given a4", 2, &["above rank 3"]);
+    refused("count 7 --ranks 3 --problem toroidal", 2, &["leave out --ranks"]);
+    refused("count 65 --ranks 3", 2, &["at most 64"]);
+    refused("solve 9 --problem superqueens", 1, &["no such placement of 9 queens"]);
+    refused("solve 8 --blocked a1-h1", 1, &["no such placement"]);
+    refused("solve 8 --blocked a1 --construction pauls", 2, &["leave out --construction"]);
+    refused("complete 12 --problem toroidal --given a1", 1, &["everything was searched"]);
     refused("count 40 --problem toroidal", 3, &["size 40", "0 to 32"]);
     refused("count 11 --problem toroidal --method halves", 3, &["toroidal N=11", "method rows"]);
     refused("count 4 --given b1,d2,a3 --rows 2", 3, &["up to 1"]);

@@ -15,7 +15,7 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         (&["count", "8", "--threads", "two"], "it is no whole number"),
         (&["count", "8", "--threads"], "--threads <T> lacks its value"),
         (&["count", "8", "--thread", "2"], "no option --thread; do you mean --threads?"),
-        (&["count", "8", "--method", "diagonals"], "give one of rows, ring, halves"),
+        (&["count", "8", "--method", "diagonals"], "give one of rows, prefixes, ring, halves"),
         (&["cuont", "8"], "there is no command cuont; do you mean"),
         (&["count", "8", "--log", "loud"], "'loud' is no level"),
         (&["count", "8", "--given", ""], "--given has no square"),

@@ -52,7 +52,6 @@ async fn lie(
             instance: rand::random(),
             threads: 1,
             memory: 1 << 40,
-            memory_kills: 0,
             credit: 1 << 16,
             holding: Vec::new(),
         },

@@ -213,7 +213,6 @@ impl ClientService for Clients {
             build: view.author.build,
             threads: view.threads,
             memory: view.memory,
-            memory_kills: view.memory_kills,
             tasks: view.tasks,
             backend: view.backend,
             tasks_per_second: view.rate.tasks_per_second,

@@ -98,7 +98,7 @@ async fn nothing(request: Request) -> Response {
 }
 
 /// What a browser may do with an answer: nothing but show it, with what comes from here. Over TLS, it is to come back over
-/// TLS for the next month.
+/// TLS for the next month. A refusal becomes a page.
 async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (
@@ -114,7 +114,14 @@ async fn harden(request: Request, next: Next) -> Response {
     ];
     let connection = request.extensions().get::<Admission>();
     let is_encrypted = connection.is_some_and(Admission::is_encrypted);
+    let root = page::root(request.uri().path());
     let mut answer = next.run(request).await;
+    if let Some(fault) = answer.extensions_mut().remove::<Fault>() {
+        let html = HeaderValue::from_static("text/html; charset=utf-8");
+        answer.headers_mut().insert(header::CONTENT_TYPE, html);
+        answer.headers_mut().remove(header::CONTENT_LENGTH);
+        *answer.body_mut() = fault.page(&root);
+    }
     if is_encrypted {
         let month = HeaderValue::from_static("max-age=2592000");
         answer.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, month);

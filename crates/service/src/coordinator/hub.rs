@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
     Answer, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand, LoanKey,
-    LostWorkers, Millis, Pace, Refusal, RequestId, Restored, SessionId, WorkerOrder,
+    Maker, Millis, Pace, Refusal, RequestId, Restored, SessionId, WorkerOrder,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -181,7 +181,6 @@ impl Hub {
                 self.next_session += 1;
                 let (outbox, orders) = mpsc::channel(OUTBOX);
                 if reply.send((session, orders)).is_ok() {
-                    log_memory_kills(&owner, &hello);
                     self.outboxes.insert(session, outbox);
                     self.step(Event::Joined { session, owner, is_trusted, hello }).await?;
                 }
@@ -300,7 +299,7 @@ impl Hub {
                     "job held: its total contradicts what is known; audit or cancel it");
                 self.tell_end(job);
             }
-            Effect::Lost(lost) => log_lost(&lost),
+            Effect::Lost { maker, processes } => log_lost(&maker, processes),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
                     "this task was lost three times or more with the worker that counted it; it is not lent any more, \
@@ -342,23 +341,12 @@ impl Hub {
 }
 
 /// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
-fn log_lost(lost: &LostWorkers) {
-    let LostWorkers { maker, processes, threads, memory, memory_kills } = lost;
-    if lost.is_telling() && (*memory_kills > 0 || processes.is_power_of_two()) {
-        let memory = ByteSize(*memory).display().iec();
-        tracing::warn!(%maker, processes, threads, %memory, memory_kills,
+fn log_lost(maker: &Maker, processes: usize) {
+    if processes > 1 && processes.is_power_of_two() {
+        tracing::warn!(%maker, processes,
             "worker processes of this machine were lost while they counted, and have not come back. If the system \
              killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
              less --memory, or allow them more");
-    }
-}
-
-fn log_memory_kills(owner: &str, Hello { machine, worker, memory, memory_kills, .. }: &Hello) {
-    if *memory_kills > 0 {
-        let memory = ByteSize(*memory).display().iec();
-        tracing::warn!(owner, machine, worker, %memory, memory_kills,
-            "the system has killed processes of this worker's control group for lack of memory: start its workers \
-             with less --memory, or allow the group more");
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   GET /metrics ──► hub: Figures (one look at the farm) ──┐
-//!                    Meters (measured by the service) ────┼──► OpenMetrics text
-//!                    the ledger's files and disk ─────────┘
+//!                    Meters (measured by the service) ─────┼──► OpenMetrics, or plain text
+//!                    this process, the ledger's disk ──────┘
 //! ```
 //!
 //! No label has more values than there are kernels, verdicts, methods and jobs that have not ended: what is told
@@ -14,7 +14,8 @@ mod disk;
 mod exposition;
 mod figures;
 mod meters;
+mod process;
 
-pub(super) use exposition::{CONTENT_TYPE, exposition};
+pub(super) use exposition::{exposition, plain_text};
 pub(super) use figures::Figures;
 pub(super) use meters::{Gone, Meters, Verb, measure_call};

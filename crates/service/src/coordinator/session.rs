@@ -141,7 +141,6 @@ mod tests {
             instance: 1,
             threads: 1,
             memory: 1 << 30,
-            memory_kills: 0,
             credit: 100,
             holding: Vec::new(),
         }

@@ -4,11 +4,16 @@
 //! of J. R. Bitner and E. M. Reingold ("Backtrack programming techniques", CACM 18(11), 1975), applied to
 //! rows and columns alike as in D. E. Knuth's exact covers ("Dancing links", 2000). A line without such a
 //! square ends the branch, and a line with a single one has no choice. No list of squares is kept: the
-//! squares of a line follow from three bit sets, word by word.
+//! squares of a line follow from three bit sets, word by word. On a torus a diagonal has two places in a set, so that
+//! each line finds it. Blocked squares are taken from their lines, and so are the squares a knight's move from the
+//! queens of the lines beside it, where queens move so.
+
+use std::collections::HashMap;
 
 use super::{Budget, Completion, Effort, Start};
 use crate::Placement;
 use crate::bits::{Bits, ones};
+use crate::check::Rules;
 use crate::random::SplitMix64;
 use board::squares::Square;
 
@@ -105,6 +110,11 @@ struct Board {
     sums: Bits,
     /// Diagonals with a queen by across - line + N - 1, as rows see them and as columns see them.
     differences: [Bits; 2],
+    rules: Rules,
+    /// For superqueens the queen of each row and of each column, by its place across.
+    standing: [Vec<Option<usize>>; 2],
+    /// The blocked squares of the rows and columns that have some.
+    blocked: [HashMap<usize, Bits>; 2],
 }
 
 impl Board {
@@ -118,7 +128,17 @@ impl Board {
             open: [all.clone(), all],
             sums: Bits::none(2 * n),
             differences: [Bits::none(2 * n), Bits::none(2 * n)],
+            rules: given.rules,
+            standing: [vec![None; n], vec![None; n]],
+            blocked: [HashMap::new(), HashMap::new()],
         };
+        for square in &given.blocked {
+            let (row, column) = (square.row as usize, square.column as usize);
+            for (kind, line, across) in [(0, row, column), (1, column, row)] {
+                let blocked = board.blocked[kind].entry(line).or_insert_with(|| Bits::none(n));
+                blocked.flip(across);
+            }
+        }
         given.queens().for_each(|queen| board.flip(queen));
         board
     }
@@ -128,17 +148,53 @@ impl Board {
         let (row, column) = (queen.row as usize, queen.column as usize);
         self.open[0].flip(column);
         self.open[1].flip(row);
-        self.sums.flip(row + column);
-        self.differences[0].flip(column + self.n - 1 - row);
-        self.differences[1].flip(row + self.n - 1 - column);
+        let n = self.n;
+        let [rising, falling] = &mut self.differences;
+        let diagonals = [
+            (&mut self.sums, row + column),
+            (rising, column + n - 1 - row),
+            (falling, row + n - 1 - column),
+        ];
+        for (diagonals, number) in diagonals {
+            if self.rules == Rules::Torus {
+                diagonals.flip(number % n);
+                diagonals.flip(number % n + n);
+            } else {
+                diagonals.flip(number);
+            }
+        }
+        let [rows, columns] = &mut self.standing;
+        for (queen, across) in [(&mut rows[row], column), (&mut columns[column], row)] {
+            *queen = if queen.is_none() { Some(across) } else { None };
+        }
     }
 
     /// The squares `64 * word` to `64 * word + 63` of a line that no queen attacks, as bits.
     fn word(&self, line: Line, word: usize) -> u64 {
         let (kind, line) = line.index();
-        let attacked = self.sums.window(line + 64 * word)
+        let mut closed = self.sums.window(line + 64 * word)
             | self.differences[kind].window(self.n - 1 - line + 64 * word);
-        self.open[kind].word(word) & !attacked
+        if let Some(blocked) = self.blocked[kind].get(&line) {
+            closed |= blocked.word(word);
+        }
+        if self.rules == Rules::Superqueens {
+            closed |= self.knights(kind, line, word);
+        }
+        self.open[kind].word(word) & !closed
+    }
+
+    /// The squares of a word of a line that are a knight's move from a queen.
+    fn knights(&self, kind: usize, line: usize, word: usize) -> u64 {
+        let mut attacked = 0;
+        for (away, aside) in [(1, 2), (2, 1)] {
+            for other in [line.wrapping_sub(away), line + away] {
+                let queen = self.standing[kind].get(other).copied().flatten();
+                let squares = queen.map(|across| [across.wrapping_sub(aside), across + aside]);
+                let here = squares.into_iter().flatten().filter(|square| square / 64 == word);
+                attacked |= here.fold(0, |mask, square| mask | 1 << (square % 64));
+            }
+        }
+        attacked
     }
 
     fn squares(&self, line: Line) -> Vec<u32> {

@@ -4,9 +4,10 @@
 //! 1990, and "Efficient local search with conflict minimization: a case study of the n-queens
 //! problem", IEEE Transactions on Knowledge and Data Engineering 6(5), 1994. The search starts with few
 //! collisions (their QS4), and has a counter for each diagonal, so that a swap is judged in constant time.
-//! Given queens never move.
+//! Given queens never move. A placement with a queen on a blocked square, or with queens that attack as knights, is
+//! given up, and the search starts again: about every fiftieth placement has no such queens.
 
-use super::{Budget, Effort, Start};
+use super::{Budget, Effort, Opening, Start};
 use crate::Placement;
 use crate::bits::Bits;
 use crate::random::SplitMix64;
@@ -20,9 +21,11 @@ const PATIENCE: u32 = 12;
 /// The work of a swap.
 const SWAP: u64 = 50;
 
-/// Starts and repairs until a placement is found, there were so many `attempts` in all, or the budget is spent.
+/// Starts and repairs until a placement is found that `given` admits, there were so many `attempts` in all, or the
+/// budget is spent.
 pub(super) fn search(
     given: &Start,
+    opening: Opening,
     random: &mut SplitMix64,
     attempts: u64,
     effort: &mut Effort,
@@ -31,9 +34,12 @@ pub(super) fn search(
     let mut board = Board::new(given);
     while effort.attempts < attempts {
         effort.attempts += 1;
-        effort.conflicts = board.start(given, random, budget)?;
+        effort.conflicts = board.start(given, opening, random, budget)?;
         if board.repair(random, effort, budget) {
-            return Some(board.placement(given));
+            let placement = board.placement(given);
+            if given.admits(&placement) {
+                return Some(placement);
+            }
         }
     }
     None
@@ -66,11 +72,11 @@ impl Board {
         }
     }
 
-    /// Puts a queen in each free row, in a column where it is not attacked if one is found soon. Returns the
-    /// number of collisions, or `None` if the budget was not enough.
+    /// Puts a queen in each free row. Returns the number of collisions, or `None` if the budget was not enough.
     fn start(
         &mut self,
         given: &Start,
+        opening: Opening,
         random: &mut SplitMix64,
         budget: &mut Budget<'_>,
     ) -> Option<u64> {
@@ -81,8 +87,12 @@ impl Board {
         }
         let mut collisions = 0;
         let len = self.rows.len();
+        let tries = match opening {
+            Opening::Few => FIRST_TRIES,
+            Opening::Random => 1,
+        };
         for i in 0..len {
-            for tried in 1..=FIRST_TRIES.min(2 * (len - i)) {
+            for tried in 1..=tries.min(2 * (len - i)) {
                 self.columns.swap(i, i + random.below(len - i));
                 if self.queens_on_diagonals_of(self.rows[i], self.columns[i]) == 0 {
                     break;

@@ -85,7 +85,7 @@ pub struct Plan {
     /// fingerprint as it comes: it needs it in Holding, Report and its digest.
     #[prost(bytes = "vec", tag = "4")]
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
-    #[prost(oneof = "plan::Method", tags = "2, 5, 6")]
+    #[prost(oneof = "plan::Method", tags = "2, 5, 6, 8")]
     pub method: ::core::option::Option<plan::Method>,
 }
 /// Nested message and enum types in `Plan`.
@@ -98,6 +98,9 @@ pub mod plan {
         Ring(super::RingMethod),
         #[prost(message, tag = "6")]
         Halves(super::HalvesMethod),
+        /// The same prefixes as of `rows` with no symmetry removed: mirror images are tasks too, each of weight 1.
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsMethod),
     }
 }
 /// A half-open interval \[start, end) of a plan's ordinals, never empty.
@@ -195,10 +198,6 @@ pub struct Hello {
     /// declared, and `unknown` if there is none. An unknown machine may be any but a declared one.
     #[prost(string, tag = "10")]
     pub machine: ::prost::alloc::string::String,
-    /// Processes of the worker's control group, or of one above it, that the system has killed for lack of memory; 0 if
-    /// the worker cannot tell. For people.
-    #[prost(uint64, tag = "11")]
-    pub memory_kills: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Holding {
@@ -831,7 +830,7 @@ pub struct Submit {
     /// another plan, or of a stronger audit, under its name. So a submission whose answer was lost can be repeated.
     #[prost(string, optional, tag = "7")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    #[prost(oneof = "submit::Method", tags = "2, 3, 4")]
+    #[prost(oneof = "submit::Method", tags = "2, 3, 4, 8")]
     pub method: ::core::option::Option<submit::Method>,
 }
 /// Nested message and enum types in `Submit`.
@@ -844,6 +843,8 @@ pub mod submit {
         Ring(super::RingRequest),
         #[prost(message, tag = "4")]
         Halves(super::HalvesMethod),
+        #[prost(message, tag = "8")]
+        Prefixes(super::RowsRequest),
     }
 }
 /// Which accepted ranges are to be counted again. The coordinator draws them, and tells nobody which.
@@ -859,7 +860,7 @@ pub struct AuditPolicy {
     #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
 }
-/// The method `rows`.
+/// The method `rows` or `prefixes`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RowsRequest {
     /// M, 0 to n; the coordinator chooses if it is absent.
@@ -1027,10 +1028,6 @@ pub struct Job {
     /// The owner's name for it, if it has one.
     #[prost(string, optional, tag = "24")]
     pub key: ::core::option::Option<::prost::alloc::string::String>,
-    /// Machines that lost worker processes while these counted it, those that tell the most first; at most eight.
-    /// Absent once the job is over, and after a restart of the coordinator.
-    #[prost(message, repeated, tag = "25")]
-    pub lost: ::prost::alloc::vec::Vec<LostWorkers>,
     /// When it was submitted, and when it was done or cancelled: Unix milliseconds, by the coordinator's clock. Only
     /// answers of List and Get tell them, and none of a coordinator whose ledger is no file.
     #[prost(int64, optional, tag = "26")]
@@ -1070,26 +1067,6 @@ pub struct Audit {
     /// Between whom the second opinion lies.
     #[prost(enumeration = "Across", tag = "3")]
     pub across: i32,
-}
-/// Processes of workers on one machine that were lost while they counted, and have not come back.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct LostWorkers {
-    #[prost(string, tag = "1")]
-    pub owner: ::prost::alloc::string::String,
-    #[prost(string, tag = "2")]
-    pub machine: ::prost::alloc::string::String,
-    /// How many there were.
-    #[prost(uint32, tag = "3")]
-    pub processes: u32,
-    /// Counting threads of the last one, and the bytes that these together might take.
-    #[prost(uint32, tag = "4")]
-    pub threads: u32,
-    #[prost(uint64, tag = "5")]
-    pub memory: u64,
-    /// Processes that the system has killed there for lack of memory, as far as workers of the machine could see when
-    /// they started; 0 proves nothing.
-    #[prost(uint64, tag = "6")]
-    pub memory_kills: u64,
 }
 /// A block of a bundle's text. Each begins where the one before it ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1132,17 +1109,13 @@ pub struct Worker {
     /// Tasks that it was lent and has not reported.
     #[prost(uint64, tag = "7")]
     pub tasks: u64,
-    /// Processes of its control group that the system has killed for lack of memory, as far as the worker could see when
-    /// it started.
-    #[prost(uint64, tag = "8")]
-    pub memory_kills: u64,
     /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
-    #[prost(string, tag = "9")]
+    #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
     /// How fast it counts what it was lent; 0 while it holds nothing. Placements are those before symmetry.
-    #[prost(double, tag = "10")]
+    #[prost(double, tag = "9")]
     pub tasks_per_second: f64,
-    #[prost(double, tag = "11")]
+    #[prost(double, tag = "10")]
     pub placements_per_second: f64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1,6 +1,7 @@
 //! What one end says, the other end reads; and nothing that arrives can bring it down.
 
 mod messages;
+mod protocol;
 
 use board::{MethodChoice, Tasks};
 use farm::{
@@ -75,6 +76,7 @@ proptest! {
 fn a_plan_that_cuts_what_is_not_there_is_refused() {
     let cuts = [
         (8, v1::plan::Method::Rows(v1::RowsMethod { rows: 9 }), "rows"),
+        (8, v1::plan::Method::Prefixes(v1::RowsMethod { rows: 9 }), "rows"),
         (8, v1::plan::Method::Ring(v1::RingMethod { width: 0 }), "width"),
         (8, v1::plan::Method::Ring(v1::RingMethod { width: 3 }), "width"),
         (3, v1::plan::Method::Ring(v1::RingMethod { width: 2 }), "width"),
@@ -95,7 +97,11 @@ fn a_plan_that_cuts_what_is_not_there_is_refused() {
 #[test]
 fn a_choice_of_a_method_comes_back() {
     let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
-        [MethodChoice::Rows { rows: value }, MethodChoice::Ring { width: value }]
+        [
+            MethodChoice::Rows { rows: value },
+            MethodChoice::Prefixes { rows: value },
+            MethodChoice::Ring { width: value },
+        ]
     });
     for choice in choices.chain([MethodChoice::Halves]) {
         assert_eq!(MethodChoice::from(v1::submit::Method::from(choice)), choice);
@@ -124,7 +130,6 @@ fn the_largest_messages_fit_the_limit() {
         instance: u64::MAX,
         threads: 4096,
         memory: u64::MAX,
-        memory_kills: u64::MAX,
         credit: u64::MAX,
         holding: vec![holding; Hello::MAX_HOLDINGS],
     });
@@ -191,11 +196,6 @@ fn what_no_worker_can_be_called_or_have_lost_is_refused() {
             assert!(refused.contains(field) && refused.is_ascii(), "{refused}");
         }
     }
-    let mut kills = v1::Hello { memory_kills: 1 << 24, ..hello.clone() };
-    assert!(Hello::try_from(kills.clone()).is_ok());
-    kills.memory_kills += 1;
-    let refused = Hello::try_from(kills).expect_err("no machine lives so long").to_string();
-    assert!(refused.contains("memory_kills"), "{refused}");
     assert!(Hello::try_from(v1::Hello { worker: String::new(), ..hello.clone() }).is_err());
     assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
 }

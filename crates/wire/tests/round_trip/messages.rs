@@ -3,9 +3,9 @@
 use board::{Given, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, LostWorkers, Maker, Method,
-    Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts,
-    TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin, Pace, Plan,
+    Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,8 +23,7 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
 
 pub(super) fn hello() -> impl Strategy<Value = Hello> {
     let names = ("[!-~]{1,128}", "[!-~]{1,128}", "[!-~]{0,128}", "[!-~]{0,128}");
-    let memory = (any::<u64>(), 0..=1u64 << 24);
-    let numbers = (any::<u64>(), 1..=4096u32, memory, any::<u64>());
+    let numbers = (any::<u64>(), 1..=4096u32, any::<u64>(), any::<u64>());
     (names, numbers, vec(holding(), 0..5)).prop_map(
         |((worker, machine, build, backend), (instance, threads, memory, credit), holding)| Hello {
             worker,
@@ -33,8 +32,7 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
             backend,
             instance,
             threads,
-            memory: memory.0,
-            memory_kills: memory.1,
+            memory,
             credit,
             holding,
         },
@@ -153,7 +151,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
-    let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED), lost());
+    let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED));
     let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
@@ -185,7 +183,6 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 disputed: (sizes.3 > 9).then(|| "two owners disagree".into()),
                 poisoned: poison.0,
                 poisoned_first: poison.1,
-                lost: poison.2,
                 times: Times {
                     submitted_at_ms: (id > 9).then_some(id as i64),
                     begun_at_ms: (id > 19).then_some(counted as i64),
@@ -194,16 +191,6 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
             }
         },
     )
-}
-
-pub(super) fn lost() -> impl Strategy<Value = Vec<LostWorkers>> {
-    let maker =
-        ("[!-~]{1,128}", "[!-~]{1,128}").prop_map(|(owner, machine)| Maker { owner, machine });
-    let numbers = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
-    let one = (maker, numbers).prop_map(|(maker, (processes, threads, memory, memory_kills))| {
-        LostWorkers { maker, processes, threads, memory, memory_kills }
-    });
-    vec(one, 0..=JobView::LOST_NAMED)
 }
 
 pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, u64)> {
@@ -216,7 +203,12 @@ pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, 
 }
 
 pub(super) fn plan() -> impl Strategy<Value = Plan> {
-    let rows = |n| (0..=n).prop_map(|rows| Method::Rows { rows });
+    let rows = |n| {
+        (0..=n, any::<bool>()).prop_map(|(rows, mirrored)| match mirrored {
+            true => Method::Prefixes { rows },
+            false => Method::Rows { rows },
+        })
+    };
     let ring = |n| (1..=2u32.min(n / 2)).prop_map(|width| Method::Ring { width });
     let rows = (0..=32u32).prop_flat_map(move |n| (Just(n), rows(n)));
     let ring = (2..=32u32).prop_flat_map(move |n| (Just(n), ring(n)));

@@ -17,15 +17,15 @@ use crate::support::process::PATIENCE;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     pub(crate) dark: bool,
-    pub(crate) phone: bool,
     pub(crate) without_script: bool,
-    /// The window's height, pixels; its width is 1,200, unless it is a phone.
+    /// The window's width and height, pixels.
+    pub(crate) width: u32,
     pub(crate) height: u32,
 }
 
 impl Default for Looks {
     fn default() -> Looks {
-        Looks { dark: false, phone: false, without_script: false, height: 1_000 }
+        Looks { dark: false, without_script: false, width: 1_200, height: 1_000 }
     }
 }
 
@@ -148,8 +148,8 @@ async fn connect(driver: &str, looks: Looks) -> Client {
     }
 }
 
-fn capabilities(Looks { dark, phone, without_script, height }: Looks) -> Capabilities {
-    let window = format!("--window-size=1200,{height}");
+fn capabilities(Looks { dark, without_script, width, height }: Looks) -> Capabilities {
+    let window = format!("--window-size={width},{height}");
     let mut arguments = vec![
         window.as_str(),
         "--headless=new",
@@ -164,8 +164,9 @@ fn capabilities(Looks { dark, phone, without_script, height }: Looks) -> Capabil
     if without_script {
         options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
     }
-    if phone {
-        let metrics = json!({ "width": 390, "height": 844, "pixelRatio": 2.0 });
+    if width < 1_000 {
+        // A window is never as narrow.
+        let metrics = json!({ "width": width, "height": height, "pixelRatio": 2.0 });
         options["mobileEmulation"] = json!({ "deviceMetrics": metrics });
     }
     let all = json!({ "acceptInsecureCerts": true, "goog:chromeOptions": options });

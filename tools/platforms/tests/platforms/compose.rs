@@ -189,26 +189,6 @@ fn the_profile_for_monitoring_has_prometheus_watch_the_farm() {
     wait_for("an alert", || ask("ALERTS{alertname=\"QueensCoordinatorDown\"}").contains("ALERTS"));
 }
 
-#[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn workers_that_take_more_memory_than_they_may_are_named() {
-    let limits = &[("QUEENS_WORKER_MEMORY", "64m"), ("QUEENS_MEMORY", "2GiB")];
-    let farm = Farm::up_with(1, limits);
-    let coordinator = farm.coordinator();
-    docker(&["exec", &coordinator, "queens", "submit", "22"]);
-
-    let status =
-        |words: &[&str]| docker(&[&["exec", &coordinator, "queens", "jobs", "1"], words].concat());
-    // Docker starts the container again, in a control group that knows nothing of the one before.
-    wait_for("two workers to be lost", || {
-        let json: serde_json::Value =
-            serde_json::from_str(&status(&["--json"])).expect("it is JSON");
-        json["lost"][0]["processes"].as_u64() >= Some(2)
-    });
-    let told = status(&[]);
-    assert!(told.contains("lost      ") && told.contains("less --memory"), "{told}");
-}
-
 /// No machine of the tests has a graphics processor: nothing is started.
 #[test]
 #[ignore = "needs the compose tool: deploy/README.md"]

@@ -76,6 +76,8 @@ impl Farm {
 
     pub(crate) fn compose_command(&self, arguments: &[&str]) -> Command {
         let mut command = compose(Path::new("docker-compose.yml"), &self.project);
+        // Any free port: the page is not looked at here.
+        command.env("QUEENS_PAGE_PORT", "0");
         command.args(arguments).envs(self.settings.iter().copied());
         command
     }

@@ -79,8 +79,7 @@ impl Witness {
     /// What a lost process says of the tasks that it held; of a machine that loses very many, nothing.
     pub fn note_loss(&mut self, effects: &[Effect], tally: &mut Tally) {
         let Some((held, alone)) = self.lost_now.take() else { return };
-        let is_machine =
-            |effect: &Effect| matches!(effect, Effect::Lost(lost) if lost.processes > 32);
+        let is_machine = |effect: &Effect| matches!(effect, Effect::Lost { processes: 33.., .. });
         if effects.iter().any(is_machine) {
             tally.blamed_on_machines += 1;
             return;

@@ -108,7 +108,7 @@ impl World {
             Effect::Ledger { asker, command } => self.order(asker, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
             Effect::Poisoned { .. }
-            | Effect::Lost(_)
+            | Effect::Lost { .. }
             | Effect::Finished { .. }
             | Effect::Held { .. }
             | Effect::Contradicted { .. } => {}

@@ -302,7 +302,6 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                     instance: 0,
                     threads: random.between(1, 4) as u32,
                     memory: LARGE * random.between(1, 4),
-                    memory_kills: 0,
                     credit: random.scaled(1, 500),
                     holding: Vec::new(),
                 },

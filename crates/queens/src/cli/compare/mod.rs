@@ -30,10 +30,10 @@ Examples:
 Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 7 for \
 combinations, 8 for rooks, 11 for permutations-all; 13 for \
 direct, arrays, stack and permutations; 14 for forced-columns, forced and states; 15 for masks, \
-mirror, flip, unique and the three by reference; 17 for rows and ring; 18 for halves.
+mirror, flip, mirror-flip, unique and the three by reference; 17 for rows and ring; 18 for halves.
 
 nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
-direct to flip and by forced, distinct states by states, states stored by rows and ring; the others do not count \
+direct to mirror-flip and by forced, distinct states by states, states stored by rows and ring; the others do not count \
 them. seconds are processor time of the one thread, the least of several runs.";
 
 #[derive(Debug, Args)]

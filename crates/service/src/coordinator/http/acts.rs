@@ -1,19 +1,21 @@
 //! What the page's forms do: the same as the gRPC service of clients, by the same rules.
 
 use axum::extract::{Path, State};
-use axum::response::Redirect;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
 use axum::{Extension, Router};
 use board::MethodChoice;
 use farm::{AuditPolicy, JobId, Problem};
+use maud::Markup;
 use tonic::Status;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
 use super::Web;
-use super::fault::Fault;
+use super::fault::{Fault, status_code};
 use super::fields::Fields;
-use super::pages::job_id;
+use super::pages::{Caller, job_id, reader};
 use crate::coordinator::Identity;
 
 /// The routes of all forms.
@@ -62,12 +64,21 @@ fn submission(form: &Fields) -> Result<v1::Submit, Status> {
 
 async fn submit(
     State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    caller: Caller,
     form: Fields,
-) -> Result<Redirect, Fault> {
-    let answer = web.desk.ask(&identity, Asked::Submit(submission(&form)?)).await?;
-    let job = answer.job().ok_or_else(|| Fault::failed("a submission was answered with no job"))?;
-    Ok(Redirect::to(&format!("/jobs/{}", job.id)))
+) -> Result<Redirect, (StatusCode, Markup)> {
+    let submit = async |form| {
+        let answer = web.desk.ask(&caller.0, Asked::Submit(submission(form)?)).await?;
+        answer.job().ok_or_else(|| Status::internal("a submission was answered with no job"))
+    };
+    match submit(&form).await {
+        Ok(job) => Ok(Redirect::to(&format!("jobs/{}", job.id))),
+        Err(refusal) => {
+            let typed = |field: &str| form.text(field);
+            let page = page::refused_submission(&reader(&caller), refusal.message(), &typed);
+            Err((status_code(&refusal), page))
+        }
+    }
 }
 
 async fn change(
@@ -79,31 +90,42 @@ async fn change(
         "pause" => v1::change::Change::Pause(v1::Pause {}),
         "resume" => v1::change::Change::Resume(v1::Resume {}),
         "cancel" => v1::change::Change::Cancel(v1::Cancel {}),
+        "withdraw" => v1::change::Change::Audit(v1::AuditPolicy::default()),
         _ => return Err(Fault::not_found("there is no such page")),
     };
-    act(&web, &identity, &job, change).await
+    Ok(act(&web, &identity, job_id(&job)?, change).await?)
 }
 
 async fn set_priority(
     State(web): State<Web>,
     Path(job): Path<String>,
-    Extension(identity): Extension<Identity>,
+    caller: Caller,
     form: Fields,
-) -> Result<Redirect, Fault> {
+) -> Result<Response, Fault> {
     let malformed = "a priority is a whole number: jobs of higher priority are served first";
-    let priority = form.number("priority").ok_or_else(|| Status::invalid_argument(malformed))?;
-    act(&web, &identity, &job, v1::change::Change::Priority(priority)).await
+    let job = job_id(&job)?;
+    let change = match form.number("priority") {
+        Some(priority) => act(&web, &caller.0, job, v1::change::Change::Priority(priority)).await,
+        None => Err(Status::invalid_argument(malformed)),
+    };
+    Ok(change.map_or_else(
+        |refusal| {
+            let typed = form.text("priority").unwrap_or_default();
+            let page = page::refused_priority(&reader(&caller), job, refusal.message(), typed);
+            (status_code(&refusal), page).into_response()
+        },
+        IntoResponse::into_response,
+    ))
 }
 
 /// Changes a job, and shows it.
 async fn act(
     web: &Web,
     identity: &Identity,
-    job: &str,
+    JobId(job): JobId,
     change: v1::change::Change,
-) -> Result<Redirect, Fault> {
-    let JobId(job) = job_id(job)?;
+) -> Result<Redirect, Status> {
     let change = v1::Change { job, change: Some(change) };
     web.desk.ask(identity, Asked::Change(change)).await?;
-    Ok(Redirect::to(&format!("/jobs/{job}")))
+    Ok(Redirect::to(&format!("../{job}")))
 }

@@ -1,5 +1,6 @@
 //! How a refusal looks over HTTP.
 
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tonic::{Code, Status};
@@ -7,7 +8,7 @@ use tonic::{Code, Status};
 use crate::error::HubGone;
 
 /// A refusal: a status and one sentence for people.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::coordinator) struct Fault {
     status: StatusCode,
     text: String,
@@ -37,17 +38,21 @@ impl Fault {
 
 impl From<Status> for Fault {
     fn from(status: Status) -> Fault {
-        let code = match status.code() {
-            Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Code::PermissionDenied => StatusCode::FORBIDDEN,
-            Code::NotFound => StatusCode::NOT_FOUND,
-            Code::InvalidArgument => StatusCode::BAD_REQUEST,
-            Code::FailedPrecondition | Code::AlreadyExists => StatusCode::CONFLICT,
-            Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
-            Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        Fault::new(code, status.message())
+        Fault::new(status_code(&status), status.message())
+    }
+}
+
+/// What HTTP has for the status of gRPC.
+pub(super) fn status_code(status: &Status) -> StatusCode {
+    match status.code() {
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::InvalidArgument => StatusCode::BAD_REQUEST,
+        Code::FailedPrecondition | Code::AlreadyExists => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -57,10 +62,18 @@ impl From<HubGone> for Fault {
     }
 }
 
+impl Fault {
+    /// The page that says it, from which `root` leads to the farm's first one.
+    pub(super) fn page(&self, root: &str) -> Body {
+        page::fault(self.status.as_u16(), &self.text, root).into_string().into()
+    }
+}
+
+/// The answer is the sentence, and has the fault with it, so that whoever knows the address can make a page of it.
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let page = page::fault(self.status.as_u16(), &self.text);
-        let mut answer = (self.status, page).into_response();
+        let mut answer = (self.status, format!("{}\n", self.text)).into_response();
+        answer.extensions_mut().insert(self.clone());
         if self.status == StatusCode::UNAUTHORIZED {
             let how = HeaderValue::from_static("Bearer");
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, how);

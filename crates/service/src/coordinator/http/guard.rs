@@ -30,7 +30,8 @@ pub(super) async fn admit(State(guard): State<Guard>, request: Request, next: Ne
     let identity = match guard.caller(&parts) {
         Ok(identity) => identity,
         Err(Denied::Stranger(_)) if wants_a_page(&parts) => {
-            return Redirect::to("/login").into_response();
+            let login = format!("{}login", page::root(parts.uri.path()));
+            return Redirect::to(&login).into_response();
         }
         Err(Denied::Stranger(status)) => return Fault::from(status).into_response(),
         Err(Denied::Name) => {

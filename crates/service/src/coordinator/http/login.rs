@@ -81,7 +81,7 @@ pub(super) async fn begin(State(guard): State<Guard>, cookie: Cookie, form: Fiel
     );
     let secret = guard.logins.begin(identity);
     let set = cookie.set(secret.secret(), LIFETIME.as_secs());
-    ([(header::SET_COOKIE, set)], Redirect::to("/")).into_response()
+    ([(header::SET_COOKIE, set)], Redirect::to("./")).into_response()
 }
 
 /// The secret in what a person has pasted: `queens token create` prints the secret alone or, over TLS, a join string.
@@ -98,5 +98,5 @@ pub(super) async fn end(State(guard): State<Guard>, cookie: Cookie) -> Result<Re
     if let Some(login) = &cookie.login {
         guard.logins.end(login);
     }
-    Ok(([(header::SET_COOKIE, cookie.set("", 0))], Redirect::to("/login")).into_response())
+    Ok(([(header::SET_COOKIE, cookie.set("", 0))], Redirect::to("login")).into_response())
 }

@@ -1,20 +1,30 @@
 //! `/metrics`: what Prometheus reads.
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
 use super::fault::Fault;
 use crate::coordinator::HubHandle;
-use crate::coordinator::metrics::{CONTENT_TYPE, exposition};
+use crate::coordinator::metrics::{exposition, plain_text};
 
-/// All metrics.
-pub(super) async fn tell(State(hub): State<HubHandle>) -> Result<Response, Fault> {
+/// All metrics: in OpenMetrics' format for whoever names it, and otherwise in the one that everybody reads.
+pub(super) async fn tell(
+    State(hub): State<HubHandle>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    const OPEN: &str = "application/openmetrics-text";
     let figures = hub.figures().await?;
     // It asks the system about a disk, which may be slow.
     let text = tokio::task::spawn_blocking(move || {
         exposition(figures, hub.meters().clone(), hub.ledger_path())
     });
     let text = text.await.map_err(|_| Fault::failed("the metrics could not be put together"))?;
-    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
+    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let (kind, text) = if accepted.any(|kinds| kinds.contains(OPEN)) {
+        ("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
+    } else {
+        ("text/plain; version=0.0.4; charset=utf-8", plain_text(&text))
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

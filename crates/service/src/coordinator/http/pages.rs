@@ -1,6 +1,7 @@
 //! The pages themselves, and how browsers hear of what changes in them.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -9,9 +10,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use farm::JobId;
+use farm::{CreditOf, JobId, Maker};
 use futures_util::StreamExt as _;
-use page::{Order, Part, Reader, WorkersView};
+use page::{Order, Part, Reader, Span, WorkersView};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_stream::Stream;
@@ -37,6 +38,12 @@ pub(super) fn routes() -> Router<Web> {
         .route("/jobs/{id}/live", get(job_live))
         .route("/workers", get(workers))
         .route("/workers/live", get(workers_live))
+        .route("/owners", get(owners))
+        .route("/owners/live", get(owners_live))
+        .route("/owner", get(credits))
+        .route("/owner/live", get(credits_live))
+        .route("/worker", get(credits))
+        .route("/worker/live", get(credits_live))
 }
 
 async fn jobs(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
@@ -63,9 +70,38 @@ async fn workers_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<R
     follow(&web, of_workers(&of), caller).await
 }
 
-/// Which jobs are to be shown that have ended. Words that mean nothing are ignored.
+async fn owners(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
+    document(&web, View::Credits(CreditOf::Owners), &caller).await
+}
+
+async fn owners_live(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, View::Credits(CreditOf::Owners), caller).await
+}
+
+async fn credits(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
+    document(&web, of_credits(&of)?, &caller).await
+}
+
+async fn credits_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
+    follow(&web, of_credits(&of)?, caller).await
+}
+
+/// Which jobs are to be shown that have ended, and the time of the chart. Words that mean nothing are ignored.
 fn of_jobs(of: &RawQuery) -> View {
-    View::Jobs(Fields::of_query(of).number("before").map(JobId))
+    let fields = Fields::of_query(of);
+    let span = Span::ALL.into_iter().find(|span| fields.text("span") == Some(span.name()));
+    View::Jobs(span.unwrap_or_default(), fields.number("before").map(JobId))
+}
+
+/// The owner or the worker whose counts are to be shown.
+fn of_credits(of: &RawQuery) -> Result<View, Fault> {
+    let fields = Fields::of_query(of);
+    let name = |field| fields.text(field).map(str::to_string);
+    let owner = name("owner").ok_or_else(nobody)?;
+    Ok(View::Credits(match name("machine").zip(name("worker")) {
+        Some((machine, worker)) => CreditOf::Jobs(Maker { owner, machine }, worker),
+        None => CreditOf::Workers(owner),
+    }))
 }
 
 /// Which workers are to be shown. Words that mean nothing are ignored.
@@ -78,7 +114,7 @@ fn of_workers(of: &RawQuery) -> View {
 /// Who asks, and by which login.
 pub(super) type Caller = (Extension<Identity>, Extension<Login>);
 
-fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
+pub(super) fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
     Reader {
         owner: identity.owner.clone(),
         role: identity.role.name(),
@@ -89,11 +125,11 @@ fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
 }
 
 /// The parts of a page that depend on who reads it.
-fn own_parts(view: View, shown: &Shown, reader: &Reader) -> Vec<Part> {
+fn own_parts(view: &View, shown: &Shown, reader: &Reader) -> Vec<Part> {
     match (view, &shown.job) {
-        (View::Jobs(_), _) => vec![page::submission(reader)],
+        (View::Jobs(..), _) => vec![page::submission(reader)],
         (View::Job(_), Some(job)) => vec![page::actions(job, reader)],
-        (View::Job(_) | View::Workers(_), _) => Vec::new(),
+        (View::Job(_) | View::Workers(_) | View::Credits(_), _) => Vec::new(),
     }
 }
 
@@ -106,10 +142,20 @@ fn no_such_job() -> Fault {
     Fault::not_found("there is no such job")
 }
 
+fn nobody() -> Fault {
+    Fault::not_found("nobody of this name has counted anything here")
+}
+
+/// The page of a view.
+async fn page_of(web: &Web, view: &View) -> Result<Arc<Shown>, Fault> {
+    let none = || if matches!(view, View::Credits(_)) { nobody() } else { no_such_job() };
+    web.show.page(view.clone()).await?.ok_or_else(none)
+}
+
 async fn document(web: &Web, view: View, caller: &Caller) -> Result<Response, Fault> {
-    let shown = web.show.page(view).await?.ok_or_else(no_such_job)?;
+    let shown = page_of(web, &view).await?;
     let reader = reader(caller);
-    let own = own_parts(view, &shown, &reader);
+    let own = own_parts(&view, &shown, &reader);
     Ok(shown.page.document(&reader, &own).into_response())
 }
 
@@ -131,7 +177,7 @@ struct Viewer<V> {
 }
 
 async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
-    web.show.page(view).await?.ok_or_else(no_such_job)?;
+    page_of(web, &view).await?;
     let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
     let seat = web.show.seat().ok_or_else(full)?;
     let now = Instant::now();
@@ -170,8 +216,8 @@ impl<V> Viewer<V> {
             if !self.guard.still_admits(identity, login) {
                 return None;
             }
-            let shown = self.show.page(self.view).await.ok()??;
-            let own = own_parts(self.view, &shown, &self.reader);
+            let shown = self.show.page(self.view.clone()).await.ok()??;
+            let own = own_parts(&self.view, &shown, &self.reader);
             let changed = self.changed(&shown, &own);
             let now = Instant::now();
             if !changed.is_empty() {

@@ -1,20 +1,22 @@
-//! What the ledger tells of jobs that somebody looks at: who counted what, and what happened when.
+//! What the ledger tells of what somebody looks at: who counted what of a job, what happened to it, what somebody has counted.
 //!
-//! It is read beside the farm, by a connection of its own, one job at a time. A ledger with many rows takes long, so
-//! that it is read the less often the longer it takes, and no further than it can be in some seconds.
+//! It is read beside the farm, by a connection of its own, one thing at a time. A ledger with many rows takes long, so
+//! that it is read the less often the longer it takes.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use farm::{Cell, JobId, PlanMap, Times};
-use ledger::{Incident, LedgerFault, Look, SeenRange, unix_ms};
-use page::{CellRecord, JobRecord, LogEntry, Sums};
+use farm::{Cell, JobId};
+use ledger::{LedgerFault, Look, SeenRange};
+use page::{CellRecord, JobRecord};
 use tokio::time::Instant;
 
-/// How often a job's rows are read at most.
+/// How often the same is read at most.
 const LEAST: Duration = Duration::from_secs(5);
 /// The rest after reading, as a multiple of the time that it took.
 const REST: u32 = 50;
@@ -25,94 +27,97 @@ const KEPT: Duration = Duration::from_secs(600);
 /// The most records that are kept: those that were asked for last. One takes some hundred KiB, 2 MiB at most.
 const MOST: usize = 64;
 
-/// The records of a ledger; of one in memory there are none.
-#[derive(Clone)]
-pub(super) struct Records {
+/// The records of a ledger, each of what `K` names; of one in memory there are none.
+pub(super) struct Records<K, V> {
     ledger: Option<Arc<PathBuf>>,
-    known: Arc<Mutex<HashMap<JobId, Known>>>,
+    known: Arc<Mutex<HashMap<K, Known<V>>>>,
     /// Whoever reads holds it.
     reading: Arc<Mutex<()>>,
 }
 
-struct Known {
-    record: Option<Arc<JobRecord>>,
+struct Known<V> {
+    record: Option<Arc<V>>,
     asked: Instant,
     /// When it may be read again; `None` while it is being read.
     again: Option<Instant>,
 }
 
-impl Records {
-    pub(super) fn new(ledger: Option<&Path>) -> Records {
+impl<K, V> Clone for Records<K, V> {
+    fn clone(&self) -> Self {
+        let Records { ledger, known, reading } = self;
+        Records { ledger: ledger.clone(), known: known.clone(), reading: reading.clone() }
+    }
+}
+
+impl<K, V> Records<K, V>
+where
+    K: Clone + Debug + Eq + Hash + Send + 'static,
+    V: Send + Sync + 'static,
+{
+    pub(super) fn new(ledger: Option<&Path>) -> Records<K, V> {
         let ledger = ledger.map(|path| Arc::new(path.to_path_buf()));
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
-    /// The latest that was read of a job. If that is some time ago, it is read again, for whoever asks next. Must be
+    /// The latest that was read of `key`. If that is some time ago, it is read again, for whoever asks next. Must be
     /// called within a runtime.
-    pub(super) fn of(&self, job: JobId, times: Times, map: &PlanMap) -> Option<Arc<JobRecord>> {
+    pub(super) fn of(
+        &self,
+        key: K,
+        read: impl FnOnce(&Look, &K) -> Result<V, LedgerFault> + Send + 'static,
+    ) -> Option<Arc<V>> {
         let ledger = self.ledger.clone()?;
         let now = Instant::now();
         let mut known = self.known.lock().expect("nobody panics while holding it");
         known.retain(|_, known| known.again.is_none() || now.duration_since(known.asked) < KEPT);
-        if known.len() >= MOST && !known.contains_key(&job) {
+        if known.len() >= MOST && !known.contains_key(&key) {
             let oldest = known.iter().filter(|(_, known)| known.again.is_some());
             // Of those that are being read none is forgotten, and no more are begun.
-            let oldest = oldest.min_by_key(|(_, known)| known.asked).map(|(&job, _)| job)?;
+            let oldest = oldest.min_by_key(|(_, known)| known.asked);
+            let oldest = oldest.map(|(key, _)| key.clone())?;
             known.remove(&oldest);
         }
         let new = Known { record: None, asked: now, again: Some(now) };
-        let entry = known.entry(job).or_insert(new);
+        let entry = known.entry(key.clone()).or_insert(new);
         entry.asked = now;
         if entry.again.is_some_and(|again| again <= now) {
             entry.again = None;
-            let (records, cells) = (self.clone(), map.cells.clone());
+            let records = self.clone();
             tokio::task::spawn_blocking(move || {
                 let _reading = records.reading.lock().expect("nobody panics while holding it");
                 let begun = Instant::now();
-                let read = read(&ledger, (job, times), &cells, begun + LONGEST);
-                records.note(job, read, begun.elapsed());
+                let record = Look::open(&ledger).and_then(|look| read(&look, &key));
+                records.note(&key, record, begun.elapsed());
             });
         }
         entry.record.clone()
     }
 
-    fn note(&self, job: JobId, read: Result<JobRecord, LedgerFault>, took: Duration) {
+    fn note(&self, key: &K, read: Result<V, LedgerFault>, took: Duration) {
         let mut known = self.known.lock().expect("nobody panics while holding it");
-        let Some(entry) = known.get_mut(&job) else { return };
+        let Some(entry) = known.get_mut(key) else { return };
         match read {
             Ok(record) => entry.record = Some(Arc::new(record)),
-            Err(fault) => tracing::debug!(%job, %fault, "the ledger cannot be looked at"),
+            Err(fault) => tracing::debug!(?key, %fault, "the ledger cannot be looked at"),
         }
         entry.again = Some(Instant::now() + LEAST.max(took * REST));
     }
 }
 
-/// Reads what a job's rows say of these cells, until `end`.
-fn read(
-    ledger: &Path,
-    (job, times): (JobId, Times),
-    cells: &[Cell],
-    end: Instant,
-) -> Result<JobRecord, LedgerFault> {
+/// Reads what a job's rows say of these cells, for some seconds at most.
+pub(super) fn of_job(look: &Look, job: JobId, cells: &[Cell]) -> Result<JobRecord, LedgerFault> {
     const ROWS_BETWEEN_LOOKS: u32 = 1_000;
-    let look = Look::open(ledger)?;
+    let end = Instant::now() + LONGEST;
     let mut records = vec![CellRecord::default(); cells.len()];
     let (mut at, mut rows, mut is_whole) = (0, 0_u32, true);
-    let log = look.incidents(job)?;
-    let begun_ms = log.iter().map(|incident| incident.at_ms).min().unwrap_or(0);
-    let ended_ms = times.ended_at_ms.unwrap_or_else(unix_ms);
-    let wanted = cells.iter().map(|cell| cell.wanted).collect();
-    let mut sums = Sums::new(wanted, begun_ms, ended_ms);
     look.ranges(job, |seen| {
         // Both are in the order of the ordinals.
         while cells.get(at).is_some_and(|cell| cell.range.end() <= seen.range.start()) {
             at += 1;
         }
-        for (index, cell) in cells.iter().enumerate().skip(at) {
+        for (cell, record) in cells.iter().zip(&mut records).skip(at) {
             let Some(part) = cell.range.intersect(seen.range) else { break };
-            note_range(&mut records[index], seen, part.len());
-            let share = part.len() as f64 / seen.range.len() as f64;
-            sums.note(index, seen.at_ms, part.len(), share * seen.count);
+            note_range(record, seen, part.len());
         }
         rows += 1;
         if rows.is_multiple_of(ROWS_BETWEEN_LOOKS) && Instant::now() >= end {
@@ -121,11 +126,7 @@ fn read(
         }
         ControlFlow::Continue(())
     })?;
-    let entry = |Incident { at_ms, text }| LogEntry { unix_ms: at_ms, text };
-    let log = log.into_iter().map(entry).collect();
-    // The first rows alone are no fair sample.
-    let estimates = if is_whole { sums.estimates() } else { Vec::new() };
-    Ok(JobRecord { cells: records, is_whole, estimates, log })
+    Ok(JobRecord { cells: records, is_whole, log: look.incidents(job)? })
 }
 
 fn note_range(record: &mut CellRecord, seen: SeenRange<'_>, tasks: u64) {
@@ -140,11 +141,15 @@ fn note_range(record: &mut CellRecord, seen: SeenRange<'_>, tasks: u64) {
 mod tests {
     use super::*;
 
-    const NO_CELLS: PlanMap = PlanMap { cells: Vec::new() };
+    type Jobs = Records<JobId, JobRecord>;
+
+    fn begin(records: &Jobs, job: u64) {
+        records.of(JobId(job), |look, &job| of_job(look, job, &[]));
+    }
 
     /// Asks for a job's record, and waits until it was read.
-    async fn ask(records: &Records, job: u64) {
-        records.of(JobId(job), Times::default(), &NO_CELLS);
+    async fn ask(records: &Jobs, job: u64) {
+        begin(records, job);
         let is_read = || {
             let known = records.known.lock().expect("nobody panics while holding it");
             known.get(&JobId(job)).is_none_or(|known| known.again.is_some())
@@ -158,7 +163,7 @@ mod tests {
         }
     }
 
-    fn kept(records: &Records) -> Vec<u64> {
+    fn kept(records: &Jobs) -> Vec<u64> {
         let known = records.known.lock().expect("nobody panics while holding it");
         let mut kept: Vec<u64> = known.keys().map(|job| job.0).collect();
         kept.sort_unstable();
@@ -167,7 +172,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_records_of_the_jobs_that_were_asked_for_last_are_kept_for_a_while() {
-        let records = Records::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger")));
         for job in 0..200 {
             ask(&records, job).await;
             // Somebody looks at job 0 all the time.
@@ -183,10 +188,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_long_to_read_is_read_the_less_often() {
-        let records = Records::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger")));
         ask(&records, 1).await;
         let until_again = |took| {
-            records.note(JobId(1), Ok(JobRecord::default()), took);
+            records.note(&JobId(1), Ok(JobRecord::default()), took);
             let known = records.known.lock().expect("nobody panics while holding it");
             known[&JobId(1)].again.expect("it was read").duration_since(Instant::now())
         };
@@ -196,10 +201,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_job_is_forgotten_while_it_is_read_and_no_more_are_begun() {
-        let records = Records::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger")));
         let reading = records.reading.lock().expect("nobody panics while holding it");
         for job in 0..200 {
-            records.of(JobId(job), Times::default(), &NO_CELLS);
+            begin(&records, job);
         }
         assert_eq!(kept(&records), (0..64).collect::<Vec<_>>());
         drop(reading);

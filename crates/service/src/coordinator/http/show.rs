@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use farm::{Farm, JobId, JobState, JobView};
-use ledger::unix_ms;
-use page::{EndedBefore, JobSight, Page, Part, Snapshot, WorkersView};
+use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Maker};
+use ledger::{Look, unix_ms};
+use page::{Credits, EndedBefore, JobRecord, JobSight, Page, Part, Snapshot, Span, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::past::Past;
-use super::records::Records;
+use super::records::{Records, of_job};
 use crate::coordinator::HubHandle;
 use crate::error::HubGone;
 
@@ -23,12 +23,13 @@ const FRESH: Duration = Duration::from_secs(1);
 const VIEWERS: usize = 1_024;
 
 /// A page that somebody looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum View {
-    /// All that have not ended, and those that have: the latest, or the latest before this job.
-    Jobs(Option<JobId>),
+    /// What was counted lately, all jobs that have not ended, and those that have: the latest, or the latest before this job.
+    Jobs(Span, Option<JobId>),
     Job(JobId),
     Workers(WorkersView),
+    Credits(CreditOf),
 }
 
 /// A page, and the job that it shows.
@@ -65,7 +66,8 @@ pub(super) struct Show(Arc<Inner>);
 struct Inner {
     hub: HubHandle,
     past: Past,
-    records: Records,
+    records: Records<JobId, JobRecord>,
+    credits: Records<CreditOf, Vec<Credit>>,
     snapshot: Fresh<(), Arc<Snapshot>>,
     pages: Fresh<View, Option<Arc<Shown>>>,
     viewers: Arc<Semaphore>,
@@ -77,6 +79,7 @@ impl Show {
         Show(Arc::new(Inner {
             past: Past::follow(hub.clone()),
             records: Records::new(hub.ledger_path()),
+            credits: Records::new(hub.ledger_path()),
             hub,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
@@ -84,7 +87,7 @@ impl Show {
         }))
     }
 
-    /// The page of a view; `None` if there is no such job.
+    /// The page of a view; `None` if there is no such job, and nobody who has counted.
     pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, HubGone> {
         let inner = &self.0;
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
@@ -92,10 +95,12 @@ impl Show {
         let view = match view {
             View::Workers(view) => View::Workers(view.within(&snapshot)),
             View::Job(id) if inner.hub.job(id).await?.is_none() => return Ok(None),
-            View::Jobs(Some(before)) if inner.hub.job(before).await?.is_none() => View::Jobs(None),
-            View::Job(_) | View::Jobs(_) => view,
+            View::Jobs(span, Some(before)) if inner.hub.job(before).await?.is_none() => {
+                View::Jobs(span, None)
+            }
+            View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
         };
-        inner.pages.get(view, self.render(view, &snapshot)).await
+        inner.pages.get(view.clone(), self.render(view, &snapshot)).await
     }
 
     /// A place among those who look on; `None` if all are taken.
@@ -105,31 +110,69 @@ impl Show {
 
     async fn snapshot(&self) -> Result<Arc<Snapshot>, HubGone> {
         let survey = self.0.hub.look(|farm| farm.survey()).await?;
-        Ok(Arc::new(Snapshot { survey, rates: self.0.past.rates(), unix_ms: unix_ms() }))
+        Ok(Arc::new(Snapshot { survey, unix_ms: unix_ms() }))
     }
 
     async fn render(&self, view: View, snapshot: &Snapshot) -> Result<Option<Arc<Shown>>, HubGone> {
         let shown = match view {
-            View::Jobs(None) => Shown::new(page::jobs(snapshot, None), None),
-            View::Jobs(Some(before)) => {
-                let ended = move |farm: &mut Farm| -> Vec<JobView> {
-                    farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
+            View::Jobs(span, before) => {
+                let earlier = match before {
+                    None => None,
+                    Some(before) => Some(self.ended_before(before).await?),
                 };
-                let jobs = self.0.hub.look(ended).await?;
-                Shown::new(page::jobs(snapshot, Some(&EndedBefore { before, jobs })), None)
+                let past = self.0.past.of_all(span, snapshot.unix_ms);
+                Shown::new(page::jobs(snapshot, (span, past.as_ref()), earlier.as_ref()), None)
             }
             View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
                 let seen = self.0.hub.look(move |farm| farm.job(id).zip(farm.map(id)));
                 let Some((view, map)) = seen.await? else { return Ok(None) };
-                let record = self.0.records.of(id, view.times, &map);
-                let history = self.0.past.of(id, snapshot.unix_ms);
+                let cells = map.cells.clone();
+                let record = self.0.records.of(id, move |look, &job| of_job(look, job, &cells));
+                let history = self.0.past.of(id, snapshot.unix_ms, view.times.ended_at_ms);
                 let sight = JobSight { view, map, record, history };
                 Shown::new(page::job(&sight, snapshot), Some(sight.view))
+            }
+            View::Credits(of) => {
+                let credits = self.0.credits.of(of.clone(), Look::credits);
+                let may_be = self.0.hub.ledger_path().is_some() && credits.is_none();
+                if !may_be && !is_anybody(snapshot, &of, &credits) {
+                    return Ok(None);
+                }
+                let page = match &of {
+                    CreditOf::Owners => page::owners(snapshot, &credits),
+                    CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits),
+                    CreditOf::Jobs(maker, name) => page::worker(snapshot, maker, name, &credits),
+                };
+                Shown::new(page, None)
             }
         };
         Ok(Some(Arc::new(shown)))
     }
+
+    /// The latest jobs that have ended, before this one.
+    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, HubGone> {
+        let ended = move |farm: &mut Farm| -> Vec<JobView> {
+            farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
+        };
+        Ok(EndedBefore { before, jobs: self.0.hub.look(ended).await? })
+    }
+}
+
+/// Whether those whose counts are wanted are connected, or are known to have counted anything.
+fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
+    let is_connected = |is_it: &dyn Fn(&Maker, &str) -> bool| {
+        let mut authors = snapshot.survey.workers.iter().map(|worker| &worker.view.author);
+        authors.any(|author| is_it(&author.maker, &author.worker))
+    };
+    credits.as_ref().is_some_and(|credits| !credits.is_empty())
+        || match of {
+            CreditOf::Owners => true,
+            CreditOf::Workers(owner) => is_connected(&|maker, _| maker.owner == *owner),
+            CreditOf::Jobs(of, name) => {
+                is_connected(&|maker, worker| maker == of && worker == name)
+            }
+        }
 }
 
 /// Values that are made anew when somebody asks for one that is no longer fresh. Whoever asks meanwhile waits for

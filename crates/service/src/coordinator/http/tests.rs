@@ -15,6 +15,28 @@ use crate::{KeyFolder, Pin, Token};
 
 const OWN: &str = "the coordinator's own secret";
 
+/// What a reference in the page at `path` means.
+///
+/// # Panics
+/// If it would leave the path under which a proxy may serve the farm.
+fn resolved(path: &str, reference: &str) -> String {
+    assert!(!reference.starts_with('/') && !reference.contains(':'), "{reference} at {path}");
+    let path = path.split('?').next().unwrap_or_default();
+    let mut folders: Vec<&str> = path.split('/').collect();
+    folders.pop();
+    for part in reference.split_inclusive('/') {
+        match part {
+            "./" => {}
+            "../" => assert!(folders.len() > 1 && folders.pop().is_some(), "{reference} at {path}"),
+            name => folders.push(name.trim_end_matches('/')),
+        }
+    }
+    if reference.ends_with('/') || reference.is_empty() {
+        folders.push("");
+    }
+    folders.join("/")
+}
+
 /// A coordinator that serves.
 struct Served {
     address: SocketAddr,
@@ -78,8 +100,9 @@ fn known() -> Vec<Credential> {
     (1..).zip(roles).map(credential).collect()
 }
 
-/// An answer: its status, its headers in lower case, and its body.
+/// An answer: what was asked for, its status, its headers in lower case, and its body.
 struct Answer {
+    path: String,
     status: u16,
     head: String,
     body: String,
@@ -89,6 +112,19 @@ impl Answer {
     fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// Where a browser would be led.
+    fn leads_to(&self) -> Option<String> {
+        Some(resolved(&self.path, self.header("location")?))
+    }
+
+    /// Where the links, forms and files of a page lead.
+    fn links(&self) -> Vec<String> {
+        let named = ["href=\"", "src=\"", "action=\"", "data-live=\""];
+        let of = |name| self.body.split(name).skip(1).filter_map(|rest| rest.split('"').next());
+        let links = named.into_iter().flat_map(of).filter(|link| !link.starts_with('#'));
+        links.map(|link| resolved(&self.path, &link.replace("&amp;", "&"))).collect()
     }
 
     /// The cookie that a browser would send from now on.
@@ -126,13 +162,13 @@ impl Served {
         let (head, body) = text.split_once("\r\n\r\n").expect("it is an answer");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.expect("it has a status");
-        Answer { status, head: head.into(), body: body.into() }
+        Answer { path: path.into(), status, head: head.into(), body: body.into() }
     }
 
     async fn log_in(&self, role: Role) -> String {
         let form = format!("token={}", secret(role));
         let answer = self.post("/login", "", &form).await;
-        assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
+        assert_eq!((answer.status, answer.leads_to().as_deref()), (303, Some("/")));
         answer.cookie()
     }
 }
@@ -175,9 +211,13 @@ async fn metrics_are_for_whoever_may_see_the_farm() {
 
     let told = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
     assert_eq!(told.status, 200);
+    assert_eq!(told.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert!(told.body.contains("\nqueens_workers 0\n"), "{}", told.body);
+
+    let accepts = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
+    let told = farm.get("/metrics", &(bearing(&secret(Role::Viewer)) + accepts)).await;
     let kind = told.header("content-type").expect("it says what it is");
     assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
-    assert!(told.body.contains("\nqueens_workers 0\n"), "{}", told.body);
     assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
 }
 
@@ -185,7 +225,9 @@ async fn metrics_are_for_whoever_may_see_the_farm() {
 async fn a_browser_logs_in_and_out() {
     let farm = guarded().await;
     let stranger = farm.get("/", "Accept: text/html\r\n").await;
-    assert_eq!((stranger.status, stranger.header("location")), (303, Some("/login")));
+    assert_eq!((stranger.status, stranger.leads_to().as_deref()), (303, Some("/login")));
+    let stranger = farm.get("/jobs/1", "Accept: text/html\r\n").await;
+    assert_eq!(stranger.leads_to().as_deref(), Some("/login"));
     assert!(farm.get("/login", "").await.body.contains("name=\"token\""));
 
     for wrong in ["", "token=", "token=wrong", &format!("token={}", secret(Role::Worker))] {
@@ -197,7 +239,7 @@ async fn a_browser_logs_in_and_out() {
     let cookie = farm.log_in(Role::Viewer).await;
     let page = farm.get("/", &cookie).await;
     assert_eq!(page.status, 200);
-    assert!(page.body.contains("viewer (viewer)"), "{}", page.body);
+    assert!(page.body.contains("viewer<span class=\"role\"> (viewer)"), "{}", page.body);
 
     let out = farm.post("/logout", &cookie, "").await;
     assert!(out.header("set-cookie").is_some_and(|set| set.contains("Max-Age=0")));
@@ -324,7 +366,7 @@ async fn submitted(farm: &Served, key: &str) -> String {
     let form = format!("problem=total&n=8&method=&priority=0&audit=0&key={key}");
     let answer = farm.post("/jobs", &bearing(&secret(Role::Submitter)), &form).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
-    answer.header("location").expect("it leads to the job").to_string()
+    answer.leads_to().expect("it leads to the job")
 }
 
 #[tokio::test]
@@ -440,6 +482,9 @@ async fn what_cannot_be_submitted_is_refused_with_a_reason() {
         assert_eq!(answer.status, status, "{form}: {}", answer.body);
         assert!(answer.body.contains(reason), "{form}: {}", answer.body);
     }
+    for nobody in ["/owner", "/owner?owner=nobody", "/worker?owner=a&machine=b&worker=c"] {
+        assert_eq!(farm.get(nobody, &bearing(&secret(Role::Viewer))).await.status, 404, "{nobody}");
+    }
     for nothing in ["/jobs/1", "/jobs/one", "/jobs/1/live", "/jobs/-1"] {
         let answer = farm.get(nothing, &bearing(&secret(Role::Viewer))).await;
         assert_eq!(answer.status, 404, "{nothing}");
@@ -459,15 +504,65 @@ async fn hostile_names_are_only_text() {
         instance: 1,
         threads: 1,
         memory: 1 << 30,
-        memory_kills: 0,
         credit: 1,
         holding: Vec::new(),
     };
     let _orders = farm.hub.join(HOSTILE.into(), false, hello).await.expect("it runs");
-    for path in ["/", &job, "/workers", "/workers?order=owner&page=7"] {
+    let workers = farm.get("/workers?order=owner&page=7", &bearing(&secret(Role::Viewer))).await;
+    let links = workers.links();
+    let to = |page: &str| links.iter().find(|link| link.starts_with(page)).expect("it leads there");
+    for path in ["/", &job, "/workers", "/owners", to("/owner?"), to("/worker?")] {
         let page = farm.get(path, &bearing(&secret(Role::Viewer))).await.body;
         assert!(page.contains("&lt;script&gt;alert(1)"), "{path} does not name it: {page}");
         assert!(!page.contains("<script>alert") && !page.contains("<img/"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_form_keeps_what_was_typed() {
+    let farm = guarded().await;
+    let form = "problem=toroidal&n=77&method=ring&priority=-3&audit=2.5&key=night";
+    let answer = farm.post("/jobs", &bearing(&secret(Role::Submitter)), form).await;
+    assert_eq!(answer.status, 400);
+    for kept in ["value=\"77\"", "value=\"-3\"", "value=\"2.5\"", "value=\"night\""] {
+        assert!(answer.body.contains(kept), "{kept}: {}", answer.body);
+    }
+    for chosen in ["<option selected>toroidal", "value=\"ring\" selected"] {
+        assert!(answer.body.contains(chosen), "{chosen}: {}", answer.body);
+    }
+    let job = submitted(&farm, "").await;
+    let form = "priority=4711";
+    let answer =
+        farm.post(&format!("{job}/priority"), &bearing(&secret(Role::Submitter)), form).await;
+    assert!(answer.body.contains("value=\"4711\""), "{}", answer.body);
+    assert!(answer.links().contains(&format!("{job}/priority")), "the form can be sent again");
+}
+
+#[tokio::test]
+async fn every_link_leads_to_a_page_under_any_prefix() {
+    let farm = guarded().await;
+    let job = submitted(&farm, "").await;
+    let hello = Hello {
+        worker: "w".into(),
+        machine: "m".into(),
+        build: String::new(),
+        backend: String::new(),
+        instance: 1,
+        threads: 1,
+        memory: 0,
+        credit: 1,
+        holding: Vec::new(),
+    };
+    let _orders = farm.hub.join("o".into(), false, hello).await.expect("it runs");
+    let cookie = farm.log_in(Role::Viewer).await;
+    let worker = "/worker?owner=o&machine=m&worker=w";
+    for page in ["/", "/login", &job, "/workers", "/owners", "/owner?owner=o", worker, "/a/b/c"] {
+        let page = farm.get(page, &format!("{cookie}Accept: text/html\r\n")).await;
+        let links = page.links();
+        assert!(links.len() > 3, "{}", page.body);
+        for link in links.into_iter().filter(|link| !link.contains("/live") && link != "/logout") {
+            assert_eq!(farm.get(&link, &cookie).await.status, 200, "{link} on {}", page.path);
+        }
     }
 }
 

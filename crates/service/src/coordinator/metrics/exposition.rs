@@ -1,12 +1,12 @@
 //! The text that Prometheus reads.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use executor::BUILD;
 use farm::{JobView, Verdict};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric, MetricEncoder,
 };
@@ -15,13 +15,10 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::disk::Disk;
+use super::process::Process;
 use super::{Figures, Meters};
 
-/// The kind of the text.
-pub(in crate::coordinator) const CONTENT_TYPE: &str =
-    "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// All metrics as OpenMetrics text. It asks the system about the disk of the ledger at `ledger`.
+/// All metrics as OpenMetrics text. It asks the system about this process and the disk of the ledger at `ledger`.
 pub(in crate::coordinator) fn exposition(
     figures: Figures,
     meters: Meters,
@@ -30,8 +27,41 @@ pub(in crate::coordinator) fn exposition(
     let disk = ledger.map(Disk::of).unwrap_or_default();
     let mut registry = Registry::with_prefix("queens");
     registry.register_collector(Box::new(Metrics { figures, meters, disk }));
+    // Its names are those of all programs that Prometheus reads.
+    let mut plain = Registry::default();
+    plain.register_collector(Box::new(Process::now()));
     let mut text = String::new();
-    encode(&mut text, &registry).expect("text takes all that is written to it");
+    let written = encode_registry(&mut text, &registry).and_then(|()| encode(&mut text, &plain));
+    written.expect("text takes all that is written to it");
+    text
+}
+
+/// The same metrics in Prometheus's own text format, version 0.0.4: there the name of a counter ends in `_total` in its
+/// head, too, what is an info is a gauge, and there are neither units nor an end.
+pub(in crate::coordinator) fn plain_text(openmetrics: &str) -> String {
+    let mut text = String::with_capacity(openmetrics.len());
+    let mut help = "";
+    for line in openmetrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("HELP"), ..) => help = line,
+            (Some("#"), Some("TYPE"), Some(name), Some(kind)) => {
+                let (suffix, kind) = match kind {
+                    "counter" => ("_total", kind),
+                    "info" => ("_info", "gauge"),
+                    kind => ("", kind),
+                };
+                let said = help.splitn(4, ' ').nth(3).unwrap_or_default();
+                let _ =
+                    writeln!(text, "# HELP {name}{suffix} {said}\n# TYPE {name}{suffix} {kind}");
+            }
+            (Some("#"), ..) => {}
+            _ => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
     text
 }
 
@@ -125,7 +155,14 @@ impl Metrics {
             .iter()
             .filter_map(|job| Some(([("job_id", job.id.to_string())], job.seconds_left()?)));
         let help = "Time until a job ends if its workers go on; absent while it cannot be told";
-        page.gauges("job_remaining", help, Some(&Unit::Seconds), left)
+        page.gauges("job_remaining", help, Some(&Unit::Seconds), left)?;
+        let rates = self
+            .figures
+            .jobs
+            .iter()
+            .map(|job| ([("job_id", job.id.to_string())], job.rate.placements_per_second));
+        let help = "Placements that the workers of a job count in a second, before symmetry";
+        page.gauges("job_placements_per_second", help, None, rates)
     }
 
     fn work(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -144,6 +181,13 @@ impl Metrics {
             "tasks_accepted",
             "Tasks whose counts became durable, those that were taken back later included",
             stats.tasks_accepted,
+        )?;
+        let help = "Placements in the counts that became durable, before symmetry; those that were taken back later included";
+        page.metric(
+            "placements_accepted",
+            help,
+            None,
+            &ConstCounter::new(stats.placements_accepted),
         )?;
         page.counter(
             "audits_agreed",
@@ -229,6 +273,44 @@ impl Metrics {
         let mut build =
             page.begin("build", "The version of the program; always 1", None, MetricType::Info)?;
         build.encode_info(&[("version", BUILD)])
+    }
+}
+
+impl Collector for Process {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut page = Page(encoder);
+        if let Some(cpu) = self.cpu_seconds {
+            let help = "Time of processors that this process has taken";
+            page.metric("process_cpu", help, Some(&Unit::Seconds), &ConstCounter::new(cpu))?;
+        }
+        let gauges = [
+            ("process_resident_memory", "Memory in use", Some(&Unit::Bytes), self.resident_bytes),
+            (
+                "process_virtual_memory",
+                "Memory that is mapped",
+                Some(&Unit::Bytes),
+                self.virtual_bytes,
+            ),
+            (
+                "process_start_time",
+                "When it was started, Unix time",
+                Some(&Unit::Seconds),
+                self.started_at,
+            ),
+            ("process_open_fds", "Open files and connections", None, self.open_files),
+            (
+                "process_max_fds",
+                "The most files and connections that it may have open",
+                None,
+                self.most_files,
+            ),
+        ];
+        for (name, help, unit, value) in gauges {
+            if let Some(value) = value {
+                page.gauge(name, help, unit, value)?;
+            }
+        }
+        Ok(())
     }
 }
 

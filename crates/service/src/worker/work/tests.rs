@@ -51,7 +51,6 @@ impl Started {
                 instance: 1,
                 threads: 1,
                 memory: 1 << 30,
-                memory_kills: 0,
                 credit: 64,
                 holding: Vec::new(),
             },

@@ -264,7 +264,7 @@ impl Witness {
                 self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, tally);
             }
             Effect::Poisoned { .. } => {} // looked at in `check_poison`
-            Effect::Lost(_) => {}         // for people
+            Effect::Lost { .. } => {}     // for people
             Effect::Contradicted { .. } => {} // looked at in `step`
             Effect::Held { job } => {
                 let states = (self.books[job].state, ledger.state(*job));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use board::squares::{Square, check_queens, parse_squares};
 use proptest::prelude::*;
-use queens_solve::{Listing, Placement, Rules, arrays, attack, first_rows};
+use queens_solve::{Listing, Placement, Rules, Start, arrays, attack, first_rows, ways};
 
 fn all(listing: &Listing) -> Vec<Placement> {
     let mut found = Vec::new();
@@ -46,7 +46,8 @@ fn as_many_as_are_known_in_order_and_each_is_one() {
 fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
     for n in 1..=13 {
         for rules in [Rules::Torus, Rules::Superqueens] {
-            let listing = Listing::by(n, rules).expect("it is small");
+            let start = Start::by(n, &[], rules, &[]).expect("nothing is given");
+            let listing = Listing::of(start).expect("it is small");
             let placements = all(&listing);
             let known = match rules {
                 Rules::Torus => vectors::toroidal(n),
@@ -64,7 +65,87 @@ fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
             assert_eq!(images as u128, known, "N = {n}, {rules:?}");
         }
     }
-    assert!(Listing::by(65, Rules::Torus).is_none());
+    let large = Start::by(65, &[], Rules::Torus, &[]).expect("nothing is given");
+    assert!(Listing::of(large).is_none());
+}
+
+/// All ways to place queens in the first `rows` rows, square by square, by the rules alone.
+fn by_the_rules(
+    n: u32,
+    rows: u32,
+    given: &[Square],
+    rules: Rules,
+    blocked: &[Square],
+) -> Vec<Vec<Square>> {
+    (0..rows).fold(vec![vec![]], |all, row| {
+        let squares = (0..n).map(|column| Square { column, row });
+        let may = |square: &Square| {
+            let stands = given.iter().find(|queen| queen.row == row);
+            !blocked.contains(square) && stands.is_none_or(|queen| queen == square)
+        };
+        let free: Vec<Square> = squares.filter(may).collect();
+        let next = all
+            .iter()
+            .flat_map(|queens| free.iter().map(|&square| [queens.as_slice(), &[square]].concat()));
+        let others: Vec<Square> = given.iter().copied().filter(|queen| queen.row > row).collect();
+        let stands = |queens: &Vec<Square>| {
+            attack(n, &[queens.as_slice(), &others].concat(), rules).is_none()
+        };
+        next.filter(stands).collect()
+    })
+}
+
+#[test]
+fn what_is_given_and_blocked_is_as_the_rules_say() {
+    let rules = [Rules::Plain, Rules::Torus, Rules::Superqueens];
+    let boards = [
+        (5, "a1", "b3,e5"),
+        (7, "", "a1,b2,c3,d4,e5,f6,g7"),
+        (7, "c1", "a2"),
+        (7, "b4,d3", "g1"),
+        (10, "c1", "a4,b4,c4,d4"),
+        (11, "e6", ""),
+    ];
+    let mut found = 0;
+    for (n, given, blocked) in boards {
+        let [given, blocked] = [given, blocked].map(|text| parse_squares(text).expect("squares"));
+        for rules in rules {
+            let Ok(start) = Start::by(n, &given, rules, &blocked) else { continue };
+            let expected = by_the_rules(n, n, &given, rules, &blocked);
+            let listed = all(&Listing::of(start.clone()).expect("it is small"));
+            let squares = listed.iter().map(|placement| placement.squares().collect::<Vec<_>>());
+            assert_eq!(
+                squares.collect::<Vec<_>>(),
+                expected,
+                "{n} {given:?} {blocked:?} {rules:?}"
+            );
+            assert!(listed.iter().all(|placement| start.admits(placement)));
+            let mut counted = 0;
+            ways(&start, n, |more| counted += more);
+            assert_eq!(counted, expected.len() as u64);
+            found += counted;
+        }
+    }
+    assert!(found > 200, "{found}");
+}
+
+#[test]
+fn boards_of_fewer_rows_have_as_many_as_the_rules_say() {
+    let corner = parse_squares("a1").expect("a square");
+    for n in 0..=7 {
+        for rows in 0..=n {
+            for rules in [Rules::Plain, Rules::Superqueens] {
+                for blocked in [&[][..], &corner[..corner.len().min(n as usize)]] {
+                    let start = Start::by(n, &[], rules, blocked).expect("nothing is given");
+                    let mut counted = 0;
+                    ways(&start, rows, |more| counted += more);
+                    let expected = by_the_rules(n, rows, &[], rules, blocked).len();
+                    assert_eq!(counted, expected as u64, "{rows} x {n}, {rules:?}, {blocked:?}");
+                }
+            }
+        }
+        ways(&Start::new(n, &[]).expect("nothing is given"), n + 1, |more| assert_eq!(more, 0));
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn problems_are_read_as_they_were_written() {
 fn methods_are_read_as_they_were_written() {
     for (method, text) in [
         (Method::Rows { rows: 4 }, r#"{"method":"rows","rows":4}"#),
+        (Method::Prefixes { rows: 6 }, r#"{"method":"prefixes","rows":6}"#),
         (Method::Ring { width: 1 }, r#"{"method":"ring","width":1}"#),
         (Method::Halves, r#"{"method":"halves"}"#),
     ] {

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use queens_board::rows::{MAX_TASKS, RowsError, RowsPlan, suggested_rows};
-use queens_board::{Prefix, Tasks};
+use queens_board::{Cut, Method, Prefix, Problem, Tasks};
 
 fn plan(n: u32, rows: u32) -> RowsPlan {
     RowsPlan::new(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
@@ -56,6 +56,25 @@ fn seen_from_below(n: u32, columns: &[u32]) -> Prefix {
         }
     }
     prefix
+}
+
+#[test]
+fn prefixes_are_all_placements_of_the_first_rows_in_order() {
+    for n in 0..=8 {
+        for rows in 0..=n {
+            let method = Method::Prefixes { rows };
+            let cut = Cut::new(Problem::Fundamental { n }, method).expect("there are such rows");
+            let mut tasks = Tasks::new();
+            // In two parts, which must join.
+            let middle = cut.len() / 3;
+            cut.fill(0..middle, &mut tasks).expect("the plan has the range");
+            cut.fill(middle..cut.len(), &mut tasks).expect("the plan has the range");
+            let found: Vec<_> = (0..tasks.len()).map(|i| tasks.get(i)).collect();
+            let every = placements(n, rows);
+            let expected = every.iter().map(|columns| (seen_from_below(n, columns), 1));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "N = {n}, M = {rows}");
+        }
+    }
 }
 
 #[test]

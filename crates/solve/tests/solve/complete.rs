@@ -1,10 +1,14 @@
 //! Completions, against a look at all boards where that is possible.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
-use board::squares::{Square, check_queens};
+use board::squares::{Square, check_queens, parse_squares};
 use proptest::prelude::*;
-use queens_solve::{Completion, Construction, Placement, Start, complete, random_placement};
+use queens_solve::{
+    Completion, Construction, Effort, Listing, Opening, Placement, Rules, Start, complete,
+    complete_within, random_placement,
+};
 
 /// All placements of n queens, by the recursion that the problem's definition is.
 fn all_placements(n: u32) -> Vec<Vec<u32>> {
@@ -55,7 +59,7 @@ fn some(placement: &Placement, count: usize, stride: usize) -> Vec<Square> {
 fn assert_completed(given: &Start, completion: Completion) {
     let Completion::Found(placement) = completion else { panic!("{completion:?}") };
     assert_eq!(placement.check(), Ok(()));
-    assert!(given.is_in(&placement));
+    assert!(given.admits(&placement));
 }
 
 #[test]
@@ -69,7 +73,7 @@ fn one_or_two_queens_on_a_small_board_have_a_completion_exactly_if_a_placement_h
         let mut answers = [0; 2];
         for queens in fewer.chain(pairs).filter(|queens| check_queens(n, queens).is_ok()) {
             let given = given(n, &queens);
-            let has_one = all.iter().any(|columns| given.is_in(&Placement::new(columns.clone())));
+            let has_one = all.iter().any(|columns| given.admits(&Placement::new(columns.clone())));
             match complete(&given, 0, || false) {
                 Completion::None => assert!(!has_one, "N = {n}: {queens:?}"),
                 found => {
@@ -98,7 +102,7 @@ proptest! {
             }
         }
         let given = given(n, &queens);
-        let has_one = all_placements(n).into_iter().any(|it| given.is_in(&Placement::new(it)));
+        let has_one = all_placements(n).into_iter().any(|it| given.admits(&Placement::new(it)));
         match complete(&given, seed, || false) {
             Completion::None => prop_assert!(!has_one),
             found => {
@@ -194,4 +198,76 @@ fn queens_that_attack_each_other_are_refused() {
     let queens = [Square { column: 0, row: 0 }, Square { column: 3, row: 3 }];
     let said = Start::new(8, &queens).expect_err("they share a diagonal").to_string();
     assert_eq!(said, "the queens on a1 and d4 attack each other");
+}
+
+/// Whether a placement was found is compared with a list of all.
+#[test]
+fn blocked_squares_and_other_rules_are_completed_or_refused() {
+    let mut completed = [0, 0];
+    for n in 1..=11 {
+        for rules in [Rules::Plain, Rules::Torus, Rules::Superqueens] {
+            let squares = (0..n).flat_map(|row| (0..n).map(move |column| Square { column, row }));
+            let squares: Vec<Square> = squares.collect();
+            let corner = [&[][..], &squares[..1]];
+            // Every third square, the lower half but for one of its rows' ends, and none.
+            let third: Vec<Square> = squares.iter().copied().step_by(3).skip(1).collect();
+            let half: Vec<Square> =
+                squares.iter().copied().filter(|it| it.row * 2 < n && it.column > n / 3).collect();
+            for (given, blocked) in
+                corner.into_iter().flat_map(|given| [(given, &third), (given, &half)])
+            {
+                let blocked: Vec<Square> =
+                    blocked.iter().copied().filter(|square| !given.contains(square)).collect();
+                let start = Start::by(n, given, rules, &blocked).expect("one queen at most");
+                let listing = Listing::of(start.clone()).expect("it is small");
+                let exists = listing.visit(|_| ControlFlow::Break(())).is_break();
+                match complete(&start, 1, || false) {
+                    Completion::Found(placement) => assert!(exists && start.admits(&placement)),
+                    other => assert_eq!((exists, other), (false, Completion::None), "{start:?}"),
+                }
+                completed[usize::from(exists)] += 1;
+            }
+        }
+    }
+    assert!(completed.iter().all(|&boards| boards > 20), "{completed:?}");
+}
+
+#[test]
+fn superqueens_are_placed_on_boards_of_hundreds_of_rows() {
+    for (n, rules) in [
+        (10, Rules::Superqueens),
+        (25, Rules::Torus),
+        (70, Rules::Superqueens),
+        (300, Rules::Superqueens),
+    ] {
+        let blocked = [Square { column: 0, row: 0 }, Square { column: 3, row: 2 }];
+        let start = Start::by(n, &[], rules, &blocked).expect("nothing is given");
+        assert_completed(&start, complete(&start, 3, || false));
+    }
+}
+
+#[test]
+fn a_random_opening_has_more_conflicts_and_is_repaired() {
+    let start = Start::new(500, &[]).expect("nothing is given");
+    let conflicts = [Opening::Few, Opening::Random].map(|opening| {
+        let (completion, effort) = complete_within(&start, opening, 7, u64::MAX, || false);
+        assert_completed(&start, completion);
+        let Effort { conflicts, attempts, .. } = effort;
+        assert!(attempts >= 1);
+        conflicts
+    });
+    assert!(conflicts[1] > 10 * conflicts[0].max(1), "{conflicts:?}");
+}
+
+#[test]
+fn a_start_that_cannot_stand_says_why() {
+    let squares = |text| parse_squares(text).expect("they are squares");
+    let refused = |given, rules, blocked| {
+        let start = Start::by(7, &squares(given), rules, &squares(blocked));
+        start.expect_err("it cannot stand").to_string()
+    };
+    assert_eq!(refused("a1", Rules::Plain, "c3,a1"), "the queen on a1 stands on a blocked square");
+    assert_eq!(refused("a1", Rules::Plain, "h1"), "h1 is off the board of size 7");
+    assert!(refused("a2,g1", Rules::Torus, "").contains("attack each other"));
+    assert!(refused("a1,b3", Rules::Superqueens, "").contains("a1 and b3 attack each other"));
 }

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use board::Census;
-use count::rotations::{HALF_TURN_MAX, QUARTER_TURN_MAX, half_turn, quarter_turn};
-use queens_solve::{Placement, SymmetryClass, census, unique};
+use board::{Census, Problem};
+use count::Answering;
+use count::rotations::{HALF_TURN_MAX, QUARTER_TURN_MAX, fixed_by_rules, half_turn, quarter_turn};
+use queens_solve::{Listing, Placement, Rules, Start, Symmetry, SymmetryClass, census, unique};
 
 /// A board of up to this size is searched in moments by a test.
 const SMALL: u32 = 14;
@@ -78,4 +79,30 @@ fn the_direct_search_ends_when_it_is_told_to() {
     let first = unique(8, |columns, _| ControlFlow::Break(columns.to_vec()));
     assert_eq!(first, Ok(ControlFlow::Break(vec![0, 4, 7, 5, 2, 6, 1, 3])));
     assert!(census(33).is_err());
+}
+
+#[test]
+fn orbits_of_tori_and_superqueens_are_as_many_as_are_listed() {
+    for n in 0..=11 {
+        for (problem, rules) in [
+            (Problem::Total { n }, Rules::Plain),
+            (Problem::Toroidal { n }, Rules::Torus),
+            (Problem::Superqueens { n }, Rules::Superqueens),
+        ] {
+            let start = Start::by(n, &[], rules, &[]).expect("nothing is given");
+            let listing = Listing::of(start).expect("it is small");
+            let (mut all, mut orbits, mut fixed) = (0, 0, (0, 0));
+            let _: ControlFlow<()> = listing.visit(|placement| {
+                all += 1;
+                let fixes = |turn| u128::from(placement.image(turn) == *placement);
+                fixed.0 += fixes(Symmetry::HALF_TURN);
+                fixed.1 += fixes(Symmetry::QUARTER_TURN);
+                orbits += u128::from(placement.is_canonical());
+                ControlFlow::Continue(())
+            });
+            assert_eq!(fixed_by_rules(&problem), Some(fixed), "{problem}");
+            let answer = Answering::up_to_symmetry(problem).expect("it is small").answer(all);
+            assert_eq!(answer.expect("whole orbits").count(), orbits, "{problem}");
+        }
+    }
 }

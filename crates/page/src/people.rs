@@ -1,0 +1,275 @@
+//! Who counts: the pages of all owners, of one owner and of one worker.
+//!
+//! What they have counted comes from the ledger, so that it is there although they are gone; how fast they count now, from
+//! the farm.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::Duration;
+
+use farm::{Author, Credit, Maker, Party, Rate};
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::parts::{Page, Part, stats};
+use crate::snapshot::{Credits, Snapshot};
+use crate::text::{ago, grouped, plural, rate, short, size, time};
+use crate::workers::{Marked, doing, marked, share};
+
+/// All owners of workers' credentials that have counted, or count now.
+pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
+    let known = credits.as_ref().map_or(&[][..], |credits| credits);
+    let mut all: Vec<Credit> = known.to_vec();
+    let machines = snapshot.machines();
+    for machine in &machines {
+        if !all.iter().any(|credit| credit.owner == machine.owner) {
+            all.push(Credit { owner: machine.owner.clone(), ..Credit::default() });
+        }
+    }
+    let sums = sums(&all);
+    let now = |credit: &Credit| machines.iter().filter(|it| it.owner == credit.owner).count();
+    let rates = rates(snapshot, |author| Some(author.maker.owner.as_str()));
+    let rate_of = |credit: &Credit| rates.get(credit.owner.as_str()).copied().unwrap_or(0.0);
+    let counting = all.iter().filter(|credit| now(credit) > 0).count();
+    let top = html! {
+        h1 { "Contributors" }
+        (stats([
+            ("Count now", grouped(counting), format!("of {}", plural(all.len(), "owner"))),
+            ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task"))),
+            ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
+            ("Counted twice alike", grouped(sums.agreed), format!("{} contradicted", sums.contradicted)),
+        ]))
+    };
+    let listed = html! {
+        (unread(credits))
+        table.cards {
+            caption { "Owners" }
+            thead { (heads("Owner")) }
+            tbody { @for credit in &all {
+                tr {
+                    th scope="row" { a href=(of_owner(&credit.owner)) { (credit.owner) }
+                        span.sub { (plural(now(credit), "machine")) " now" } }
+                    (cells(credit, rate_of(credit), sums.placements, snapshot))
+                }
+            } }
+        }
+    };
+    page("Contributors", "owners/live", &top, &listed)
+}
+
+/// One owner: what was counted by which worker.
+pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
+    let known = credits.as_ref().map_or(&[][..], |credits| credits);
+    let mut all: Vec<Credit> = known.to_vec();
+    for worker in &snapshot.survey.workers {
+        let author = &worker.view.author;
+        let is_it = |it: &Credit| is_of(it, &author.maker, &author.worker);
+        if author.maker.owner == owner && !all.iter().any(is_it) {
+            let (machine, worker) = (author.maker.machine.clone(), author.worker.clone());
+            all.push(Credit { owner: owner.into(), machine, worker, ..Credit::default() });
+        }
+    }
+    let sums = sums(&all);
+    let machines = snapshot.machines().iter().filter(|maker| maker.owner == owner).count();
+    let rates = rates(snapshot, |Author { maker, worker, .. }| {
+        (maker.owner == owner).then_some((maker.machine.as_str(), worker.as_str()))
+    });
+    let rate_of = |credit: &Credit| {
+        rates.get(&(credit.machine.as_str(), credit.worker.as_str())).copied().unwrap_or(0.0)
+    };
+    let jobs = snapshot.survey.live.iter().filter(|job| job.spec.origin.owner == owner).count();
+    let top = html! {
+        h1 { (owner) span.sub { " an owner of credentials" } }
+        (distrust(snapshot, &Party { owner: owner.into(), machine: None }))
+        (stats([
+            ("Placements/s", rate(rates.values().sum()),
+                format!("{} now", plural(machines, "machine"))),
+            ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task"))),
+            ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
+            ("Counted twice alike", grouped(sums.agreed),
+                format!("{} contradicted; {} submitted", sums.contradicted, plural(jobs, "live job"))),
+        ]))
+    };
+    let listed = html! {
+        (unread(credits))
+        table.cards {
+            caption { "Workers" }
+            thead { (heads("Worker")) }
+            tbody { @for credit in &all {
+                @let maker = Maker { owner: owner.into(), machine: credit.machine.clone() };
+                tr {
+                    th scope="row" { a href=(of_worker(&maker, &credit.worker)) { (credit.worker) }
+                        @if credit.machine != credit.worker { span.sub { "on " (credit.machine) } } }
+                    (cells(credit, rate_of(credit), sums.placements, snapshot))
+                }
+            } }
+        }
+        @if known.len() == Credit::MOST { p.hint { "These have counted the most." } }
+    };
+    page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
+}
+
+/// One worker: how it does, and what it has counted of which job.
+pub fn worker(snapshot: &Snapshot, maker: &Maker, name: &str, credits: &Credits) -> Page {
+    let all = credits.as_ref().map_or(&[][..], |credits| credits);
+    let sums = sums(all);
+    let marked = marked(&snapshot.survey);
+    let is_it = |it: &&Marked<'_>| {
+        let author = &it.sight.view.author;
+        author.maker == *maker && author.worker == name
+    };
+    let now: Vec<_> = marked.iter().filter(is_it).collect();
+    let speed: Rate = now.iter().map(|it| it.sight.view.rate).sum();
+    let seconds = sums.busy_us as f64 / 1e6;
+    let mean = if seconds > 0.0 { sums.placements / seconds } else { 0.0 };
+    let top = html! {
+        h1 { (name) span.sub { " " a href=(of_owner(&maker.owner)) { (maker.owner) } " / " (maker.machine) } }
+        (distrust(snapshot, &Party { owner: maker.owner.clone(), machine: Some(maker.machine.clone()) }))
+        @for it in now.iter().filter(|it| !it.troubles.is_empty()) {
+            p.notice role="status" { "To look at: " (it.troubles.join(", ")) "." }
+        }
+        (stats([
+            ("Placements/s", rate(speed.placements_per_second),
+                if now.is_empty() { "it is not connected".into() } else { "now".into() }),
+            ("A thread", rate(mean), "placements/s, the mean of all that it has counted".into()),
+            ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
+            ("Counted twice alike", grouped(sums.agreed), format!("{} contradicted", sums.contradicted)),
+        ]))
+        @for it in now { (connected(it)) }
+    };
+    let listed = html! {
+        h2 { "What it has counted" }
+        (unread(credits))
+        table.cards {
+            caption { "Jobs" }
+            thead { (heads("Job")) }
+            tbody { @for credit in all {
+                tr {
+                    th scope="row" {
+                        @if let Some(job) = credit.job {
+                            a href=(format!("jobs/{job}")) { (job) }
+                            @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
+                        }
+                    }
+                    (cells(credit, 0.0, sums.placements, snapshot))
+                }
+            } }
+        }
+        @if all.len() == Credit::MOST { p.hint { "Of these jobs it has counted the most." } }
+    };
+    page(name, &of_worker(maker, name).replacen('?', "/live?", 1), &top, &listed)
+}
+
+/// What a worker that is connected is, and does.
+fn connected(Marked { sight, silent, .. }: &Marked<'_>) -> Markup {
+    let farm::WorkerView { author, backend, threads, memory, .. } = &sight.view;
+    let fact = |name: &str, value: Markup| html! { div { dt { (name) } dd { (value) } } };
+    html! {
+        dl.facts {
+            (fact("Counts", doing(sight)))
+            (fact("Kernel", html! { (backend) ", " (plural(threads, "thread")) }))
+            (fact("Memory", html! { (size(*memory)) }))
+            (fact("Program", html! { (author.program()) }))
+            (fact("Last report", html! { (time(*silent)) " ago" }))
+            (fact("Reported since it came", html! { (plural(sight.counted, "task")) }))
+            (fact("Deadlines missed", html! { (sight.missed) }))
+            (fact("Jobs it has no memory for", html! { (sight.declined) }))
+        }
+    }
+}
+
+fn page(title: &str, live: &str, top: &Markup, listed: &Markup) -> Page {
+    let parts = vec![Part::new("summary", top), Part::new("credits", listed)];
+    Page { title: title.into(), root: "", live: live.into(), parts }
+}
+
+/// Said while nothing is known of the ledger.
+fn unread(credits: &Credits) -> Markup {
+    html! { @if credits.is_none() { p.hint { "What was counted is being read from the ledger, if it is a file." } } }
+}
+
+fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
+    let covers = |it: &&Party| {
+        it.owner == party.owner && (it.machine.is_none() || it.machine == party.machine)
+    };
+    html! {
+        @for it in snapshot.survey.distrusted.iter().filter(covers) {
+            p.refusal role="alert" {
+                (it.to_string()) " is not believed, because a count was proven wrong or somebody decided so."
+            }
+        }
+    }
+}
+
+fn heads(first: &str) -> Markup {
+    html! {
+        tr {
+            th scope="col" { (first) } th scope="col" { "Kernels" } th.n scope="col" { "Placements/s" }
+            th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
+            th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Counted twice" }
+            th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
+        }
+    }
+}
+
+fn cells(credit: &Credit, now: f64, all: f64, snapshot: &Snapshot) -> Markup {
+    html! {
+        td data-label="Kernels" {
+            @for kernel in credit.kernels.split(',').filter(|name| !name.is_empty()) { span.chip { (kernel) } " " }
+        }
+        td.n data-label="Placements/s" { (rate(now)) }
+        td.n data-label="Placements" { (short(credit.placements)) }
+        td.c2 data-label="Share" { (share(credit.placements, all)) }
+        td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
+        td.n data-label="Thread time" { (time(Duration::from_micros(credit.busy_us))) }
+        td.n.c3 data-label="Counted twice" { (grouped(credit.agreed)) }
+        td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (grouped(credit.contradicted)) }
+        td.n.c2 data-label="Last" {
+            @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
+        }
+    }
+}
+
+fn is_of(credit: &Credit, maker: &Maker, worker: &str) -> bool {
+    credit.owner == maker.owner && credit.machine == maker.machine && credit.worker == worker
+}
+
+/// Placements per second of the connected workers, by what `key` makes of them; without those of which it makes nothing.
+fn rates<'a, K: Eq + Hash>(
+    snapshot: &'a Snapshot,
+    key: impl Fn(&'a Author) -> Option<K>,
+) -> HashMap<K, f64> {
+    let mut rates = HashMap::new();
+    for worker in &snapshot.survey.workers {
+        if let Some(key) = key(&worker.view.author) {
+            *rates.entry(key).or_insert(0.0) += worker.view.rate.placements_per_second;
+        }
+    }
+    rates
+}
+
+fn sums(credits: &[Credit]) -> Credit {
+    credits.iter().fold(Credit::default(), |mut sum, it| {
+        sum.tasks += it.tasks;
+        sum.placements += it.placements;
+        sum.busy_us += it.busy_us;
+        sum.agreed += it.agreed;
+        sum.contradicted += it.contradicted;
+        sum
+    })
+}
+
+/// The address of an owner's page.
+pub(crate) fn of_owner(owner: &str) -> String {
+    format!("owner?owner={}", encoded(owner))
+}
+
+/// The address of a worker's page.
+pub(crate) fn of_worker(Maker { owner, machine }: &Maker, worker: &str) -> String {
+    let [owner, machine, worker] = [owner, machine, worker].map(|name| encoded(name));
+    format!("worker?owner={owner}&machine={machine}&worker={worker}")
+}
+
+fn encoded(name: &str) -> String {
+    utf8_percent_encode(name, NON_ALPHANUMERIC).to_string()
+}

@@ -1,0 +1,118 @@
+//! `queens count` of boards that no method cuts into tasks: more columns than fit words of 64 bits, blocked squares, given
+//! queens of a torus or of superqueens, and boards of fewer ranks than files.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use board::{Given, Square};
+use serde_json::json;
+use solve::{Start, ways};
+use tokio::task::spawn_blocking;
+
+use crate::failure::Failure;
+use crate::output::ResultOutput;
+use crate::progress::{Progress, Took};
+
+/// The largest board. A search holds a few bytes for each of its rows.
+const LARGEST: u32 = 10_000;
+
+/// What is counted.
+pub(super) struct Search {
+    /// Its name in JSON.
+    pub(super) problem: &'static str,
+    pub(super) n: u32,
+    pub(super) start: Start,
+    pub(super) given: Vec<Square>,
+    pub(super) blocked: Vec<Square>,
+    /// How many rows are filled, if not all.
+    pub(super) ranks: Option<u32>,
+}
+
+impl Search {
+    /// Refuses what would never end, or cannot be counted.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let n = self.n;
+        let wrong = match self.ranks {
+            Some(_) if n > Given::MAX_N => {
+                format!("--ranks on a board of {n} files: give at most {}", Given::MAX_N)
+            }
+            Some(ranks) if self.given.iter().any(|queen| queen.row >= ranks) => {
+                format!("a given queen stands above rank {ranks}, the last one by --ranks")
+            }
+            None if n > LARGEST => {
+                format!("a board of size {n}: completions are counted up to size {LARGEST}")
+            }
+            None | Some(_) => return Ok(()),
+        };
+        Err(Failure::Usage(wrong))
+    }
+
+    /// Counts by plain backtracking, on one thread, and prints the number.
+    pub(super) async fn count(
+        self,
+        output: ResultOutput,
+        wants_progress: bool,
+    ) -> Result<Took, Failure> {
+        let Search { problem, n, start, given, blocked, ranks } = self;
+        let (rows, begun) = (ranks.unwrap_or(n), Instant::now());
+        // With given queens on few rows what is found so far may be all that is ever known.
+        let found = Arc::new(AtomicU64::new(0));
+        let counting = Arc::clone(&found);
+        let counted = spawn_blocking(move || {
+            ways(&start, rows, |more| {
+                counting.fetch_add(more, Ordering::Relaxed);
+            });
+        });
+        let mut progress = Progress::new(wants_progress, false);
+        tokio::pin!(counted);
+        let counted = loop {
+            tokio::select! {
+                counted = &mut counted => break counted,
+                () = tokio::time::sleep(progress.interval()) => {
+                    progress.show_search(n, found.load(Ordering::Relaxed), begun);
+                }
+            }
+        };
+        progress.finish();
+        counted.map_err(anyhow::Error::from)?;
+        let total = found.load(Ordering::Relaxed);
+        let seconds = begun.elapsed().as_secs_f64();
+        let method = if n <= Given::MAX_N { "masks" } else { "arrays" };
+        let mut json = json!({"problem": problem, "n": n, "method": method});
+        let squares = |squares: Vec<Square>| {
+            squares.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        for (name, queens) in [("given", given), ("blocked", blocked)] {
+            if !queens.is_empty() {
+                json[name] = squares(queens).into();
+            }
+        }
+        if let Some(ranks) = ranks {
+            json["ranks"] = ranks.into();
+        }
+        json["total"] = total.to_string().into();
+        json["seconds"] = seconds.into();
+        json["threads"] = 1.into();
+        output.print(total, json)?;
+        Ok(Took::by_one_thread(seconds, total.into(), method))
+    }
+}
+
+/// The failure for a count that was asked to stop.
+pub(super) fn interrupted() -> Failure {
+    Failure::Interrupted(
+        "stopped, and nothing is kept, because this board is counted by one plain search without a ledger"
+            .into(),
+    )
+}
+
+/// The failure for options of the other methods.
+pub(super) fn refuses_options() -> Failure {
+    Failure::Usage(
+        "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
+         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, --looking, --ledger, \
+         --shard, --stats, --fundamental and --by-column"
+            .into(),
+    )
+}
