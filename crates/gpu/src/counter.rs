@@ -173,7 +173,7 @@ impl Counter {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use board::Tasks;
     use board::halves::HalvesPlan;
