@@ -100,6 +100,7 @@ def bad():
         "file-compressed-and-cut-off": gzip.compress(text, mtime=0)[:-20],
         "file-compressed-and-changed": gzip.compress(text, mtime=0)[:-8] + bytes(8),
         "file-compressed-and-more": gzip.compress(text, mtime=0) + b"more",
+        "file-compressed-and-zeros": gzip.compress(text, mtime=0) + bytes(512),
         "spelling-blank": text.replace(b'":', b'": ', 1),
         "spelling-sign": text.replace(b'"count":"56"', b'"count":"+56"', 1),
         "spelling-extra-field": changed(plain, lambda head, lines: lines[1]["range"].update(more=1)),

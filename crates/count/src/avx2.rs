@@ -6,7 +6,7 @@
 //!
 //! A child is stored under the same conditions as in [`avx512`](crate::avx512).
 //!
-//! Measured on one core of a shared Zen 5 server (`bench methods`), `rows`: 7.2e7 Q/s at N = 16
+//! Measured on one core of a shared Zen 5 server, `rows`: 7.2e7 Q/s at N = 16
 //! and 6.5e7 at N = 18, 19 times the reference.
 
 use std::arch::x86_64::*;

@@ -9,7 +9,7 @@
 //! every row *and* every column that is left must have one; of the children with four rows left at N = 16,
 //! that keeps 41% instead of 56%. The last three rows are counted in closed form ([`last_three`]).
 //!
-//! Measured on one core of a shared Zen 5 server (`bench methods`), `rows`: 3.0e8 Q/s at N = 16 and 1.45e8
+//! Measured on one core of a shared Zen 5 server, `rows`: 3.0e8 Q/s at N = 16 and 1.45e8
 //! at N = 18, which are 78 and 43 times the reference, and 14 and 29 cycles for each solution.
 //! `LABBOOK.md` says what else was tried.
 //!

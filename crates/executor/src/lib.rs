@@ -5,11 +5,10 @@
 //! names what counted them ([`NamedKernel`], [`provenance()`]), estimates a plan from a sample ([`Effort`]), reads
 //! what this process may use ([`allowed_memory`]) and divides a memory budget ([`fit`]). It deliberately knows nothing
 //! about sessions, ledgers, the network or the command line.
-#![forbid(unsafe_code)]
+#![cfg_attr(unix, forbid(unsafe_code))]
 
 mod allowed;
 mod cgroup;
-mod clock;
 mod device_sample;
 mod devices;
 mod estimate;
@@ -18,6 +17,7 @@ mod kernel;
 mod memory;
 mod provenance;
 mod queue;
+mod stopwatch;
 
 pub use allowed::{allowed_memory, allowed_processors};
 pub use device_sample::DeviceSample;
@@ -30,7 +30,8 @@ pub use gpu::{
 };
 pub use kernel::NamedKernel;
 pub use memory::{Fit, TooLittleMemory, fit, thread_memory};
-pub use provenance::{Program, provenance};
+pub use provenance::{Program, host_name, provenance};
+pub use stopwatch::Stopwatch;
 
 /// The version of this program. The evidence of a count has more: [`provenance()`].
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");

@@ -46,6 +46,13 @@ pub fn provenance(Program { commit, compiler, target }: Program, devices: &Devic
     .join("/")
 }
 
+/// The host's name, as far as it can be the name of a machine or a part of a worker's.
+#[must_use]
+pub fn host_name() -> String {
+    let visible = |c: char| if c.is_ascii_graphic() { c } else { '-' };
+    System::host_name().unwrap_or_default().chars().take(64).map(visible).collect()
+}
+
 /// A part of the text: its words joined by hyphens, without slashes and what is no visible ASCII, at most `most` bytes.
 fn part(text: &str, most: usize) -> String {
     let is_word = |c: char| c.is_ascii_graphic() && c != '/';

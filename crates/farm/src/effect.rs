@@ -49,7 +49,7 @@ pub enum Effect {
         /// Whose it was.
         maker: Maker,
         /// How many its machine has lost that have not come back.
-        processes: u32,
+        processes: usize,
     },
     /// A task is not lent any more, because it was lost three times with the worker that counted it. The rest
     /// of its job goes on.

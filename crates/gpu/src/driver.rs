@@ -4,7 +4,7 @@
 //! once.
 
 pub(crate) mod cuda;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) mod host;
 pub(crate) mod opencl;
 

@@ -1,7 +1,7 @@
 //! What devices count, held against the processor's kernels, task by task. The first device of OpenCL takes part, which
 //! is the processor itself by PoCL where there is no other; without any, the tests say that they were left out.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use board::halves::HalvesPlan;
 use board::{Method, Tasks};
@@ -43,16 +43,27 @@ fn check(device: &Device, n: u32, memory: u64, range: Range<u64>) -> u64 {
     counts.iter().sum()
 }
 
-#[test]
-fn every_task_of_small_boards() {
+fn check_boards(sizes: RangeInclusive<u32>) {
     let Some(device) = device() else { return };
-    for n in 4..=16 {
+    for n in sizes {
         let total = check(&device, n, MEMORY, 0..len(n));
         assert_eq!(u128::from(total), vectors::total(n), "N = {n}");
     }
 }
 
 #[test]
+fn every_task_of_small_boards() {
+    check_boards(4..=9);
+}
+
+#[test]
+#[ignore = "takes minutes by PoCL: CI runs it"]
+fn every_task_of_boards_up_to_16() {
+    check_boards(10..=16);
+}
+
+#[test]
+#[ignore = "takes minutes by PoCL: CI runs it"]
 fn random_tasks_of_larger_boards() {
     let Some(device) = device() else { return };
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -68,6 +79,7 @@ fn random_tasks_of_larger_boards() {
 
 /// The first splits of a plan are the most uneven ones, with few half-boards. From N = 28 on they have eight tasks each.
 #[test]
+#[ignore = "takes minutes by PoCL: CI runs it"]
 fn uneven_splits_of_the_largest_boards() {
     let Some(device) = device() else { return };
     for (n, range) in
@@ -78,6 +90,7 @@ fn uneven_splits_of_the_largest_boards() {
 }
 
 #[test]
+#[ignore = "takes minutes by PoCL: CI runs it"]
 fn what_has_no_room_is_counted_in_parts() {
     let Some(device) = device() else { return };
     // The least room has a million half-boards of one split.

@@ -106,7 +106,8 @@ impl Draft {
         if let Some(damage) = scrub(&self.path)?.damages.into_iter().next() {
             return Err(LedgerFault::Content(damage));
         }
-        let file = File::open(&self.path)?;
+        // Windows waits for the disk only where a file may be written to.
+        let file = self.open()?;
         file.sync_all()?;
         let bytes = file.metadata()?.len();
         refuse_existing(&self.to)?;

@@ -62,7 +62,8 @@ impl Place {
 /// [`LedgerFault::Place`].
 pub fn check_name(path: &Path) -> Result<(), LedgerFault> {
     let name = path.as_os_str().as_encoded_bytes();
-    let reason = if path.is_dir() || name.ends_with(b"/") {
+    let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
+    let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
         "it is a folder: name a file in it"
     } else if name == b":memory:" || name.starts_with(b"file:") {
         "SQLite does not take this for the name of a file: have ./ before it, if it is one"
@@ -143,7 +144,7 @@ fn identity(file: &std::fs::Metadata) -> Identity {
     Identity(file.dev(), file.ino())
 }
 
-/// Without numbers for files, only a missing file is noticed.
+/// Windows lets nobody remove or rename a file that SQLite has open, so that there is nothing to compare.
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Identity {
     Identity(0, 0)
@@ -170,6 +171,7 @@ mod tests {
         (folder, path)
     }
 
+    #[cfg(unix)]
     #[track_caller]
     fn is_gone(ledger: &Ledger, what: &str) {
         match ledger.apply(&[range(30, 40, 1)]) {
@@ -178,6 +180,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_file_that_is_removed_or_replaced_while_it_is_in_use_stops_the_writer() {
         let (_folder, path) = scratch();

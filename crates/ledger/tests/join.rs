@@ -212,6 +212,7 @@ fn a_count_that_was_taken_back_stays_so_although_its_maker_was_pardoned() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_ledger_that_is_named_twice_is_one_part() {
     let folder = tempfile::tempdir().expect("a temporary directory");

@@ -11,6 +11,7 @@ mod draw;
 mod failure;
 mod held;
 mod memory;
+mod os;
 mod output;
 mod progress;
 mod sizes;

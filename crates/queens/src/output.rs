@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
+use crate::os;
 
 /// Prints one line.
 pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
@@ -28,15 +29,8 @@ pub(crate) async fn unread() {
     const PAUSE: Duration = Duration::from_millis(500);
     loop {
         tokio::time::sleep(PAUSE).await;
-        #[cfg(unix)]
-        {
-            use rustix::event::{PollFd, PollFlags, Timespec, poll};
-            let stdout = io::stdout();
-            let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-            let _ = poll(&mut polled, Some(&Timespec::default()));
-            if polled[0].revents().contains(PollFlags::ERR) {
-                return;
-            }
+        if os::is_unread() {
+            return;
         }
     }
 }
@@ -99,9 +93,7 @@ fn unwritten(file: &Path, error: &io::Error) -> Failure {
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let mut made = tempfile::Builder::new();
-    // Others may read a result as far as the umask allows, like any file.
-    #[cfg(unix)]
-    made.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    os::readable(&mut made);
     made.prefix(".queens-").tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
@@ -111,11 +103,7 @@ fn draft(path: &Path) -> io::Result<(NamedTempFile, PathBuf)> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let file = beside(&path)?;
     if let Ok(before) = fs::metadata(&path) {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{MetadataExt as _, fchown};
-            let _ = fchown(file.as_file(), Some(before.uid()), Some(before.gid()));
-        }
+        os::give(file.as_file(), &before);
         file.as_file().set_permissions(before.permissions())?;
     }
     Ok((file, path))

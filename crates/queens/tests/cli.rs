@@ -5,8 +5,6 @@ mod support;
 
 #[path = "cli/access.rs"]
 mod access;
-#[path = "cli/allowance.rs"]
-mod allowance;
 #[path = "cli/attackers.rs"]
 mod attackers;
 #[path = "cli/backups.rs"]
@@ -17,28 +15,18 @@ mod bundles;
 mod compare;
 #[path = "cli/devices.rs"]
 mod devices;
-#[path = "cli/disk.rs"]
-mod disk;
-#[path = "cli/documentation.rs"]
-mod documentation;
 #[path = "cli/draw.rs"]
 mod draw;
 #[path = "cli/farm_commands.rs"]
 mod farm_commands;
 #[path = "cli/following.rs"]
 mod following;
-#[path = "cli/frozen.rs"]
-mod frozen;
-#[path = "cli/health.rs"]
-mod health;
 #[path = "cli/held.rs"]
 mod held;
 #[path = "cli/jobs.rs"]
 mod jobs;
 #[path = "cli/json_page.rs"]
 mod json_page;
-#[path = "cli/leaving.rs"]
-mod leaving;
 #[path = "cli/ledgers.rs"]
 mod ledgers;
 #[path = "cli/list.rs"]
@@ -51,8 +39,6 @@ mod memory;
 mod metrics;
 #[path = "cli/older_copies.rs"]
 mod older_copies;
-#[path = "cli/output.rs"]
-mod output;
 #[path = "cli/owners.rs"]
 mod owners;
 #[path = "cli/peers.rs"]
@@ -69,14 +55,10 @@ mod progress;
 mod removal;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
-#[path = "cli/secrets.rs"]
-mod secrets;
 #[path = "cli/shards.rs"]
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
-#[path = "cli/terminals.rs"]
-mod terminals;
 #[path = "cli/texts.rs"]
 mod texts;
 #[path = "cli/tls.rs"]
@@ -91,3 +73,18 @@ mod waiting;
 mod words;
 #[path = "cli/worker_join.rs"]
 mod worker_join;
+
+/// What takes more than the program: modes and links of files, signals that can be ignored, shells, devices and tools of Linux.
+#[cfg(target_os = "linux")]
+#[path = "cli"]
+mod linux {
+    mod allowance;
+    mod disk;
+    mod documentation;
+    mod frozen;
+    mod health;
+    mod leaving;
+    mod output;
+    mod secrets;
+    mod terminals;
+}

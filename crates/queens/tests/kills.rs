@@ -44,7 +44,8 @@ fn kill_and_check(coordinator_kills: u32, worker_kills: u32) {
         let coordinator_options = "--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50";
         let worker_options = format!("--report-ms 10 --resend-ms {resend_ms}");
         let mut chaos = Chaos::start(Farm::new(coordinator_options, &worker_options));
-        if half == 1 {
+        // Windows does not stop a process that goes on later.
+        if half == 1 && cfg!(unix) {
             chaos.force_a_duplicate(&mut random);
         }
         chaos.kill(&mut random, share(coordinator_kills), share(worker_kills));

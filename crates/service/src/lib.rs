@@ -4,7 +4,7 @@
 //! deliberately does not decide what may be lent or accepted (`farm` does), does not count (`executor`
 //! does), does not store anything (`ledger` does), and knows neither options nor exit codes (`queens`
 //! does).
-#![forbid(unsafe_code)]
+#![cfg_attr(unix, forbid(unsafe_code))]
 
 pub mod coordinator;
 mod endpoint;
@@ -12,6 +12,7 @@ mod error;
 mod join_string;
 pub mod local;
 mod monitor_folder;
+mod os;
 mod secret_file;
 pub mod tls;
 mod token;

@@ -22,7 +22,7 @@ use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
 use crate::coordinator::{Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of};
-use crate::worker::{Connect, LeaveRules, Link, LinkEnd, host_name, machine, start_executor, work};
+use crate::worker::{Connect, LeaveRules, Link, LinkEnd, machine, start_executor, work};
 
 /// A problem to count, and the resources to count it with.
 #[derive(Clone, Debug)]
@@ -226,7 +226,7 @@ impl LocalCount {
             start_executor(self.threads, self.backend, self.devices, self.memory);
         let config = AgentConfig {
             hello: Hello {
-                worker: host_name(),
+                worker: executor::host_name(),
                 machine: machine(),
                 build: self.build,
                 backend: self.backend.to_string(),

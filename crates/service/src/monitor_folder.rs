@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::secret_file;
-use crate::{ServiceError, Token};
+use crate::{ServiceError, Token, os, secret_file};
 
 /// The secret of a viewer, for `authorization.credentials_file`.
 const TOKEN: &str = "token";
@@ -21,7 +20,7 @@ pub fn write_monitor_folder(
     token: &Token,
     authority: Option<&str>,
 ) -> Result<(), ServiceError> {
-    secret_file::make_folder(folder).map_err(|error| ServiceError::SecretFile {
+    os::make_folder(folder).map_err(|error| ServiceError::SecretFile {
         path: folder.into(),
         reason: error.to_string(),
     })?;

@@ -1,10 +1,11 @@
 //! Files with secrets: nobody but their owner and their group may read them, and nobody ever reads half of one.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::ServiceError;
+use crate::os::{check_mode, check_owner, folder_of, make_folder};
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -134,51 +135,8 @@ fn fault(path: &Path, error: &io::Error) -> ServiceError {
 
 /// A file beside `path`, on disk, that has its contents, and that only its owner can read.
 fn draft(path: &Path, contents: &[u8]) -> io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut draft = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    let mut draft = tempfile::NamedTempFile::new_in(folder_of(path))?;
     draft.write_all(contents)?;
     draft.as_file().sync_all()?;
     Ok(draft)
-}
-
-/// Makes a folder that only its owner can enter, if there is none.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-/// Refuses a secret, or a folder of secrets, that other users can read.
-#[cfg(unix)]
-fn check_mode(found: &Metadata, path: &Path) -> io::Result<()> {
-    let mode = std::os::unix::fs::MetadataExt::mode(found);
-    if mode & 0o007 == 0 {
-        return Ok(());
-    }
-    Err(io::Error::other(format!(
-        "other users may read it (mode {:o}); run `chmod o= {}`, or give a container's secret the mode 0440",
-        mode & 0o777,
-        path.display()
-    )))
-}
-
-/// Refuses a folder that neither this process's user nor root owns.
-#[cfg(unix)]
-fn check_owner(found: &Metadata) -> io::Result<()> {
-    let owner = std::os::unix::fs::MetadataExt::uid(found);
-    match [0, rustix::process::geteuid().as_raw()].contains(&owner) {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("user {owner} owns the folder"))),
-    }
-}
-
-#[cfg(not(unix))]
-fn check_mode(_: &Metadata, _: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_owner(_: &Metadata) -> io::Result<()> {
-    Ok(())
 }

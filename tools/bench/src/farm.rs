@@ -11,9 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
 use wire::v1;
 
-use super::bare::median_ratio;
 use super::idle_worker::{Booked, idle};
-use super::overhead::{self, OverheadArgs};
 use super::process::Coordinator;
 use anyhow::Result;
 
@@ -51,8 +49,6 @@ pub(crate) struct FarmBenchArgs {
     /// The folder of the temporary ledgers, on the disk that is measured
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     folder: PathBuf,
-    #[command(flatten)]
-    overhead: OverheadArgs,
 }
 
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
@@ -84,8 +80,7 @@ pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
         let measured = measure(&args, plan, 10, Form::Plain).await?;
         print(format!("{:>17}  {:>15}", measured.plan_tasks, mib(measured.memory_mib)))?;
     }
-    print("")?;
-    overhead::run(&args.overhead).await
+    Ok(())
 }
 
 /// How a row is measured.
@@ -140,17 +135,19 @@ fn print_medians(connections: u64, over: &str, turns: &[Measured]) -> Result<()>
 }
 
 fn median(turns: &[Measured], figure: fn(&Measured) -> f64) -> f64 {
-    let mut figures: Vec<f64> = turns.iter().map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
+    middle(turns.iter().map(figure).collect())
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Prints the medians of the turns' ratios, which a busy machine disturbs less than the figures.
 fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()> {
     let percent = |figure: fn(&Measured) -> f64| {
-        let [turns, plain] =
-            [turns, plain].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
-        100.0 * median_ratio(&turns, &plain)
+        let ratios = turns.iter().zip(plain).map(|(turn, plain)| figure(turn) / figure(plain));
+        100.0 * middle(ratios.collect())
     };
     print(format!(
         "{:>11}  {:<10}  {:>8.0}%  {:>16.0}%",

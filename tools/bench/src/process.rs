@@ -80,7 +80,10 @@ impl Coordinator {
 
     /// Resident memory, in MiB; `None` if the system does not tell.
     pub(crate) fn memory_mib(&self) -> Option<f64> {
-        memory_of(self.id(), "VmRSS:")
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kib / 1024.0)
     }
 }
 
@@ -94,19 +97,6 @@ pub(crate) fn this_program() -> Result<Command> {
         command.env_remove(name);
     });
     Ok(command)
-}
-
-/// The most resident memory that this process has had, MiB.
-pub(crate) fn own_peak_mib() -> Result<f64> {
-    memory_of(std::process::id(), "VmHWM:").context("this system does not tell the peak memory")
-}
-
-/// The entry `field` of a process's memory in the system's status file, MiB; `None` if there is none.
-pub(crate) fn memory_of(process: u32, field: &str) -> Option<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-    let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib / 1024.0)
 }
 
 impl Drop for Coordinator {

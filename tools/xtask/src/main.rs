@@ -31,15 +31,6 @@ struct Words {
 enum Task {
     /// Checks format, generated types, lints and documentation
     Check,
-    /// Runs the tests of the program and its libraries, or with --all of the tools too
-    Test {
-        /// Test the tools too
-        #[arg(long)]
-        all: bool,
-        /// Arguments for `cargo test`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
     /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies of the ledger
     Sim(Seeds),
     /// Changes the lines that this branch has changed, one at a time; a test must fail each time. This needs cargo-mutants
@@ -63,17 +54,11 @@ enum Task {
         #[arg(long)]
         guided: bool,
     },
-    /// Measures the farm and the counting loops; without arguments, says what there is
+    /// Measures the farm; without arguments, says what there is
     Bench {
-        /// Arguments, such as methods --n 18,20
+        /// Arguments, such as farm --tls
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
-    },
-    /// Brings up a farm in containers: a coordinator and some workers
-    Up {
-        /// The number of workers
-        #[arg(long, default_value_t = 2)]
-        workers: u32,
     },
     /// Makes the static program and its packages: archive, deb and wheel
     Package {
@@ -131,10 +116,6 @@ fn run(task: Task) -> Result<(), u8> {
             let documents = ["--workspace", "--no-deps", "--document-private-items"];
             cargo("doc").args(documents).env("RUSTDOCFLAGS", "--deny warnings").run()
         }
-        Task::Test { all, arguments } => {
-            let workspace = if all { &["--workspace"][..] } else { &[] };
-            cargo("test").args(workspace).args(arguments).run()
-        }
         Task::Sim(seeds) => seeds.run(),
         Task::Mutants { base, arguments } => mutants::run(&base, &arguments),
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
@@ -143,10 +124,6 @@ fn run(task: Task) -> Result<(), u8> {
             let built = ["--release", "--package", "queens", "--package", "bench"];
             cargo("build").args(built).run()?;
             Step::new(built_beside("release/bench")?).args(arguments).run()
-        }
-        Task::Up { workers } => {
-            let scale = format!("worker={workers}");
-            Step::new("docker").args(["compose", "up", "--build", "--scale", &scale]).run()
         }
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),

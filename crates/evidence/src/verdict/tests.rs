@@ -26,7 +26,7 @@ static COUNTS: LazyLock<Vec<u64>> = LazyLock::new(|| {
 });
 
 const DRAWS: usize = 200;
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 100;
 
 /// Ranges that cannot be recounted whole have more tasks than this.
 const SIZES: Sizes = Sizes { whole: 64, piece: 8 };
@@ -156,7 +156,7 @@ fn honest_bundles_hold_however_they_are_cut() {
         // normal distribution: once in 3,000 cases.
         assert!(refused <= 1, "{rows} rows: {refused} of {SEEDS}");
         // The least number that 95% allow with a probability of 99.99%.
-        assert!(near >= SEEDS * 90 / 100, "{rows} rows: {near} of {SEEDS} error bars hold");
+        assert!(near >= SEEDS * 86 / 100, "{rows} rows: {near} of {SEEDS} error bars hold");
         assert!(bounds < 0.2, "{rows} rows: at most {bounds} may be wrong, on average");
     }
 }
@@ -211,10 +211,10 @@ fn two_small_errors_that_cancel_are_told_with_their_odds() {
     let missed = verdicts().flatten().count() as f64 / SEEDS as f64;
 
     // Then: it is missed as often as the verdict says of a single range, squared as there are two; each is about as
-    // large as any other. Four standard deviations are 0.12.
+    // large as any other. Four standard deviations are 0.19.
     let said = verdicts().flatten().next().expect("it is missed often").missed;
     let single = (1.0_f64 - 1.0 / 936.0).powi(DRAWS as i32);
-    assert!((missed - single * single).abs() < 0.12, "{missed}");
+    assert!((missed - single * single).abs() < 0.19, "{missed}");
     assert!(said >= single && said < 1.0, "the hardest to hit is harder than the average: {said}");
 }
 
@@ -235,8 +235,8 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
         let misled =
             |seed: &u64| verdict(&all, *seed).is_some_and(|told| told.wrong_of_total < share);
         let misled = (0..SEEDS).filter(misled).count();
-        // Four standard deviations of 5% are 15 seeds.
-        assert!(misled as u64 <= SEEDS * 5 / 100 + 15, "{wrong}: {misled} of {SEEDS}");
+        // Four standard deviations of 5% are 9 seeds.
+        assert!(misled as u64 <= SEEDS * 5 / 100 + 9, "{wrong}: {misled} of {SEEDS}");
     }
     for factor in [0.96, 1.02, 1.05, 1.1] {
         // Given: ranges that are too large to be counted, and claim a little too much or too little.
@@ -249,7 +249,7 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
         let misled =
             |seed: &u64| verdict(&all, *seed).is_some_and(|told| told.wrong_of_total < share);
         let misled = (0..SEEDS).filter(misled).count();
-        assert!(misled as u64 <= SEEDS * 5 / 100 + 15, "{factor}: {misled} of {SEEDS}");
+        assert!(misled as u64 <= SEEDS * 5 / 100 + 9, "{factor}: {misled} of {SEEDS}");
     }
 }
 
@@ -297,7 +297,7 @@ fn what_is_said_of_told_tasks_with_95_percent_confidence_is_wrong_in_at_most_5_o
         };
         let misled = (0..SEEDS).filter(misled).count();
         // Two statements, and four standard deviations of 10%.
-        assert!(misled as u64 <= SEEDS * 10 / 100 + 21, "{every}, {factor}: {misled} of {SEEDS}");
+        assert!(misled as u64 <= SEEDS * 10 / 100 + 12, "{every}, {factor}: {misled} of {SEEDS}");
     }
 }
 

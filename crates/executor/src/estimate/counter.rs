@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::Effort;
-use crate::clock::thread_time;
+use crate::stopwatch::Stopwatch;
 
 /// The least time that a run lasts, so that the overhead per run is negligible.
 const LEAST_RUN: Duration = Duration::from_micros(500);
@@ -124,10 +124,10 @@ impl Counter {
             self.sample(0..1, 0)?;
         }
         let begun = Instant::now();
-        let begun_at = thread_time();
+        let watch = Stopwatch::start();
         if self.every.get() == 1 {
             let count = self.kernel.count(self.tasks.as_slice())?;
-            let seconds = (thread_time() - begun_at).as_secs_f64();
+            let seconds = watch.elapsed().as_secs_f64();
             let longest_task = seconds / self.tasks.len() as f64;
             return Ok(Run { count, seconds, spent: begun.elapsed().as_secs_f64(), longest_task });
         }
@@ -142,7 +142,7 @@ impl Counter {
         }
         // Blocks are timed on the wall, because reading the processor's clock takes long beside one.
         let spent = begun.elapsed().as_secs_f64();
-        let share = ((thread_time() - begun_at).as_secs_f64() / spent).min(1.0);
+        let share = (watch.elapsed().as_secs_f64() / spent).min(1.0);
         Ok(Run { count, seconds: share * seconds, spent, longest_task: share * longest })
     }
 

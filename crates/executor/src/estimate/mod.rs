@@ -1,8 +1,9 @@
 //! Estimates the total of a plan, and the time to count it, from a sample of its tasks.
 //!
 //! Tasks differ by large factors along the ordinals of a plan, so the sample is taken from all over it.
-//! [`spread`] chooses the tasks and computes the estimates with their error bars, or [`by_size`] where tasks take
-//! long. This module counts them, on all threads, until the time is over.
+//! [`spread`] chooses the tasks and computes the estimates with their error bars. This module counts them, on all
+//! threads, until the time is over.
+//!
 //! D. E. Knuth's estimator for search trees ("Estimating the efficiency of backtrack programs",
 //! Mathematics of Computation 29, 1975) follows one random path down the tree. Here only the choice of
 //! tasks is random, and each chosen task is counted in full, because kernels do that fast. Where tasks take
@@ -17,34 +18,24 @@
 //! Whatever is not done when the time is over is abandoned, with its thread. No run is begun that would pass the end
 //! if it took as long as the longest before, so that what is left out is seldom a run that takes long.
 
-mod by_size;
 mod counter;
-mod guess;
 mod spread;
 
 use std::num::NonZeroU32;
-use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
-use board::halves::Split;
-use board::{Cut, Tasks};
+use board::Cut;
 use count::{Backend, CountError};
 use plan::Plan;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 
-use self::by_size::BySize;
 use self::counter::{Counter, Run};
 use self::spread::Spread;
 pub use self::spread::{Estimate, student};
 
 /// The fewest draws for an error bar.
 const LEAST_DRAWS: usize = 3;
-
-/// The fewest candidates that each thread draws, where tasks are drawn by size.
-const LEAST_CANDIDATES: usize = 256;
 
 /// What to estimate, with which resources, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -93,54 +84,20 @@ impl Effort {
         let Some((counter, run)) = until(&self.pilot(cut), end).transpose()? else {
             return Ok(None);
         };
-        let design = if counter.every().get() > 1 {
-            let left = end.saturating_duration_since(Instant::now());
-            Design::BySize(self.by_size(&counter.cut(), run, left / 20)?)
-        } else {
-            Design::Spread(Spread::new(self.plan.tasks, run, self.seed))
-        };
-        self.sample(design, counter, end)
+        let in_parts = counter.every().get() > 1;
+        let spread = Spread::new(self.plan.tasks, run, in_parts, self.seed);
+        self.sample(spread, counter, end)
     }
 
-    /// Draws candidates of `run` tasks each, and guesses their sizes, on all threads for so long.
-    fn by_size(self, cut: &Cut, run: u64, time: Duration) -> Result<BySize, CountError> {
-        let past = self.plan.tasks;
-        let units = past.div_ceil(run);
-        let end = Instant::now() + time;
-        let n = self.plan.problem.n();
-        let draw = |thread: u64| {
-            let mut random = StdRng::seed_from_u64(self.seed ^ thread.rotate_right(8));
-            let (mut tasks, mut candidates) = (Tasks::new(), Vec::new());
-            while candidates.len() < LEAST_CANDIDATES || Instant::now() < end {
-                let start = run * random.random_range(0..units);
-                tasks.clear();
-                cut.fill(start..start + 1, &mut tasks)?;
-                let split = Split::unpack(n, tasks.get(0).0).expect("only splits have parts");
-                let unit = start..(start + run).min(past);
-                candidates.push((unit, guess::guess(n, split, &mut random)));
-            }
-            Ok(candidates)
-        };
-        let candidates = std::thread::scope(|scope| {
-            let threads = (1..=self.threads as u64).map(|thread| scope.spawn(move || draw(thread)));
-            let threads: Vec<_> = threads.collect();
-            let candidates =
-                threads.into_iter().map(|it| it.join().expect("a panic ends the process"));
-            candidates.collect::<Result<Vec<_>, CountError>>()
-        })?;
-        Ok(BySize::new(units, candidates.concat()))
-    }
-
-    /// Counts runs that `design` draws, on all threads, until `end`. Returns `None` if these were too few.
+    /// Counts runs that `spread` draws, on all threads, until `end`. Returns `None` if these were too few.
     fn sample(
         self,
-        design: Design,
+        spread: Spread,
         counter: Counter,
         end: Instant,
     ) -> Result<Option<Estimated>, CountError> {
-        let random = StdRng::seed_from_u64(self.seed);
         let (drawn, most_spent) = (Vec::new(), Duration::ZERO);
-        let sample = Sample { design, random, drawn, counted: 0, most_spent, longest_task: 0.0 };
+        let sample = Sample { spread, drawn, counted: 0, most_spent, longest_task: 0.0 };
         let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
         let (every, cut) = (counter.every(), counter.cut());
         let (sender, ended) = mpsc::channel();
@@ -158,7 +115,7 @@ impl Effort {
             until(&ended, end).transpose()?;
         }
         let sample = shared.lock();
-        let is_whole = sample.design.is_whole(sample.drawn.len());
+        let is_whole = sample.spread.is_whole(sample.drawn.len());
         if sample.drawn.len() < LEAST_DRAWS && !is_whole {
             return Ok(None);
         }
@@ -199,30 +156,9 @@ fn until<T>(receiver: &Receiver<T>, end: Instant) -> Option<T> {
     }
 }
 
-/// How a sample is drawn, and what follows from it.
-enum Design {
-    Spread(Spread),
-    BySize(BySize),
-}
-
-impl Design {
-    /// The place of a draw and its ordinals; `None` once all of the plan was drawn.
-    fn draw(&mut self, random: &mut StdRng) -> Option<(u64, Range<u64>)> {
-        match self {
-            Design::Spread(spread) => spread.draw(),
-            Design::BySize(by_size) => Some(by_size.draw(random)),
-        }
-    }
-
-    /// Whether so many draws are all tasks, each counted in full.
-    fn is_whole(&self, draws: usize) -> bool {
-        matches!(self, Design::Spread(spread) if spread.is_whole(draws))
-    }
-}
-
 /// What counting a draw gave.
 struct Drawn {
-    place: u64,
+    unit: u64,
     count: f64,
     seconds: f64,
 }
@@ -234,8 +170,7 @@ struct Shared {
 }
 
 struct Sample {
-    design: Design,
-    random: StdRng,
+    spread: Spread,
     drawn: Vec<Drawn>,
     /// Number of tasks counted.
     counted: u64,
@@ -247,11 +182,7 @@ struct Sample {
 impl Sample {
     /// The sum of all units' values, once there are enough draws.
     fn estimate(&self, value: impl Fn(&Drawn) -> f64) -> Estimate {
-        let drawn: Vec<_> = self.drawn.iter().map(|it| (it.place, value(it))).collect();
-        match &self.design {
-            Design::Spread(spread) => spread.estimate(drawn),
-            Design::BySize(by_size) => by_size.estimate(&drawn),
-        }
+        self.spread.estimate(self.drawn.iter().map(|it| (it.unit, value(it))).collect())
     }
 }
 
@@ -264,15 +195,15 @@ impl Shared {
     fn count(&self, mut counter: Counter) -> Result<(), CountError> {
         loop {
             let draw = {
-                let Sample { design, random, most_spent, .. } = &mut *self.lock();
+                let Sample { spread, most_spent, .. } = &mut *self.lock();
                 let is_over = Instant::now() + *most_spent >= self.end;
-                if is_over { None } else { design.draw(random) }
+                if is_over { None } else { spread.draw() }
             };
-            let Some((place, ordinals)) = draw else { return Ok(()) };
+            let Some((unit, ordinals)) = draw else { return Ok(()) };
             let tasks = ordinals.end - ordinals.start;
             let Run { count, seconds, spent, longest_task } = counter.count(ordinals)?;
             let mut sample = self.lock();
-            sample.drawn.push(Drawn { place, count: count as f64, seconds });
+            sample.drawn.push(Drawn { unit, count: count as f64, seconds });
             sample.counted += tasks;
             sample.most_spent = sample.most_spent.max(Duration::from_secs_f64(spent));
             sample.longest_task = sample.longest_task.max(longest_task);
@@ -359,25 +290,6 @@ mod tests {
             let (_, run) = Counter::with_pilot(effort, Arc::new(cut)).expect("it counts");
             let fair = method.locality(n).fair_run().min(plan.tasks);
             assert!(run >= fair, "{n}: {run}");
-        }
-    }
-
-    #[test]
-    fn candidates_are_from_all_of_a_plan_and_none_is_beyond_its_end() {
-        let (problem, method) = (Problem::Total { n: 9 }, Method::Halves);
-        let cut = Cut::new(problem, method).expect("such a plan exists");
-        let plan = Plan { problem, method, tasks: cut.len() };
-        let (backend, time) = (Backend::detect(), Duration::ZERO);
-        let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
-        for run in [100, plan.tasks] {
-            let sample = effort.by_size(&cut, run, time).expect("they are there");
-            let mut random = StdRng::seed_from_u64(1);
-            let mut seen = vec![0_u32; plan.tasks as usize];
-            for _ in 0..100 {
-                let (_, unit) = sample.draw(&mut random);
-                unit.for_each(|ordinal| seen[ordinal as usize] += 1);
-            }
-            assert!(seen.iter().all(|&times| times > 0), "{run}: {seen:?}");
         }
     }
 

@@ -18,7 +18,9 @@
 //!
 //! So what grows along the plan makes no error. The error is t times the square root of the variance, where t is Student's
 //! quantile with (Σ g s²)² / Σ (g s²)²/(n - 1) degrees of freedom (W. G. Cochran, "Sampling Techniques", 3rd edition, 1977,
-//! sections 5.3, 5.4 and 5A.9). Once all units were drawn, there is no error.
+//! sections 5.3, 5.4 and 5A.9). Once all units were counted in full, there is no error. Values of units that are counted
+//! in part are estimates without a bias: their errors are in s²(h) and stay when all units were drawn, so that U(h) stands
+//! for U(h) - n(h).
 
 use std::ops::Range;
 
@@ -47,16 +49,18 @@ pub(super) struct Spread {
     /// How far each unit is from the one that is drawn before it.
     step: u64,
     drawn: u64,
+    /// Whether the values are themselves estimates, from parts of tasks.
+    in_parts: bool,
 }
 
 impl Spread {
     /// Divides a plan of `tasks` tasks into units of `run` tasks or one less.
-    pub(super) fn new(tasks: u64, run: u64, seed: u64) -> Spread {
+    pub(super) fn new(tasks: u64, run: u64, in_parts: bool, seed: u64) -> Spread {
         let units = tasks.div_ceil(run);
         let golden_section = (units as f64 * 0.618_033_988_749_895) as u64;
         let step = (golden_section..=units).find(|&step| common_divisor(step, units) == 1);
         let first = StdRng::seed_from_u64(seed).random_range(0..units.max(1));
-        Spread { tasks, units, first, step: step.unwrap_or(1), drawn: 0 }
+        Spread { tasks, units, first, step: step.unwrap_or(1), drawn: 0, in_parts }
     }
 
     /// The next unit and its ordinals; `None` once all were drawn.
@@ -72,9 +76,9 @@ impl Spread {
         Some((unit, bound(unit)..bound(unit + 1)))
     }
 
-    /// Whether these are so many units as the plan has.
+    /// Whether so many draws are all units, each counted in full.
     pub(super) fn is_whole(&self, draws: usize) -> bool {
-        draws as u64 == self.units
+        !self.in_parts && draws as u64 == self.units
     }
 
     /// The sum of all units' values. There are two draws, or as many as there are units.
@@ -95,7 +99,8 @@ impl Spread {
             let stratum = || drawn[first..past].iter().map(|(_, value)| value);
             let mean = stratum().sum::<f64>() / draws;
             let squares = stratum().map(|value| (value - mean).powi(2)).sum::<f64>();
-            let part = units * (units - draws) / draws * squares / (draws - 1.0);
+            let open = if self.in_parts { units } else { units - draws };
+            let part = units * open / draws * squares / (draws - 1.0);
             value += units * mean;
             variance += part;
             spread += part * part / (draws - 1.0);
@@ -153,7 +158,7 @@ mod tests {
     }
 
     fn estimate(tasks: u64, run: u64, draws: usize, seed: u64) -> Estimate {
-        let mut spread = Spread::new(tasks, run, seed);
+        let mut spread = Spread::new(tasks, run, false, seed);
         let drawn = std::iter::from_fn(|| spread.draw()).take(draws);
         let drawn = drawn.map(|(unit, ordinals)| (unit, sum_of(seed, ordinals))).collect();
         spread.estimate(drawn)
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_estimate_has_no_bias_and_its_error_bar_holds_in_95_of_100_cases() {
-        const SEEDS: u64 = 2_000;
+        const SEEDS: u64 = 400;
         for (run, draws) in [(1, 200), (7, 45), (3, 12), (64, 60)] {
             let (mut off, mut held, mut error) = (0.0, 0, 0.0);
             for seed in 0..SEEDS {
@@ -175,7 +180,7 @@ mod tests {
             // Twice the standard error of the mean of all seeds.
             let allowed = 2.0 * error / (SEEDS as f64).sqrt();
             assert!(off.abs() < allowed, "{sample}: {off}");
-            assert!(held >= 1_860, "{sample}: {held} of {SEEDS}");
+            assert!(held >= SEEDS * 93 / 100, "{sample}: {held} of {SEEDS}");
             assert!(error < 0.25, "{sample}: {error}");
         }
     }
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn each_unit_is_drawn_once_and_a_plan_that_is_drawn_to_its_end_is_exact() {
         for (tasks, run) in [(0, 1), (1, 1), (5, 1), (21, 4), (1_003, 10), (1_003, 1)] {
-            let mut spread = Spread::new(tasks, run, 1);
+            let mut spread = Spread::new(tasks, run, false, 1);
             let mut seen = vec![0; tasks as usize];
             while let Some((_, ordinals)) = spread.draw() {
                 ordinals.for_each(|ordinal| seen[ordinal as usize] += 1);
@@ -195,9 +200,18 @@ mod tests {
     }
 
     #[test]
+    fn units_that_were_counted_in_part_are_never_exact() {
+        let mut spread = Spread::new(100, 1, true, 1);
+        let drawn = std::iter::from_fn(|| spread.draw());
+        let drawn: Vec<_> = drawn.map(|(unit, ordinals)| (unit, sum_of(1, ordinals))).collect();
+        assert!(drawn.len() == 100 && !spread.is_whole(drawn.len()));
+        assert!(spread.estimate(drawn).error > 0.0);
+    }
+
+    #[test]
     fn wherever_a_sample_ends_it_is_spread_evenly() {
         for draws in [10, 77, 400] {
-            let mut spread = Spread::new(TASKS, 1, 5);
+            let mut spread = Spread::new(TASKS, 1, false, 5);
             let mut drawn: Vec<u64> =
                 std::iter::from_fn(|| spread.draw()).take(draws).map(|(unit, _)| unit).collect();
             drawn.sort_unstable();

@@ -7,9 +7,9 @@ use crate::{Effect, JobId, LeaseId, Range, SessionId};
 
 /// So many processes that one machine loses say something of their tasks. If it loses more, that says something
 /// of the machine. One task of a million is found by halving in fewer.
-const MOST_OF_A_MACHINE: u32 = 32;
-/// Losses of so many machines are remembered.
-const MOST_MACHINES: usize = 1_024;
+const MOST_OF_A_MACHINE: usize = 32;
+/// So many lost processes are remembered.
+const MOST_REMEMBERED: usize = 1_024;
 
 impl Farm {
     /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
@@ -21,17 +21,16 @@ impl Farm {
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
-        let maker = session.maker().clone();
+        let (process, maker) = (session.process().clone(), session.maker().clone());
         self.left(id);
         if held.is_empty() {
             return;
         }
-        if self.losses.len() == MOST_MACHINES {
+        if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_first();
         }
-        let processes = self.losses.entry(maker.clone()).or_default();
-        *processes += 1;
-        let processes = *processes;
+        self.losses.insert(process, maker.clone());
+        let processes = self.losses.values().filter(|other| **other == maker).count();
         self.effects.push(Effect::Lost { maker, processes });
         if processes > MOST_OF_A_MACHINE {
             return;

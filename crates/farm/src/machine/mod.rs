@@ -72,8 +72,8 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    /// How many processes each machine has lost while they counted and that have not come back. It is not durable.
-    losses: BTreeMap<Maker, u32>,
+    /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
+    losses: BTreeMap<Process, Maker>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,

@@ -16,11 +16,7 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        if !hello.holding.is_empty()
-            && let Some(losses) = self.losses.get_mut(session.maker())
-        {
-            *losses = losses.saturating_sub(1);
-        }
+        self.losses.remove(session.process());
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use executor::Stopwatch;
+
 use super::algorithm::{Algorithm, Found, Why};
-use super::stopwatch::Stopwatch;
 
 /// The outcome of one algorithm on one board.
 #[derive(Clone, Copy, Debug)]

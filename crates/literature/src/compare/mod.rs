@@ -2,7 +2,6 @@
 
 mod algorithm;
 mod measure;
-mod stopwatch;
 
 pub use algorithm::{Algorithm, Found, Why};
 pub use measure::{Contest, ContestError, Line, Outcome};

@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use farm::Config;
-use sd_notify::NotifyState;
 use tokio::sync::watch;
 
 use super::args::in_units;
 use super::door::DoorArgs;
 use super::signal::asked_to_stop;
-use super::systemd;
 use crate::failure::Failure;
+use crate::os::tell_systemd;
 use ledger::{CheckedLedger, Ledger};
 use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, serve};
 use service::tls::Authority;
@@ -113,7 +112,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let tls = door.authority.as_ref().map(Authority::acceptor);
     let has_tls = tls.is_some();
     let mut server = tokio::spawn(serve(listener.connections(tls), phases, limits));
-    systemd::tell(&[NotifyState::Status("reading the ledger")]);
+    tell_systemd("STATUS=reading the ledger");
     let ledger = tokio::select! {
         ledger = read_ledger(args.ledger.clone()) => ledger?,
         () = &mut asked => return Ok(()),
@@ -142,8 +141,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,
         token = has_token, "coordinator serves");
-    let status = format!("serving on {addresses}");
-    systemd::tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
+    tell_systemd(&format!("READY=1\nSTATUS=serving on {addresses}"));
 
     tokio::select! {
         ended = &mut hub => return Ok(ended.map_err(anyhow::Error::from)??),
@@ -151,7 +149,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         () = &mut asked => {}
     }
     tracing::info!("asked to stop: closing the ledger");
-    systemd::tell(&[NotifyState::Stopping, NotifyState::Status("closing the ledger")]);
+    tell_systemd("STOPPING=1\nSTATUS=closing the ledger");
     phase.send_replace(Phase::Draining);
     handle.stop().await;
     hub.await.map_err(anyhow::Error::from)??;

@@ -114,7 +114,7 @@ impl DoorArgs {
         let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
         let advertised = self.advertise.clone().unwrap_or_else(|| {
             let host = match listen[main].ip() {
-                ip if ip.is_unspecified() => host_name(),
+                ip if ip.is_unspecified() => executor::host_name(),
                 ip => ip.to_string(),
             };
             Advertise { host, port: None }
@@ -220,8 +220,4 @@ impl FromStr for Advertise {
         HostPort::new(bare, 1).map_err(|_| HostPortError(text.into()))?;
         Ok(Advertise { host: bare.into(), port: None })
     }
-}
-
-fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

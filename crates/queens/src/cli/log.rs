@@ -1,7 +1,5 @@
 //! Logs: to standard error, for people or for machines.
 
-use std::io::IsTerminal;
-
 use clap::{Args, ValueEnum};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -9,6 +7,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
 use super::words::LOGS;
+use crate::os;
 use crate::progress::LOG_TARGET;
 
 #[derive(Debug, Args)]
@@ -68,7 +67,7 @@ impl LogArgs {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         match self.log_format {
             LogFormat::Text => {
-                let coloured = !plain && std::io::stderr().is_terminal();
+                let coloured = !plain && os::shows_colours();
                 let log = log.with_ansi(coloured).with_target(false);
                 registry().with(log.with_filter(filter)).init();
             }

@@ -37,7 +37,6 @@ mod shard;
 mod show;
 mod signal;
 mod solve;
-mod systemd;
 mod task_list;
 mod token;
 mod tools;
@@ -52,10 +51,9 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{os, output};
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
@@ -179,7 +177,7 @@ impl Command {
             Command::Explain(args) => explain::run(&args),
             Command::Reproduce(args) => reproduce::run(&args),
             Command::Coordinator(args) => {
-                raise_file_limit();
+                os::raise_file_limit();
                 on_all_threads(coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
@@ -200,15 +198,6 @@ impl Command {
             Command::Completions(args) => tools::completions(&args, Cli::command()),
             Command::Help(args) => help::run(&args, Cli::command()),
         }
-    }
-}
-
-/// Each connection and each file that is joined is an open file, and the usual limit is 1,024. Where it cannot be raised,
-/// further connections wait.
-fn raise_file_limit() {
-    let most = getrlimit(Resource::Nofile).maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }
 

@@ -1,12 +1,12 @@
 //! `--shard`: which part of a plan this process counts, said by number or read from the scheduler of a cluster.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use farm::{NoSlice, Slice};
 
 use crate::failure::Failure;
+use crate::os::split;
 
 /// What stands for the part in the name of a file.
 const PLACE: &str = "{shard}";
@@ -265,7 +265,7 @@ impl Scheduler {
 ///
 /// [`Failure::Usage`], if the path wants a part and there is none.
 pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, Failure> {
-    let mut pieces = pieces(path).into_iter();
+    let mut pieces = split(path, PLACE).into_iter();
     let mut named = pieces.next().unwrap_or_default();
     for piece in pieces {
         let slice = slice.ok_or_else(|| {
@@ -282,29 +282,7 @@ pub(super) fn with_shard(path: &Path, slice: Option<Slice>) -> Result<PathBuf, F
 
 /// Whether the name of a file differs from part to part.
 pub(super) fn has_place(path: &Path) -> bool {
-    pieces(path).len() > 1
-}
-
-/// What stands before, between and behind the places for the part. A name need not be UTF-8.
-#[cfg(unix)]
-fn pieces(path: &Path) -> Vec<OsString> {
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    let mut rest = path.as_os_str().as_bytes();
-    let mut pieces = Vec::new();
-    while let Some(at) = rest.windows(PLACE.len()).position(|piece| piece == PLACE.as_bytes()) {
-        pieces.push(OsString::from_vec(rest[..at].into()));
-        rest = &rest[at + PLACE.len()..];
-    }
-    pieces.push(OsString::from_vec(rest.into()));
-    pieces
-}
-
-#[cfg(not(unix))]
-fn pieces(path: &Path) -> Vec<OsString> {
-    match path.to_str() {
-        Some(text) => text.split(PLACE).map(OsString::from).collect(),
-        None => vec![path.into()],
-    }
+    split(path, PLACE).len() > 1
 }
 
 #[cfg(test)]

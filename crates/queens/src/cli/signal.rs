@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::stream::once;
 use tokio_stream::{Stream, StreamExt};
 
+use crate::os::stop_signals;
 use crate::output;
 
 /// Completes at the first signal that asks to stop. Signals count from the call on, not only from the first
@@ -66,36 +67,4 @@ impl Stream for Stops {
         self.first = self.first.or(stop);
         Poll::Ready(stop.map(|_| ()))
     }
-}
-
-/// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and
-/// SIGHUP of a terminal that is closed, unless whoever started this process has it ignore them, as `nohup` does with
-/// SIGHUP. Signals count from the call on.
-#[cfg(unix)]
-pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
-    use SignalKind as Kind;
-    use futures_util::stream::select_all;
-    use tokio::signal::unix::{SignalKind, signal};
-    use tokio_stream::wrappers::SignalStream;
-    let kinds = [Kind::interrupt(), Kind::terminate(), Kind::user_defined1(), Kind::hangup()];
-    let caught = |kind| SignalStream::new(signal(kind).expect("signals can be caught"));
-    let signals = select_all(kinds.into_iter().filter(|kind| !is_ignored(*kind)).map(caught));
-    // If all are ignored, none ever comes.
-    signals.chain(futures_util::stream::pending())
-}
-
-/// Whether this process ignores a signal, as far as the system tells; Linux does.
-#[cfg(unix)]
-fn is_ignored(kind: tokio::signal::unix::SignalKind) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
-}
-
-/// Every Ctrl-C.
-#[cfg(not(unix))]
-pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
-    use futures_util::stream::unfold;
-    Box::pin(unfold((), |()| async { tokio::signal::ctrl_c().await.ok().map(|()| ((), ())) }))
 }

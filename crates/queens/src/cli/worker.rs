@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use executor::provenance;
 use farm::{AgentConfig, Hello};
 use service::ServiceError;
-use service::worker::{GrpcConnector, host_name, machine, start_executor, work};
+use service::worker::{GrpcConnector, machine, start_executor, work};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArgs {
@@ -89,7 +89,8 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let build = provenance(PROGRAM, &devices);
     let (executor, parts) = start_executor(threads, backend, devices, memory);
     let instance: u64 = rand::random();
-    let name = args.name.unwrap_or_else(|| format!("{}-{:04x}", host_name(), instance >> 48));
+    let name =
+        args.name.unwrap_or_else(|| format!("{}-{:04x}", executor::host_name(), instance >> 48));
     let machine = args.machine.unwrap_or_else(machine);
     tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -22,8 +21,8 @@ use wire::v1::client_service_client::ClientServiceClient;
 use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::work_request::Message;
 
-use crate::support::process::{PATIENCE, Process, run};
-use crate::support::{Farm, Scratch};
+use crate::support::process::{PATIENCE, Process};
+use crate::support::{Farm, Scratch, assert_private, write_private};
 
 #[test]
 fn a_farm_with_a_token_lets_in_who_has_it() {
@@ -35,7 +34,7 @@ fn a_farm_with_a_token_lets_in_who_has_it() {
     // Given a coordinator that made its token, for its owner's eyes only.
     let coordinator = farm.start_coordinator();
     let secret = fs::read_to_string(&token).expect("it was made");
-    assert_eq!(fs::metadata(&token).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert_private(&token);
     assert!(secret.trim().len() >= 32, "it is long");
 
     // Clients and workers read the same file.
@@ -57,8 +56,7 @@ fn a_wrong_or_missing_token_is_refused() {
     let farm = Farm::new(&format!("--token-file {}", scratch.path("token").display()), "");
     let _coordinator = farm.start_coordinator();
     let wrong = scratch.path("wrong");
-    fs::write(&wrong, "0123456789abcdef0123456789abcdef").expect("it can be written");
-    fs::set_permissions(&wrong, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    write_private(&wrong, "0123456789abcdef0123456789abcdef");
     let wrong = wrong.to_str().expect("the path is text");
 
     for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {
@@ -102,37 +100,6 @@ fn wrong_credentials_are_counted_and_logged_with_a_line_a_second() {
     let lines = said.matches("a wrong credential was shown").count();
     assert!((1..=seconds).contains(&lines), "{lines} lines in {seconds} s: {said}");
     assert!(said.contains("127.0.0.1"), "{said}");
-}
-
-#[test]
-fn a_token_file_that_is_of_no_use_is_refused() {
-    let farm = Farm::new("", "");
-    let scratch = Scratch::new();
-    let file = |name: &str, text: &str, mode: u32| {
-        let path = scratch.path(name);
-        fs::write(&path, text).expect("it can be written");
-        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("it is ours");
-        path.to_str().expect("the path is text").to_string()
-    };
-    let secret = "0123456789abcdef0123456789abcdef";
-    symlink("nowhere", scratch.path("dangling")).expect("it can be made");
-    let cases = [
-        (file("short", "secret", 0o600), "at least 16"),
-        (file("two-lines", &format!("{secret}\n{secret}"), 0o600), "one line"),
-        (file("open", secret, 0o644), "chmod o="),
-        (scratch.path("missing").display().to_string(), "No such file"),
-        (scratch.path("dangling").display().to_string(), "No such file"),
-    ];
-    for (path, reason) in &cases {
-        for command in [&["jobs"][..], &["worker", "--log", "error"]] {
-            let words = [command, &["--token-file", path]].concat();
-            farm.client(&words).refusal(6, &["cannot use the secret in", path, reason]);
-        }
-    }
-    for (path, reason) in &cases[..3] {
-        let refused = run(farm.coordinator().args(["--token-file", path, "--log", "error"]));
-        refused.refusal(6, &["cannot use the secret in", path, reason]);
-    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ const PAGES: [Page; 9] = [
         name: "docs/MEASURING.md",
         instead: &[],
         elsewhere: &[
-            ("queens bench", "tests/bench.rs of tools/bench; it measures for minutes"),
+            ("queens bench", "the test `words`, on a small board; it measures for minutes"),
             ("cargo xtask", ".ci/run, and the tests of the tools"),
         ],
     },

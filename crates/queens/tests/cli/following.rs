@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::support::ledger::Snapshot;
 use crate::support::log::{self, Entry};
 use crate::support::process::{Outcome, Process, queens, run, wait_until};
-use crate::support::{Farm, Port, Scratch};
+use crate::support::{Farm, Port, Scratch, write_private};
 
 /// A board that takes some seconds to count.
 const LONG: u32 = 16;
@@ -143,8 +142,7 @@ fn one_address_that_others_can_reach_closes_the_door_of_all() {
 #[test]
 fn a_file_without_a_join_string_is_refused() {
     let (_scratch, file) = join_file();
-    fs::write(&file, "head-node:7410").expect("it can be written");
-    fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    write_private(&file, "head-node:7410");
     at(&file, &["jobs"]).refusal(6, &["it holds no join string", text(&file)]);
 }
 

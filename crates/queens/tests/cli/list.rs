@@ -137,7 +137,9 @@ fn a_list_ends_with_its_reader() {
     let outcome = run_into(&mut queens(&["list", "25"]), writer);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""));
 
-    let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-    let outcome = run_into(&mut queens(&["list", "25"]), full);
-    outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+    if cfg!(target_os = "linux") {
+        let full = File::options().write(true).open("/dev/full").expect("it is there");
+        let outcome = run_into(&mut queens(&["list", "25"]), full);
+        outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+    }
 }

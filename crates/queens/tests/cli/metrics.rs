@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::support::process::{queens, run, wait_until};
-use crate::support::{Farm, Scratch};
+use crate::support::{Farm, Scratch, assert_private};
 
 const TABLES: &str = include_str!("../../../../docs/METRICS.md");
 
@@ -87,8 +86,7 @@ fn what_lets_prometheus_in_lasts_and_allows_nothing_but_to_look() {
     let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "");
     let coordinator = farm.start_coordinator();
     let [token, authority] = ["token", "authority.pem"].map(|name| monitor.join(name));
-    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-    assert_eq!([mode(&monitor), mode(&token), mode(&authority)], [0o700, 0o600, 0o600]);
+    [&monitor, &token, &authority].into_iter().for_each(|path| assert_private(path));
     let read = |path: &Path| fs::read_to_string(path).expect("it is text");
     assert!(!read(&authority).contains("PRIVATE"), "the key stays with the coordinator");
 

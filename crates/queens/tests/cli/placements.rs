@@ -154,8 +154,11 @@ fn a_placement_ends_with_a_reader_that_takes_one_line_of_many() {
 
 #[test]
 fn a_placement_that_cannot_be_written_is_a_failure() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
     for n in ["8", "100000"] {
-        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let full = File::options().write(true).open("/dev/full").expect("it is there");
         let outcome = run_into(&mut queens(&["solve", n]), full);
         outcome.refusal(10, &["queens: cannot write to standard output: No space"]);
     }

@@ -26,6 +26,37 @@ fn a_secret_of_the_group_is_read_through_the_links_of_kubernetes() {
 }
 
 #[test]
+fn a_token_file_that_is_of_no_use_is_refused() {
+    let farm = Farm::new("", "");
+    let scratch = Scratch::new();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = scratch.path(name);
+        fs::write(&path, text).expect("it can be written");
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("it is ours");
+        path.to_str().expect("the path is text").to_string()
+    };
+    let secret = "0123456789abcdef0123456789abcdef";
+    symlink("nowhere", scratch.path("dangling")).expect("it can be made");
+    let cases = [
+        (file("short", "secret", 0o600), "at least 16"),
+        (file("two-lines", &format!("{secret}\n{secret}"), 0o600), "one line"),
+        (file("open", secret, 0o644), "chmod o="),
+        (scratch.path("missing").display().to_string(), "No such file"),
+        (scratch.path("dangling").display().to_string(), "No such file"),
+    ];
+    for (path, reason) in &cases {
+        for command in [&["jobs"][..], &["worker", "--log", "error"]] {
+            let words = [command, &["--token-file", path]].concat();
+            farm.client(&words).refusal(6, &["cannot use the secret in", path, reason]);
+        }
+    }
+    for (path, reason) in &cases[..3] {
+        let refused = run(farm.coordinator().args(["--token-file", path, "--log", "error"]));
+        refused.refusal(6, &["cannot use the secret in", path, reason]);
+    }
+}
+
+#[test]
 fn what_an_editor_leaves_around_a_secret_does_not_belong_to_it() {
     let farm = Farm::new("--tls", "");
     let coordinator = farm.start_coordinator();

@@ -6,14 +6,12 @@ use crate::support::Farm;
 use crate::support::process::queens;
 
 /// Counts on a terminal of so many columns, and returns all that it was sent.
-#[cfg(target_os = "linux")]
 fn on_a_terminal(columns: u32, term: &str, words: &str) -> String {
     let program = queens(&[]).get_program().to_string_lossy().into_owned();
     of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {words}"), term)
 }
 
 /// Runs a command of the shell on a terminal, and returns all that the terminal was sent.
-#[cfg(target_os = "linux")]
 fn of_a_terminal(command: &str, term: &str) -> String {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]).env("TERM", term);
@@ -38,7 +36,6 @@ fn drawn(text: &str) -> Vec<String> {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn the_bar_fits_a_terminal_of_forty_columns() {
     for (columns, words) in [(40, "count 18 -t 1"), (24, "count 18 -t 1"), (100, "count 18 -t 1")] {
         let lines = drawn(&on_a_terminal(columns, "xterm", words));
@@ -58,7 +55,6 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
     let total = vectors::total(17).to_string();
     for (term, words, lines) in
@@ -72,7 +68,6 @@ fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
 
 /// Only jobs that have not ended are asked for, and no more than there is room for.
 #[test]
-#[cfg(target_os = "linux")]
 fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();

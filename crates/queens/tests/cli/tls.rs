@@ -1,12 +1,11 @@
 //! TLS: who proves what to whom, and what is never said in plain text.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::process::{Outcome, Process, queens, run};
 use crate::support::recorder::Recorder;
-use crate::support::{Farm, Scratch};
+use crate::support::{Farm, Scratch, assert_private, write_private};
 
 #[test]
 fn the_join_string_is_all_that_a_worker_or_client_needs() {
@@ -14,7 +13,7 @@ fn the_join_string_is_all_that_a_worker_or_client_needs() {
     let coordinator = farm.start_coordinator();
     let file = farm.key("join");
     let join = read(&file);
-    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert_private(&file);
 
     // By a file, by an option and by the environment.
     let _worker = farm.start_worker_by(&["--join-file", text(&file)]);
@@ -73,8 +72,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
         let mut again = start(&[]);
         again.wait_for_line("coordinator serves");
         again.stop();
-        fs::write(&join, &told).expect("it can be written");
-        fs::set_permissions(&join, PermissionsExt::from_mode(0o600)).expect("it is ours");
+        write_private(&join, &told);
     }
 }
 
@@ -89,8 +87,7 @@ fn who_listens_to_others_serves_tls_and_wants_a_token() {
     let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
     coordinator.wait_for_line("coordinator serves");
     let (_, port) = anywhere.split_once(':').expect("it has a port");
-    let system = rustix::system::uname();
-    let address = format!("@{}:{port}#", system.nodename().to_string_lossy());
+    let address = format!("@{}:{port}#", executor::host_name());
     assert!(read(&farm.key("join")).contains(&address), "{}", read(&farm.key("join")));
     coordinator.stop();
 

@@ -1,10 +1,7 @@
 //! The words of the command line: one style of errors, environment variables, help and completions.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
-use crate::support::Scratch;
 use crate::support::process::{queens, run};
+use crate::support::{Scratch, write_private};
 
 #[test]
 fn wrong_words_get_one_line_that_says_what_to_do() {
@@ -64,8 +61,7 @@ fn what_is_typed_wins_over_what_is_exported_group_by_group() {
     let file = scratch.path("join");
     // Nobody listens there: it is enough that the words are understood.
     let join = format!("queens://{secret}@127.0.0.1:1#{}", "a".repeat(64));
-    fs::write(&file, &join).expect("it can be written");
-    fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    write_private(&file, &join);
     let file = file.to_str().expect("it is text");
     let away = "127.0.0.1:1";
     for (words, exported) in [
@@ -201,6 +197,7 @@ fn a_duration_is_said_alike_everywhere() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn bash_completes_names_with_spaces() {
     let folder = tempfile::tempdir().expect("a temporary directory");

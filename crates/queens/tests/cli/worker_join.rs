@@ -1,11 +1,10 @@
 //! The join string that allows nothing but to count.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::process::{Outcome, queens, run};
-use crate::support::{Farm, Scratch};
+use crate::support::{Farm, Scratch, assert_private};
 
 /// A farm that writes a join string for workers into the file.
 fn farm(file: &Path) -> Farm {
@@ -18,7 +17,7 @@ fn a_workers_join_string_allows_to_count_and_nothing_else() {
     let file = scratch.path("worker-join");
     let farm = farm(&file);
     let coordinator = farm.start_coordinator();
-    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert_private(&file);
     assert!(coordinator.said().contains(&format!("--join-file {}", file.display())));
 
     let mut worker = farm.start_worker_by(&["--join-file", text(&file)]);

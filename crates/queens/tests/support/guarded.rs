@@ -1,11 +1,9 @@
 //! A farm that wants credentials.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use super::process::{Outcome, Process};
-use super::{Farm, Scratch};
+use super::{Farm, Scratch, write_private};
 
 /// A farm that wants credentials, and its own token.
 pub(crate) struct Guarded {
@@ -45,8 +43,7 @@ impl Guarded {
 
     pub(crate) fn write(&self, name: &str, secret: &str) -> PathBuf {
         let path = self.scratch.path(name);
-        fs::write(&path, secret).expect("it can be written");
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("it is ours");
+        write_private(&path, secret);
         path
     }
 

@@ -172,6 +172,22 @@ impl Scratch {
     }
 }
 
+/// Writes a file for its owner only, as files with secrets must be.
+pub(crate) fn write_private(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("it can be written");
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("it is ours");
+}
+
+/// Asserts that a file or a folder is there, and for its owner only where files have modes.
+#[track_caller]
+pub(crate) fn assert_private(path: &Path) {
+    let _found = std::fs::metadata(path).expect("it is there");
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::MetadataExt::mode(&_found) & 0o077, 0);
+}
+
 /// A TCP port of this machine that nobody listens on, reserved among all tests that run.
 ///
 /// The reservation is the UDP port of the same number, which the program does not use: it holds between

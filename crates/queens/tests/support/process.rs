@@ -1,5 +1,6 @@
 //! Child processes that do not outlive their test.
 
+use std::env::consts::EXE_EXTENSION;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn program() -> PathBuf {
     let beside_tests = || {
         let this = std::env::current_exe().expect("it has a path");
-        this.ancestors().nth(2).expect("cargo has built it in a folder").join("queens")
+        let folder = this.ancestors().nth(2).expect("cargo has built it in a folder");
+        folder.join("queens").with_extension(EXE_EXTENSION)
     };
     let program = option_env!("CARGO_BIN_EXE_queens").map_or_else(beside_tests, PathBuf::from);
     assert!(program.exists(), "`cargo build` makes {}", program.display());
@@ -30,6 +32,9 @@ pub(crate) fn queens(arguments: &[&str]) -> Command {
 
 /// The same as at a terminal: SIGHUP means something to it, although the tests may run under `nohup`.
 pub(crate) fn queens_at_a_terminal(arguments: &[&str]) -> Command {
+    if !cfg!(target_os = "linux") {
+        return queens(arguments);
+    }
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP").arg(program());
     without_settings(command, arguments)
@@ -41,6 +46,7 @@ pub(crate) fn without_settings(mut command: Command, arguments: &[&str]) -> Comm
         command.env_remove(name);
     });
     command.args(arguments).env("QUEENS_BACKEND", "portable").stdin(Stdio::null());
+    os::make_reachable(&mut command);
     command
 }
 
@@ -85,12 +91,12 @@ pub(crate) fn run_with_input(command: &mut Command, input: &str) -> Outcome {
 #[track_caller]
 pub(crate) fn end_of(command: &Command, child: Child) -> Outcome {
     let command = format!("{command:?}");
-    let pid = child.id().to_string();
+    let pid = child.id();
     let (ended, waits) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
         let is_late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
         if is_late {
-            let _ = Command::new("kill").args(["-s", "KILL", &pid]).status();
+            os::signal(pid, "KILL");
         }
         is_late
     });
@@ -166,11 +172,9 @@ impl Process {
         self.child.wait().expect("children can be waited for");
     }
 
-    /// Sends a signal: `TERM`, `INT`, `STOP`, ...
+    /// Sends a signal: `TERM`, `INT`, `STOP`, ... Windows has those that stop a process alone.
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &pid]).status().expect("kill(1) runs");
-        assert!(sent.success(), "signal {name}");
+        assert!(os::signal(self.child.id(), name), "signal {name}");
     }
 
     /// Asks it to stop with SIGTERM, waits, and asserts that it succeeded.
@@ -234,5 +238,71 @@ pub(crate) fn wait_until(what: &str, mut met: impl FnMut() -> bool) {
     while !met() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
         thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// How processes are told to stop.
+#[cfg(unix)]
+mod os {
+    use std::process::Command;
+
+    pub(super) fn make_reachable(_: &mut Command) {}
+
+    pub(super) fn signal(process: u32, name: &str) -> bool {
+        let mut kill = Command::new("kill");
+        kill.args(["-s", name, &process.to_string()]).status().expect("kill(1) runs").success()
+    }
+}
+
+/// Ctrl-C reaches all processes of a console, so that each process has a console of its own, without a window.
+#[cfg(windows)]
+mod os {
+    use std::os::windows::process::CommandExt as _;
+    use std::process::{Command, Stdio};
+
+    use windows_sys::Win32::System::Console::{
+        AttachConsole, CTRL_C_EVENT, FreeConsole, GenerateConsoleCtrlEvent, SetConsoleCtrlHandler,
+    };
+    use windows_sys::Win32::System::Threading::{
+        CREATE_NO_WINDOW, OpenProcess, PROCESS_TERMINATE, TerminateProcess,
+    };
+
+    const PROCESS: &str = "PROCESS_OF_CONSOLE";
+
+    pub(super) fn make_reachable(command: &mut Command) {
+        command.creation_flags(CREATE_NO_WINDOW);
+    }
+
+    pub(super) fn signal(process: u32, name: &str) -> bool {
+        match name {
+            "INT" | "TERM" => {
+                // A process has one console at a time, so that another one than this presses the keys.
+                let this = std::env::current_exe().expect("it has a path");
+                let mut press = Command::new(this);
+                press.args(["--ignored", "--exact", "support::process::os::press_ctrl_c"]);
+                press.env(PROCESS, process.to_string()).stdout(Stdio::null());
+                press.status().expect("it starts").success()
+            }
+            // SAFETY: both calls take numbers.
+            "KILL" => unsafe {
+                TerminateProcess(OpenProcess(PROCESS_TERMINATE, 0, process), 1) != 0
+            },
+            _ => panic!("Windows has no signal {name}"),
+        }
+    }
+
+    #[test]
+    #[ignore = "`signal` starts it"]
+    fn press_ctrl_c() {
+        let Ok(process) = std::env::var(PROCESS) else { return };
+        let process = process.parse().expect("`signal` has written it");
+        // SAFETY: the calls take numbers. This process ignores the keys.
+        let pressed = unsafe {
+            FreeConsole();
+            AttachConsole(process) != 0
+                && SetConsoleCtrlHandler(None, 1) != 0
+                && GenerateConsoleCtrlEvent(CTRL_C_EVENT, 0) != 0
+        };
+        assert!(pressed, "{}", std::io::Error::last_os_error());
     }
 }

@@ -26,6 +26,7 @@ use tonic::Status;
 use wire::v1;
 
 use super::sending::{Stop, Taken, Taker, latest};
+use crate::os::{disk_space, folder_of};
 
 /// Bytes of text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
@@ -139,16 +140,14 @@ struct Written {
 
 impl Written {
     fn begin(ledger: &Path, reserve: u64) -> io::Result<Written> {
-        let folder = ledger.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
+        let folder = folder_of(ledger).to_path_buf();
         let file = tempfile::tempfile_in(&folder)?;
         Ok(Written { file, folder, reserve, answers: Vec::new() })
     }
 
     fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
         let gzip = evidence::compressed(text);
-        let system = rustix::fs::statvfs(&self.folder)?;
-        let free = system.f_bavail * system.f_frsize;
+        let free = disk_space(&self.folder)?.free;
         if free < self.reserve.saturating_add(gzip.len() as u64) {
             let reserve = self.reserve >> 20;
             let text = format!(

@@ -341,7 +341,7 @@ impl Hub {
 }
 
 /// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
-fn log_lost(maker: &Maker, processes: u32) {
+fn log_lost(maker: &Maker, processes: usize) {
     if processes > 1 && processes.is_power_of_two() {
         tracing::warn!(%maker, processes,
             "worker processes of this machine were lost while they counted, and have not come back. If the system \

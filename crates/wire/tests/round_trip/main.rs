@@ -1,6 +1,7 @@
 //! What one end says, the other end reads; and nothing that arrives can bring it down.
 
 mod messages;
+mod protocol;
 
 use board::{MethodChoice, Tasks};
 use farm::{

@@ -3,9 +3,9 @@
 use board::{Given, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Maker, Method, Origin, Pace,
-    Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times,
-    Verdict, WorkerMessage, WorkerOrder,
+    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin, Pace, Plan,
+    Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
+    WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

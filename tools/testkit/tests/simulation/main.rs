@@ -22,7 +22,7 @@
 //! other worlds a coordinator may go on from an older copy of the ledger, which lacks the latest counts.
 //!
 //! ```text
-//!   cargo test -p testkit --test simulation      300 seeds
+//!   cargo test -p testkit --test simulation      100 seeds
 //!   QUEENS_SIM_SEEDS=100000 …                    any number of seeds
 //!   QUEENS_SIM_SEED=17 … -- --nocapture          one seed, told step by step
 //! ```
@@ -56,7 +56,7 @@ use in_memory::InMemory;
 use seeds::{number_from, run_all};
 use world::World;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 100;
 /// So many histories have every kind of fault in them.
 const ENOUGH_SEEDS: u64 = 20_000;
 

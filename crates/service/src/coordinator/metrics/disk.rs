@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ledger::file_bytes;
-use rustix::fs::statvfs;
+
+use crate::os::{disk_space, folder_of};
 
 /// Sizes in bytes. What cannot be found out is `None`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,13 +20,11 @@ pub(super) struct Disk {
 impl Disk {
     /// Asks the system about the ledger at `path`. A disk may be slow.
     pub(super) fn of(path: &Path) -> Disk {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new("."));
-        let system = statvfs(folder).ok();
+        let space = disk_space(folder_of(path)).ok();
         Disk {
             ledger: file_bytes(path).ok(),
-            total: system.as_ref().map(|system| system.f_blocks * system.f_frsize),
-            free: system.as_ref().map(|system| system.f_bavail * system.f_frsize),
+            total: space.map(|space| space.total),
+            free: space.map(|space| space.free),
         }
     }
 }

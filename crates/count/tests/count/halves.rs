@@ -36,16 +36,16 @@ fn total(backend: Backend, n: u32) -> u128 {
 #[test]
 fn every_backend_counts_the_known_totals() {
     for backend in Backend::available() {
-        for n in 4..=12 {
+        for n in 4..=11 {
             assert_eq!(total(backend, n), vectors::total(n), "{backend}, N = {n}");
         }
     }
 }
 
 #[test]
-fn every_backend_but_the_reference_counts_boards_of_13_to_15() {
+fn every_backend_but_the_reference_counts_boards_of_12_to_14() {
     for backend in but_the_reference() {
-        for n in 13..=15 {
+        for n in 12..=14 {
             assert_eq!(total(backend, n), vectors::total(n), "{backend}, N = {n}");
         }
     }
@@ -102,28 +102,13 @@ impl Search {
 
 #[test]
 fn the_reference_counts_what_a_search_counts() {
-    for n in 4..=12 {
+    for n in 4..=11 {
         let tasks = tasks(n, 0..plan(n).len());
         let mut reference = kernel(Backend::Reference, n);
         for i in 0..tasks.len() {
             let expected = searched(n, tasks.get(i));
             let found = reference.count(tasks.slice(i..i + 1));
             assert_eq!(found, Ok(expected), "N = {n}, {:?}", tasks.get(i));
-        }
-    }
-}
-
-#[test]
-fn backends_agree_on_every_task_of_small_boards() {
-    for n in 4..=12 {
-        let tasks = tasks(n, 0..plan(n).len());
-        let mut reference = kernel(Backend::Reference, n);
-        for backend in but_the_reference() {
-            let mut kernel = kernel(backend, n);
-            for i in 0..tasks.len() {
-                let task = tasks.slice(i..i + 1);
-                assert_eq!(kernel.count(task), reference.count(task), "{backend}: {task:?}");
-            }
         }
     }
 }
@@ -137,7 +122,7 @@ fn scattered(n: u32, count: u64) -> impl Iterator<Item = u64> {
 
 #[test]
 fn backends_agree_with_the_search_on_scattered_tasks_of_larger_boards() {
-    for (n, count) in [(13, 200), (14, 100), (15, 60), (16, 30), (17, 20), (18, 5), (19, 4)] {
+    for (n, count) in [(13, 60), (14, 40), (15, 30), (16, 15), (17, 10), (18, 3), (19, 2)] {
         let tasks = tasks(n, scattered(n, count));
         let mut boards = 0;
         for i in 0..tasks.len() {

@@ -1,0 +1,4 @@
+//! Bundles: honest, forged, and those of the corpus.
+
+mod bundles;
+mod corpus;

@@ -1,0 +1,5 @@
+//! The algorithms of the sources, against known counts and each other.
+
+mod classical;
+mod forced;
+mod states;

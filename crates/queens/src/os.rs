@@ -1,0 +1,156 @@
+//! What systems do differently: signals, the owners of files, limits, and the program that starts services.
+
+#[cfg(unix)]
+pub(crate) use unix::*;
+#[cfg(windows)]
+pub(crate) use windows::*;
+
+#[cfg(unix)]
+mod unix {
+    use std::ffi::OsString;
+    use std::fs::{File, Metadata};
+    use std::io::{self, IsTerminal};
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    use std::path::Path;
+
+    use futures_util::stream::{pending, select_all};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use sd_notify::NotifyState;
+    use tokio::signal::unix::{SignalKind as Kind, signal};
+    use tokio_stream::wrappers::SignalStream;
+    use tokio_stream::{Stream, StreamExt};
+
+    /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and
+    /// SIGHUP of a terminal that is closed, unless whoever started this process has it ignore them, as `nohup` does
+    /// with SIGHUP. Signals count from the call on.
+    pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
+        let kinds = [Kind::interrupt(), Kind::terminate(), Kind::user_defined1(), Kind::hangup()];
+        let caught = |kind| SignalStream::new(signal(kind).expect("signals can be caught"));
+        let signals = select_all(kinds.into_iter().filter(|kind| !is_ignored(*kind)).map(caught));
+        // If all are ignored, none ever comes.
+        signals.chain(pending())
+    }
+
+    /// Whether this process ignores a signal, as far as the system tells; Linux does.
+    fn is_ignored(kind: Kind) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
+    }
+
+    /// Whether whoever read standard output has gone away.
+    pub(crate) fn is_unread() -> bool {
+        let stdout = io::stdout();
+        let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+        let _ = poll(&mut polled, Some(&Timespec::default()));
+        polled[0].revents().contains(PollFlags::ERR)
+    }
+
+    /// Whether standard error shows colours.
+    pub(crate) fn shows_colours() -> bool {
+        io::stderr().is_terminal()
+    }
+
+    /// Tells systemd where a service stands, in the words of sd_notify(3); nothing where nobody wants to know
+    /// (`NOTIFY_SOCKET`).
+    pub(crate) fn tell_systemd(state: &str) {
+        if let Err(error) = sd_notify::notify(&[NotifyState::Custom(state)]) {
+            tracing::warn!(%error, "systemd cannot be told where this service stands");
+        }
+    }
+
+    /// Each connection and each file that is joined is an open file, and the usual limit is 1,024. Where it cannot be
+    /// raised, further connections wait.
+    pub(crate) fn raise_file_limit() {
+        let most = getrlimit(Resource::Nofile).maximum;
+        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+        }
+    }
+
+    /// Lets others read a temporary file as far as the umask allows, like any file.
+    pub(crate) fn readable(builder: &mut tempfile::Builder<'_, '_>) {
+        builder.permissions(PermissionsExt::from_mode(0o666));
+    }
+
+    /// Gives a file the owner of another one, where the system allows it.
+    pub(crate) fn give(file: &File, before: &Metadata) {
+        let _ = fchown(file, Some(before.uid()), Some(before.gid()));
+    }
+
+    /// What stands before, between and behind `place` in a path, which need not be UTF-8.
+    pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
+        let mut rest = path.as_os_str().as_bytes();
+        let mut pieces = Vec::new();
+        while let Some(at) = rest.windows(place.len()).position(|piece| piece == place.as_bytes()) {
+            pieces.push(OsString::from_vec(rest[..at].into()));
+            rest = &rest[at + place.len()..];
+        }
+        pieces.push(OsString::from_vec(rest.into()));
+        pieces
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::ffi::OsString;
+    use std::fs::{File, Metadata};
+    use std::path::Path;
+    use std::task::Poll;
+
+    use futures_util::stream::poll_fn;
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+    use tokio_stream::Stream;
+
+    /// Every event that asks to stop: Ctrl-C, Ctrl-Break, and the end of the console or of the session, behind which the
+    /// system leaves a process about five seconds. Events count from the call on.
+    pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
+        const CAUGHT: &str = "events of the console can be caught";
+        let (mut c, mut pause) = (ctrl_c().expect(CAUGHT), ctrl_break().expect(CAUGHT));
+        let (mut close, mut logoff) = (ctrl_close().expect(CAUGHT), ctrl_logoff().expect(CAUGHT));
+        let mut shutdown = ctrl_shutdown().expect(CAUGHT);
+        poll_fn(move |context| {
+            let polled = [
+                c.poll_recv(context),
+                pause.poll_recv(context),
+                close.poll_recv(context),
+                logoff.poll_recv(context),
+                shutdown.poll_recv(context),
+            ];
+            polled.into_iter().find(Poll::is_ready).unwrap_or(Poll::Pending)
+        })
+    }
+
+    /// Only a write tells it here.
+    pub(crate) fn is_unread() -> bool {
+        false
+    }
+
+    /// Whether standard error shows colours, which a console must be asked for.
+    pub(crate) fn shows_colours() -> bool {
+        console::Term::stderr().features().colors_supported()
+    }
+
+    /// There is no systemd here.
+    pub(crate) fn tell_systemd(_: &str) {}
+
+    /// Open files have no limit here.
+    pub(crate) fn raise_file_limit() {}
+
+    /// A file has the permissions of its folder.
+    pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
+
+    /// A file is its maker's.
+    pub(crate) fn give(_: &File, _: &Metadata) {}
+
+    /// What stands before, between and behind `place` in a path; a path that is not Unicode has no places.
+    pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
+        match path.to_str() {
+            Some(text) => text.split(place).map(OsString::from).collect(),
+            None => vec![path.into()],
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What systems do differently: who may read a file, how full a disk is, and which machine this is.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::Path;
+
+use farm::Maker;
+
+/// The machine that this process runs on, by the number that Linux draws at each start: containers of one host have
+/// different names, but this in common. [`Maker::UNKNOWN`] where there is no such number.
+#[must_use]
+pub fn machine() -> String {
+    let drawn = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = drawn.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    match digits.len() {
+        12 => format!("{}{digits}", Maker::BOOT),
+        _ => Maker::UNKNOWN.into(),
+    }
+}
+
+/// The space of a file system, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiskSpace {
+    pub(crate) total: u64,
+    /// What this process may still write there.
+    pub(crate) free: u64,
+}
+
+/// The folder in which a file is.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// The space of the file system in which a folder is.
+#[cfg(unix)]
+pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
+    let system = rustix::fs::statvfs(folder)?;
+    let [total, free] = [system.f_blocks, system.f_bavail].map(|blocks| blocks * system.f_frsize);
+    Ok(DiskSpace { total, free })
+}
+
+#[cfg(windows)]
+pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
+    use std::os::windows::ffi::OsStrExt as _;
+    let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: the name ends with a zero, and the two numbers are written to.
+    let told = unsafe {
+        windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW(
+            name.as_ptr(),
+            &mut free,
+            &mut total,
+            std::ptr::null_mut(),
+        )
+    };
+    if told == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
+}
+
+/// Makes a folder that only its owner can enter, if there is none.
+#[cfg(unix)]
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Makes a folder, if there is none, which those can enter who can enter the folder around it: on Windows, nobody but the
+/// user and administrators, if it is below the user's own folder.
+#[cfg(not(unix))]
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        let folder = path.display();
+        tracing::warn!(%folder, "whoever can read the folder around this one can read the secrets in it");
+    }
+    fs::create_dir_all(path)
+}
+
+/// Refuses a secret, or a folder of secrets, that other users can read.
+#[cfg(unix)]
+pub(crate) fn check_mode(found: &Metadata, path: &Path) -> io::Result<()> {
+    let mode = std::os::unix::fs::MetadataExt::mode(found);
+    if mode & 0o007 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "other users may read it (mode {:o}); run `chmod o= {}`, or give a container's secret the mode 0440",
+        mode & 0o777,
+        path.display()
+    )))
+}
+
+/// Refuses a folder that neither this process's user nor root owns.
+#[cfg(unix)]
+pub(crate) fn check_owner(found: &Metadata) -> io::Result<()> {
+    let owner = std::os::unix::fs::MetadataExt::uid(found);
+    match [0, rustix::process::geteuid().as_raw()].contains(&owner) {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("user {owner} owns the folder"))),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_mode(_: &Metadata, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_owner(_: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_machine_is_its_start_and_not_its_name() {
+        let drawn =
+            std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("it is Linux");
+        let digits = machine().strip_prefix(Maker::BOOT).expect("it is known").to_owned();
+        assert!(drawn.replace('-', "").starts_with(&digits) && digits.len() == 12, "{digits}");
+    }
+}
