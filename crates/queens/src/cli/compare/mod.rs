@@ -34,7 +34,8 @@ mirror, flip, mirror-flip, unique and the three by reference; 17 for rows and ri
 
 nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
 direct to mirror-flip and by forced, distinct states by states, states stored by rows and ring; the others do not count \
-them. seconds are processor time of the one thread, the least of several runs.";
+them. seconds are processor time of the one thread, the least of several runs; the range says how much longer the \
+slowest took.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLE)]
