@@ -62,7 +62,7 @@ fn progress_rises_to_the_whole_and_its_sum_to_the_total() {
 #[test]
 fn a_count_ends_when_its_flag_is_set() {
     let stop = AtomicBool::new(false);
-    let counting = Counting::new(Problem::Total { n: 22 }).stop(&stop);
+    let counting = Counting::new(Problem::Total { n: 20 }).stop(&stop);
     let stopped = counting.on_progress(|_| stop.store(true, Ordering::Relaxed)).run();
     let Err(CountingError::Stopped { tasks_done, tasks }) = stopped else {
         panic!("{stopped:?} of a count that was stopped")

@@ -129,7 +129,7 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (Problem::Toroidal { n: 17 }, Method::Rows { rows: 3 }, 60),
         (Problem::Superqueens { n: 14 }, Method::Rows { rows: 4 }, 60),
         (completions(14, "c3,h6"), Method::Rows { rows: 3 }, 60),
-        (largest(), Method::Rows { rows: 2 }, 20),
+        (largest(), Method::Rows { rows: 2 }, 200),
     ] {
         let cut = cut(problem, method);
         let mut tasks = Tasks::new();
