@@ -116,9 +116,15 @@ mod tests {
             replace(&path, text.as_bytes(), Readers::AsBefore).expect("it can be written");
             assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
         }
-        assert_eq!(make(&path, b"third").map_err(|error| error.kind()), Err(ErrorKind::AlreadyExists));
+        assert_eq!(
+            make(&path, b"third").map_err(|error| error.kind()),
+            Err(ErrorKind::AlreadyExists)
+        );
         try_to_replace(&path).expect("it could be");
-        assert_eq!(try_to_replace(folder.path()).map_err(|it| it.kind()), Err(ErrorKind::IsADirectory));
+        assert_eq!(
+            try_to_replace(folder.path()).map_err(|it| it.kind()),
+            Err(ErrorKind::IsADirectory)
+        );
         assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
     }
 
