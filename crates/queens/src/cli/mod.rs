@@ -127,7 +127,7 @@ enum Command {
 }
 
 /// Runs the command that the process was started with.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     match started() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
