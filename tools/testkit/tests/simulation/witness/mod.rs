@@ -225,9 +225,13 @@ impl Witness {
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
                     Event::Asked {
-                        ask: Request::Change(job, Change::Pause | Change::Cancel | Change::Audit(_)),
+                        ask: Request::Change(job, Change::Pause | Change::Cancel),
                         ..
                     } => *job != held.job,
+                    // It ends recounts alone, and only if it withdraws them.
+                    Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
+                        *job != held.job || !held.whole || !policy.is_none()
+                    }
                     Event::Ledger { answer: LedgerAnswer::AuditNoted { .. }, .. } => !held.whole,
                     Event::Said { message: WorkerMessage::Report(_), .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
