@@ -129,16 +129,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_page_has_a_link_that_a_prefix_would_break() {
-        for path in ["/", "/jobs/1", "/jobs/1/pause"] {
-            let html = fault(404, "there is no such page", &root(path)).into_string();
-            for link in html.split(['"']).filter(|text| text.starts_with('/')) {
-                panic!("{link} in {html}");
-            }
-        }
-        assert_eq!(
-            ["/", "/login", "/jobs/1", "/jobs/1/pause"].map(root),
-            ["", "", "../", "../../"]
-        );
+    fn the_way_to_the_first_page_leads_out_of_every_folder() {
+        let paths = ["/", "/login", "/jobs/1", "/jobs/1/pause"];
+        assert_eq!(paths.map(root), ["", "", "../", "../../"]);
     }
 }

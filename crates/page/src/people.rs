@@ -267,7 +267,7 @@ pub(crate) fn of_owner(owner: &str) -> String {
 
 /// The address of a worker's page.
 pub(crate) fn of_worker(Maker { owner, machine }: &Maker, worker: &str) -> String {
-    let [owner, machine, worker] = [owner, machine, worker].map(|name| encoded(name));
+    let [owner, machine, worker] = [owner, machine, worker].map(encoded);
     format!("worker?owner={owner}&machine={machine}&worker={worker}")
 }
 
