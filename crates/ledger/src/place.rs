@@ -54,8 +54,8 @@ impl Place {
     }
 }
 
-/// Refuses what is no name of a file, before anything is made: a folder, and what SQLite would take for a database in
-/// memory or a URI.
+/// Refuses what is no name of a file, before anything is made: a folder, a pipe or a device, and what SQLite would take
+/// for a database in memory or a URI.
 ///
 /// # Errors
 ///
@@ -65,6 +65,8 @@ pub fn check_name(path: &Path) -> Result<(), LedgerFault> {
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
     let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
         "it is a folder: name a file in it"
+    } else if path.metadata().is_ok_and(|there| !there.is_file()) {
+        "it is a pipe or a device: name a file"
     } else if name == b":memory:" || name.starts_with(b"file:") {
         "SQLite does not take this for the name of a file: have ./ before it, if it is one"
     } else {

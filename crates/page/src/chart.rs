@@ -69,13 +69,13 @@ fn top(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// The next number that is 1, 2, 4, 6 or 8 times a power of ten; 1 of nothing.
+/// The next round number, half of which is round too; 1 of nothing.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
     }
     let power = 10_f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0];
+    let steps = [1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
     steps.into_iter().map(|step| step * power).find(|&top| top >= value).unwrap_or(value)
 }
 
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn the_axis_ends_at_a_round_number() {
-        let tops = [0.0, 1.0, 1.1, 399.0, 7e9, 9.5e11].map(round_up);
-        assert_eq!(tops, [1.0, 1.0, 2.0, 400.0, 8e9, 1e12]);
+        let tops = [0.0, 1.0, 11.0, 399.0, 7e9, 9.5e11].map(round_up);
+        assert_eq!(tops, [1.0, 1.0, 12.0, 400.0, 8e9, 1e12]);
     }
 
     #[test]

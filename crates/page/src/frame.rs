@@ -132,9 +132,7 @@ mod tests {
     fn no_page_has_a_link_that_a_prefix_would_break() {
         for path in ["/", "/jobs/1", "/jobs/1/pause"] {
             let html = fault(404, "there is no such page", &root(path)).into_string();
-            for link in html.split(['"']).filter(|text| text.starts_with('/')) {
-                panic!("{link} in {html}");
-            }
+            assert!(!html.split('"').any(|text| text.starts_with('/')), "{html}");
         }
         assert_eq!(
             ["/", "/login", "/jobs/1", "/jobs/1/pause"].map(root),

@@ -11,7 +11,7 @@ use crate::jobs::{audits, done, owner, remarks, share, state};
 use crate::map::map;
 use crate::parts::{Page, Part, stats};
 use crate::snapshot::{JobSight, Snapshot};
-use crate::text::{ago, end, grouped, plural, rate, size, time, utc};
+use crate::text::{ago, end, grouped, plural, rate, sentence, size, time, utc};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
@@ -29,7 +29,7 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
             " " (state(view, &snapshot.survey.live))
         }
         @for remark in remarks(view, &snapshot.survey.live) {
-            p.refusal role="alert" { (remark) }
+            p.refusal role="alert" { (sentence(&remark)) }
         }
         @if let Some(total) = view.total { (result(view, total)) }
         div.progress { (done(view)) }
@@ -86,7 +86,10 @@ fn result(job: &JobView, total: u128) -> Markup {
             p {
                 @if total != job.counted { (grouped(job.counted)) " before symmetry. " }
                 @for fact in facts {
-                    @if let Fact::Published { source, .. } = fact { "As published (" (source) "). " }
+                    @match fact {
+                        Fact::Published { source, .. } => { "As published (" (source) "). " },
+                        Fact::Orbits { .. } | Fact::Multiple { .. } => "It fits the symmetries of the board. ",
+                    }
                 }
                 @if job.audits_agreed > 0 {
                     (plural(job.audits_agreed, "range")) " counted twice, all alike."
@@ -139,7 +142,6 @@ fn facts(job: &JobView) -> Markup {
     html! {
         dl.facts {
             @if job.total != Some(job.counted) { (fact(&counted(job), &grouped(job.counted))) }
-            @if let Some(symmetry) = symmetry(job) { (fact("Symmetry", &symmetry)) }
             @if job.thread_memory > 0 {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
             }
@@ -161,24 +163,6 @@ fn counted(job: &JobView) -> String {
 
 fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
-}
-
-/// What the symmetries of the board say of the total, and of the sum so far.
-fn symmetry(job: &JobView) -> Option<String> {
-    let is_symmetry = |fact: &Fact| !matches!(fact, Fact::Published { .. });
-    let fact = known::facts(job.spec.plan.problem).into_iter().find(is_symmetry)?;
-    let said = match (job.state, &fact) {
-        _ if !job.spec.slice.is_all() => return None,
-        (JobState::Done | JobState::Held, fact) if fact.allows(job.counted) => {
-            "; the total fits".into()
-        }
-        (JobState::Done | JobState::Held, _) => "; the total does not fit".into(),
-        (_, Fact::Multiple { of }) => {
-            format!("; the sum so far leaves {}", job.counted % u128::from(*of))
-        }
-        _ => String::new(),
-    };
-    Some(format!("{fact}{said}"))
 }
 
 fn poison_fact(job: &JobView) -> String {

@@ -10,7 +10,7 @@ use crate::frame::{self, Reader};
 use crate::history::{Past, Span};
 use crate::parts::{Page, Part, bar, stats};
 use crate::snapshot::Snapshot;
-use crate::text::{ago, end, grouped, percent, plural, rate, time};
+use crate::text::{ago, end, grouped, percent, plural, rate, sentence, time};
 
 /// The id of the part with which jobs are submitted.
 const SUBMISSION: &str = "submission";
@@ -116,7 +116,11 @@ fn numbers(snapshot: &Snapshot) -> Markup {
         (
             "Jobs that run",
             grouped(running),
-            format!("{waiting} wait, {} paused, {} held", of(JobState::Paused), of(JobState::Held)),
+            format!(
+                "{waiting} waiting, {} paused, {} held",
+                of(JobState::Paused),
+                of(JobState::Held)
+            ),
         ),
         match next {
             None => ("Next end", "–".into(), "not known".into()),
@@ -190,7 +194,7 @@ fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
 fn why(remarks: &[String]) -> Markup {
     html! {
         @if !remarks.is_empty() {
-            tr.why { td colspan="8" { @for remark in remarks { p { (remark) } } } }
+            tr.why { td colspan="8" { @for remark in remarks { p { (sentence(remark)) } } } }
         }
     }
 }

@@ -44,12 +44,12 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
         (unread(credits))
         table.cards {
             caption { "Owners" }
-            thead { (heads("Owner")) }
+            thead { (heads("Owner", true)) }
             tbody { @for credit in &all {
                 tr {
                     th scope="row" { a href=(of_owner(&credit.owner)) { (credit.owner) }
                         span.sub { (plural(now(credit), "machine")) " now" } }
-                    (cells(credit, rate_of(credit), sums.placements, snapshot))
+                    (cells(credit, Some(rate_of(credit)), sums.placements, snapshot))
                 }
             } }
         }
@@ -94,13 +94,13 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
         (unread(credits))
         table.cards {
             caption { "Workers" }
-            thead { (heads("Worker")) }
+            thead { (heads("Worker", true)) }
             tbody { @for credit in &all {
                 @let maker = Maker { owner: owner.into(), machine: credit.machine.clone() };
                 tr {
                     th scope="row" { a href=(of_worker(&maker, &credit.worker)) { (credit.worker) }
                         @if credit.machine != credit.worker { span.sub { "on " (credit.machine) } } }
-                    (cells(credit, rate_of(credit), sums.placements, snapshot))
+                    (cells(credit, Some(rate_of(credit)), sums.placements, snapshot))
                 }
             } }
         }
@@ -142,7 +142,7 @@ pub fn worker(snapshot: &Snapshot, maker: &Maker, name: &str, credits: &Credits)
         (unread(credits))
         table.cards {
             caption { "Jobs" }
-            thead { (heads("Job")) }
+            thead { (heads("Job", false)) }
             tbody { @for credit in all {
                 tr {
                     th scope="row" {
@@ -151,7 +151,7 @@ pub fn worker(snapshot: &Snapshot, maker: &Maker, name: &str, credits: &Credits)
                             @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
                         }
                     }
-                    (cells(credit, 0.0, sums.placements, snapshot))
+                    (cells(credit, None, sums.placements, snapshot))
                 }
             } }
         }
@@ -201,10 +201,11 @@ fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
     }
 }
 
-fn heads(first: &str) -> Markup {
+fn heads(first: &str, has_rates: bool) -> Markup {
     html! {
         tr {
-            th scope="col" { (first) } th scope="col" { "Kernels" } th.n scope="col" { "Placements/s" }
+            th scope="col" { (first) } th scope="col" { "Kernels" }
+            @if has_rates { th.n scope="col" { "Placements/s" } }
             th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
             th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Counted twice" }
             th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
@@ -212,12 +213,12 @@ fn heads(first: &str) -> Markup {
     }
 }
 
-fn cells(credit: &Credit, now: f64, all: f64, snapshot: &Snapshot) -> Markup {
+fn cells(credit: &Credit, now: Option<f64>, all: f64, snapshot: &Snapshot) -> Markup {
     html! {
         td data-label="Kernels" {
             @for kernel in credit.kernels.split(',').filter(|name| !name.is_empty()) { span.chip { (kernel) } " " }
         }
-        td.n data-label="Placements/s" { (rate(now)) }
+        @if let Some(now) = now { td.n data-label="Placements/s" { (rate(now)) } }
         td.n data-label="Placements" { (short(credit.placements)) }
         td.c2 data-label="Share" { (share(credit.placements, all)) }
         td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
@@ -266,7 +267,7 @@ pub(crate) fn of_owner(owner: &str) -> String {
 
 /// The address of a worker's page.
 pub(crate) fn of_worker(Maker { owner, machine }: &Maker, worker: &str) -> String {
-    let [owner, machine, worker] = [owner, machine, worker].map(|name| encoded(name));
+    let [owner, machine, worker] = [owner, machine, worker].map(encoded);
     format!("worker?owner={owner}&machine={machine}&worker={worker}")
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use maud::{Markup, html};
 use time::OffsetDateTime;
 
 /// A number with its digits in groups of three.
@@ -92,6 +93,15 @@ pub(crate) fn ago(now_ms: i64, at_ms: i64) -> String {
     format!("{} ago", time(Duration::from_millis(ms)))
 }
 
+/// A sentence, with commands set apart that stand between backquotes.
+pub(crate) fn sentence(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// A number of things: 1 job, 2 jobs.
 pub(crate) fn plural(number: impl ToString, thing: &str) -> String {
     let number = number.to_string();
@@ -114,6 +124,12 @@ mod tests {
         let none: f64 = [].iter().sum();
         let texts = [none, 0.25, 12.34, 999.4, 999.6, 1.0e6, 2.0e20, 1.0e25].map(plain);
         assert_eq!(texts, ["0", "0.25", "12.3", "999", "1.00 k", "1.00 M", "200 E", "10000 Z"]);
+    }
+
+    #[test]
+    fn commands_stand_apart_in_a_sentence_and_are_only_text() {
+        let html = sentence("Say `queens resume 1 <now>`; it helps.").into_string();
+        assert_eq!(html, "Say <code>queens resume 1 &lt;now&gt;</code>; it helps.");
     }
 
     #[test]

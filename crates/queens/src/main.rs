@@ -1,7 +1,25 @@
-//! The program `queens`.
+//! The program: words in, one result out.
+//!
+//! This crate knows what a user sees: options, exit codes, progress bars, tables and pictures. It
+//! deliberately does not serve (`service` does), store (`ledger` does) or count (`executor` does).
+#![forbid(unsafe_code)]
+#![recursion_limit = "256"] // the JSON of a job has so many fields
+
+mod answer;
+mod cli;
+mod draw;
+mod failure;
+mod held;
+mod memory;
+mod os;
+mod output;
+mod progress;
+mod sizes;
+mod table;
+mod visible;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    queens::main()
+    cli::main()
 }

@@ -1,4 +1,4 @@
-//! What systems do differently: signals, the owners of files, limits, and the program that starts services.
+//! What systems do differently: signals, limits, and the program that starts services.
 
 #[cfg(unix)]
 pub(crate) use unix::*;
@@ -8,10 +8,8 @@ pub(crate) use windows::*;
 #[cfg(unix)]
 mod unix {
     use std::ffi::OsString;
-    use std::fs::{File, Metadata};
     use std::io::{self, IsTerminal};
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     use std::path::Path;
 
     use futures_util::stream::{pending, select_all};
@@ -71,16 +69,6 @@ mod unix {
         }
     }
 
-    /// Lets others read a temporary file as far as the umask allows, like any file.
-    pub(crate) fn readable(builder: &mut tempfile::Builder<'_, '_>) {
-        builder.permissions(PermissionsExt::from_mode(0o666));
-    }
-
-    /// Gives a file the owner of another one, where the system allows it.
-    pub(crate) fn give(file: &File, before: &Metadata) {
-        let _ = fchown(file, Some(before.uid()), Some(before.gid()));
-    }
-
     /// What stands before, between and behind `place` in a path, which need not be UTF-8.
     pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
         let mut rest = path.as_os_str().as_bytes();
@@ -97,7 +85,6 @@ mod unix {
 #[cfg(windows)]
 mod windows {
     use std::ffi::OsString;
-    use std::fs::{File, Metadata};
     use std::path::Path;
     use std::task::Poll;
 
@@ -139,12 +126,6 @@ mod windows {
 
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
-
-    /// A file has the permissions of its folder.
-    pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
-
-    /// A file is its maker's.
-    pub(crate) fn give(_: &File, _: &Metadata) {}
 
     /// What stands before, between and behind `place` in a path; a path that is not Unicode has no places.
     pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {

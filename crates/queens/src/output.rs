@@ -1,11 +1,10 @@
 //! Writes results to standard output. Errors of writing become failures.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tempfile::NamedTempFile;
+use service::whole_file::{self, Readers};
 
 use crate::failure::Failure;
 use crate::os;
@@ -58,7 +57,7 @@ impl ResultOutput {
     /// [`Failure::Unwritten`], if no file can be written there.
     pub(crate) fn new(json: bool, file: Option<PathBuf>) -> Result<ResultOutput, Failure> {
         if let Some(file) = &file {
-            tried(file).map_err(|error| unwritten(file, &error))?;
+            whole_file::try_to_replace(file).map_err(|error| unwritten(file, &error))?;
         }
         Ok(ResultOutput { json, file, size: None })
     }
@@ -75,7 +74,9 @@ impl ResultOutput {
         json: impl std::fmt::Display,
     ) -> Result<(), Failure> {
         if let Some(file) = &self.file {
-            replace(file, &format!("{json}\n")).map_err(|error| unwritten(file, &error))?;
+            let text = format!("{json}\n");
+            whole_file::replace(file, text.as_bytes(), Readers::AsBefore)
+                .map_err(|error| unwritten(file, &error))?;
         }
         match (self.json, self.size) {
             (true, _) => print(json),
@@ -87,51 +88,6 @@ impl ResultOutput {
 
 fn unwritten(file: &Path, error: &io::Error) -> Failure {
     Failure::output(file.display(), error)
-}
-
-/// An empty file in the folder of `path`, which is removed with the value.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut made = tempfile::Builder::new();
-    os::readable(&mut made);
-    made.prefix(".queens-").tempfile_in(folder.unwrap_or(Path::new(".")))
-}
-
-/// A new file to take the place of what `path` names, and where that is: if `path` is a link, what it names. The new
-/// file has the mode of the one before, and its owner where the system allows it.
-fn draft(path: &Path) -> io::Result<(NamedTempFile, PathBuf)> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    let file = beside(&path)?;
-    if let Ok(before) = fs::metadata(&path) {
-        os::give(file.as_file(), &before);
-        file.as_file().set_permissions(before.permissions())?;
-    }
-    Ok((file, path))
-}
-
-/// Whether `path` names a pipe or a device, which is written to and not replaced.
-fn is_written_to(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir())
-}
-
-/// Tries whether a result can be written to `path`. A pipe is not opened, because its reader would see the end of it.
-fn tried(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    if is_written_to(path) { Ok(()) } else { draft(path).map(drop) }
-}
-
-/// Writes `text` to the file `path`, all of it or nothing.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    if is_written_to(path) {
-        return File::options().write(true).open(path)?.write_all(text.as_bytes());
-    }
-    let (mut file, path) = draft(path)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 /// Prints bytes, of a text or a picture, unchanged.

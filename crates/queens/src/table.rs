@@ -14,7 +14,7 @@ pub(crate) enum ListFormat {
     /// Columns for people
     #[default]
     Table,
-    /// One object a line
+    #[value(skip)]
     Json,
     /// Comma-separated values, with a first line of names
     Csv,
@@ -23,7 +23,7 @@ pub(crate) enum ListFormat {
 /// The options of commands that print lists.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ListArgs {
-    /// How the list is printed
+    /// table or csv
     #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
     output: ListFormat,
     /// Print JSON, one object a line
@@ -80,8 +80,8 @@ impl Table {
         match left_out.is_empty() {
             true => Ok(()),
             false => output::print(format_args!(
-                "without {}, for which the terminal is too narrow: -o csv prints all columns",
-                left_out.join(", ")
+                "without {} columns, for which the terminal is too narrow: -o csv prints all",
+                left_out.len()
             )),
         }
     }

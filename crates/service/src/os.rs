@@ -75,6 +75,27 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+/// Lets others read a temporary file as far as the umask allows, like any file.
+#[cfg(unix)]
+pub(crate) fn readable(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+}
+
+/// Gives a file the owner of another one, where the system allows it.
+#[cfg(unix)]
+pub(crate) fn give(file: &fs::File, before: &Metadata) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let _ = fchown(file, Some(before.uid()), Some(before.gid()));
+}
+
+/// A file has the permissions of its folder.
+#[cfg(not(unix))]
+pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// A file is its maker's.
+#[cfg(not(unix))]
+pub(crate) fn give(_: &fs::File, _: &Metadata) {}
+
 /// Refuses a secret, or a folder of secrets, that other users can read.
 #[cfg(unix)]
 pub(crate) fn check_mode(found: &Metadata, path: &Path) -> io::Result<()> {

@@ -1,11 +1,12 @@
 //! Files with secrets: nobody but their owner and their group may read them, and nobody ever reads half of one.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::ServiceError;
-use crate::os::{check_mode, check_owner, folder_of, make_folder};
+use crate::os::{check_mode, check_owner, make_folder};
+use crate::whole_file::{self, Readers};
 
 /// The folder of secrets beside a ledger: `farm.db-keys` for `farm.db`. Nothing in it is needed to check a
 /// count, so that a ledger can be backed up and published without it. It belongs to the process's user or to root, and
@@ -70,10 +71,8 @@ pub(crate) fn read_or_make(
     if let Some(contents) = read(path)? {
         return Ok(contents);
     }
-    let made = draft(path, &make())
-        .and_then(|draft| draft.persist_noclobber(path).map_err(|error| error.error));
-    match made {
-        Ok(_) => tracing::debug!(path = %path.display(), "made a new secret"),
+    match whole_file::make(path, &make()) {
+        Ok(()) => tracing::debug!(path = %path.display(), "made a new secret"),
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(fault(path, &error)),
@@ -118,10 +117,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 ///
 /// [`ServiceError::SecretFile`], if it cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
-    draft(path, contents)
-        .and_then(|draft| draft.persist(path).map_err(|error| error.error))
-        .map_err(|error| fault(path, &error))?;
-    Ok(())
+    whole_file::replace(path, contents, Readers::Owner).map_err(|error| fault(path, &error))
 }
 
 /// The error about a secret file that is not there.
@@ -131,12 +127,4 @@ pub(crate) fn missing(path: &Path) -> ServiceError {
 
 fn fault(path: &Path, error: &io::Error) -> ServiceError {
     ServiceError::SecretFile { path: path.into(), reason: error.to_string() }
-}
-
-/// A file beside `path`, on disk, that has its contents, and that only its owner can read.
-fn draft(path: &Path, contents: &[u8]) -> io::Result<tempfile::NamedTempFile> {
-    let mut draft = tempfile::NamedTempFile::new_in(folder_of(path))?;
-    draft.write_all(contents)?;
-    draft.as_file().sync_all()?;
-    Ok(draft)
 }

@@ -121,23 +121,6 @@ fn scattered(n: u32, count: u64) -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn backends_agree_with_the_search_on_scattered_tasks_of_larger_boards() {
-    for (n, count) in [(13, 60), (14, 40), (15, 30), (16, 15), (17, 10), (18, 3), (19, 2)] {
-        let tasks = tasks(n, scattered(n, count));
-        let mut boards = 0;
-        for i in 0..tasks.len() {
-            let expected = searched(n, tasks.get(i));
-            boards += expected;
-            for backend in but_the_reference() {
-                let found = kernel(backend, n).count(tasks.slice(i..i + 1));
-                assert_eq!(found, Ok(expected), "{backend}, N = {n}, {:?}", tasks.get(i));
-            }
-        }
-        assert!(boards > 0, "N = {n}: the tasks have boards");
-    }
-}
-
-#[test]
 fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     for n in [22, 23] {
         let tasks = tasks(n, scattered(n, 1));
@@ -145,20 +128,6 @@ fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
             .map(|backend| kernel(backend, n).count(tasks.as_slice()).expect("is a task"))
             .collect();
         assert!(counts[0] > 0 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
-    }
-}
-
-#[test]
-fn a_block_counts_what_its_tasks_count_one_by_one() {
-    for n in [10, 11] {
-        let tasks = tasks(n, 0..plan(n).len());
-        for backend in Backend::available() {
-            let mut kernel = kernel(backend, n);
-            let mut count = |range| kernel.count(tasks.slice(range)).expect("tasks are good");
-            let one_by_one: u64 = (0..tasks.len()).map(|i| count(i..i + 1)).sum();
-            assert_eq!(count(0..tasks.len()), one_by_one);
-            assert_eq!(count(0..0), 0);
-        }
     }
 }
 

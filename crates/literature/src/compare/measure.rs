@@ -26,6 +26,8 @@ pub enum Outcome {
         found: Found,
         /// Processor time, the least of several runs.
         seconds: f64,
+        /// The most of them.
+        slowest: f64,
     },
     /// It was not.
     LeftOut(Why),
@@ -85,11 +87,12 @@ impl Contest<'_> {
             () if self.slow.contains(&algorithm) => Why::TooSlow,
             () if !self.all && n > algorithm.usual_limit() => Why::TooLarge,
             () => match best(n, algorithm, self.memory)? {
-                Ok((found, seconds)) => {
-                    if seconds > self.seconds {
+                Ok(counted) => {
+                    if matches!(counted, Outcome::Counted { seconds, .. } if seconds > self.seconds)
+                    {
                         self.slow.insert(algorithm);
                     }
-                    return Ok(Outcome::Counted { found, seconds });
+                    return Ok(counted);
                 }
                 Err(why) => why,
             },
@@ -98,14 +101,14 @@ impl Contest<'_> {
     }
 }
 
-/// The shortest processor time of several runs, because the first run is often slow. Only a run that takes
+/// The shortest processor time of several runs, because the first run is often slow, and the longest. Only a run that takes
 /// longer than a second is not repeated.
-fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<(Found, f64), Why>> {
+fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Outcome, Why>> {
     const ENOUGH_SECONDS: f64 = 0.02;
     const MOST_SECONDS: f64 = 1.0;
     const LEAST_RUNS: u32 = 3;
     const MOST_RUNS: u32 = 20;
-    let (mut best, mut all) = (f64::INFINITY, 0.0);
+    let (mut best, mut slowest, mut all) = (f64::INFINITY, 0.0, 0.0);
     let mut runs = 0;
     loop {
         let watch = Stopwatch::start();
@@ -114,12 +117,12 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<(Fou
             Err(why) => return Ok(Err(why)),
         };
         let seconds = watch.elapsed().as_secs_f64();
-        best = seconds.min(best);
+        (best, slowest) = (seconds.min(best), seconds.max(slowest));
         all += seconds;
         runs += 1;
         let enough = all > ENOUGH_SECONDS && runs >= LEAST_RUNS;
         if enough || all > MOST_SECONDS || runs == MOST_RUNS {
-            return Ok(Ok((found, best)));
+            return Ok(Ok(Outcome::Counted { found, seconds: best, slowest }));
         }
     }
 }
@@ -146,7 +149,7 @@ mod tests {
 
     fn counted(algorithm: Algorithm, total: u128) -> Line {
         let found = Found { total, nodes: None };
-        Line { n: 8, algorithm, outcome: Outcome::Counted { found, seconds: 1.0 } }
+        Line { n: 8, algorithm, outcome: Outcome::Counted { found, seconds: 1.0, slowest: 1.0 } }
     }
 
     #[test]

@@ -94,6 +94,7 @@ enum Command {
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs, or show all that is known of some
+    #[command(visible_alias = "status")]
     Jobs(jobs::JobsArgs),
     /// Follow jobs to their totals, or watch all of the farm
     Watch(jobs::WatchArgs),
@@ -126,7 +127,7 @@ enum Command {
 }
 
 /// Runs the command that the process was started with.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     match started() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

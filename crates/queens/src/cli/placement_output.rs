@@ -12,7 +12,7 @@ use crate::output;
 /// How a placement is printed.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
-    /// squares, permutation, columns, fen or board
+    /// squares, permutation, columns, fen, board
     ///
     /// [default: squares; `solve` and `complete` print columns from N = 27 on]
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
@@ -34,8 +34,6 @@ enum Format {
     Fen,
     /// A drawn board, rank 1 at the bottom, Q for a queen; up to N = 1000
     Board,
-    /// One JSON object, with n, permutation and squares
-    Json,
 }
 
 /// The largest board that is drawn: a million squares.
@@ -69,7 +67,6 @@ impl FormatArgs {
             Format::Columns => Notation::Columns,
             Format::Fen => Notation::Fen,
             Format::Board => Notation::Board,
-            Format::Json => Notation::Json,
         }))
     }
 }

@@ -148,8 +148,8 @@ pub(super) const SPARED: [&str; 10] = [
     "PRIORITY",
     "TOOK",
     "DISPUTED",
-    "NAME",
     "WORKERS",
+    "NAME",
     "PLACEMENTS/S",
 ];
 

@@ -34,11 +34,15 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
     }
     let terminal = Term::stdout();
     let shown = async {
-        let mut drawn = 0;
+        let (mut drawn, mut before) = (0, size(&terminal));
         loop {
             let size = size(&terminal);
             let jobs = client.live(size.0).await?;
             let workers = workers(client).await?;
+            if size != before {
+                let _ = terminal.clear_screen();
+                (drawn, before) = (0, size);
+            }
             drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size));
             tokio::time::sleep(PAUSE).await;
         }
@@ -67,9 +71,9 @@ fn size(terminal: &Term) -> (usize, usize) {
 }
 
 /// Draws over so many lines that were drawn before, so that the last state stays in the terminal, and returns how many there
-/// are now. The terminal may have gone away, which the next signal tells.
+/// are now, which are fewer than the terminal has. It may have gone away, which the next signal tells.
 fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
-    let _ = terminal.move_cursor_up(drawn.min(size(terminal).0 - 1));
+    let _ = terminal.move_cursor_up(drawn);
     let _ = terminal.clear_to_end_of_screen();
     let _ = terminal.write_str(text);
     text.lines().count()

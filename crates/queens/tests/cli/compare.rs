@@ -89,15 +89,20 @@ fn a_file_of_comma_separated_values_has_the_same_lines() {
 
     let printed =
         run(queens(&["compare"]).args(["3", "--algorithms", "halves", "-o", "csv"])).success();
-    assert_eq!(printed.lines().last(), Some("3,halves,,,,,no such cut"));
+    assert_eq!(printed.lines().last(), Some("3,halves,,,,,,false,no such cut"));
     let text = std::fs::read_to_string(path).expect("it was written");
     assert_eq!(printed.lines().next(), text.lines().next());
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(lines[0].join(" "), "n algorithm total seconds nodes nodes_per_solution left_out");
-    assert!(lines.len() == 10 && lines.iter().all(|line| line.len() == 7), "{text}");
+    assert_eq!(
+        lines[0].join(" "),
+        "n algorithm total seconds slowest_seconds nodes nodes_per_solution default left_out"
+    );
+    assert!(lines.len() == 10 && lines.iter().all(|line| line.len() == 9), "{text}");
     assert_eq!(lines[3][..3], ["2", "halves", ""]);
-    assert_eq!((lines[3][6], &lines[7][..3]), ("no such cut", ["4", "masks", "2"].as_slice()));
+    assert_eq!((lines[3][8], &lines[7][..3]), ("no such cut", ["4", "masks", "2"].as_slice()));
     assert!(lines[7][3].parse::<f64>().is_ok_and(|seconds| seconds > 0.0), "{text}");
+    let rows = lines.iter().find(|line| line[..2] == ["4", "rows"]).expect("it is there");
+    assert!(rows[4].parse::<f64>().ok() >= rows[3].parse().ok() && rows[7] == "true", "{text}");
 }
 
 #[test]

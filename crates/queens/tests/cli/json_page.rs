@@ -17,6 +17,8 @@ const LOCAL: [(&str, &[&str]); 7] = [
         "A count",
         &[
             "count 8 --given a1",
+            "count 8 --given a1 --blocked b3 --ranks 5",
+            "count 5 --by-column",
             "count 10 --width 1",
             "count 6 --problem fundamental",
             "count 6 --method states",

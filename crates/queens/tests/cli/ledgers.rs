@@ -111,6 +111,22 @@ fn a_ledger_that_cannot_be_opened_is_refused() {
     count(&["8"], &scratch.path("")).refusal(10, &["cannot open", "--ledger"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_ledger_and_gets_no_lock_beside_it() {
+    let name = "/dev/null";
+    for words in [
+        &["count", "8", "--ledger", name][..],
+        &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
+        &["merge", name, "--into", "whole.db"],
+        &["scrub", name],
+        &["export", "1", "bundle", "--ledger", name],
+    ] {
+        run(&mut queens(words)).refusal(10, &["it is a pipe or a device"]);
+    }
+    assert!(!Path::new("/dev/null-lock").exists());
+}
+
 #[test]
 fn what_is_no_name_of_a_file_is_no_ledger_and_leaves_nothing_behind() {
     let scratch = Scratch::new();

@@ -236,11 +236,9 @@ async fn screenshots() {
     let owners = ["rack7", "rack8"].map(|owner| guarded.create("worker", owner).0);
     let _workers: Vec<_> = (0..4).map(|at| guarded.start_worker(&owners[at % 2])).collect();
     let shots = [
-        ("jobs", "/", Looks { height: 960, ..Looks::default() }),
+        ("jobs", "/", Looks { height: 1010, ..Looks::default() }),
         ("workers", "/workers", Looks { height: 590, ..Looks::default() }),
-        ("owners", "/owners", Looks { height: 480, ..Looks::default() }),
         ("job", "/jobs/2", Looks { height: 1260, ..Looks::default() }),
-        ("dark", "/jobs/2", Looks { dark: true, height: 1260, ..Looks::default() }),
         ("phone", "/", Looks { width: 390, height: 844, ..Looks::default() }),
     ];
     for (name, path, looks) in shots {

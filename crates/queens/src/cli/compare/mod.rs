@@ -34,7 +34,8 @@ mirror, flip, mirror-flip, unique and the three by reference; 17 for rows and ri
 
 nodes are partial placements: whole boards looked at by the first three, queens placed by the searches from \
 direct to mirror-flip and by forced, distinct states by states, states stored by rows and ring; the others do not count \
-them. seconds are processor time of the one thread, the least of several runs.";
+them. seconds are processor time of the one thread, the least of several runs; the range says how much longer the \
+slowest took.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLE)]
@@ -48,8 +49,9 @@ pub(in crate::cli) struct CompareArgs {
     /// An algorithm that takes longer than this for some board is left out for larger ones
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
     seconds: f64,
-    /// Count boards of any size by every algorithm. A count that has begun is not stopped, whatever
-    /// --seconds says
+    /// Count boards of any size by every algorithm
+    ///
+    /// A count that has begun is not stopped, whatever --seconds says.
     #[arg(long)]
     all: bool,
     /// The most memory that states and halves may take, as in 500MiB or 2GiB, or as in 25% of what this process
