@@ -16,7 +16,7 @@ impl Stopwatch {
         Stopwatch { begun: Instant::now(), thread_time: clock::thread_time() }
     }
 
-    /// The processor time since the start. It is at most a tick of that clock too long, and never longer than on the wall.
+    /// The processor time since the start. It is at most a tick of the system too long, and never longer than on the wall.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         let busy = clock::thread_time() - self.thread_time;

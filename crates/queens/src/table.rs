@@ -23,7 +23,7 @@ pub(crate) enum ListFormat {
 /// The options of commands that print lists.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ListArgs {
-    /// How the list is printed: table or csv
+    /// table or csv
     #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
     output: ListFormat,
     /// Print JSON, one object a line

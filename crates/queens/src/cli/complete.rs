@@ -45,13 +45,13 @@ pub(super) struct CompleteArgs {
     #[arg(long, value_name = "Q", requires = "n", env = "QUEENS_RANDOM_GIVEN",
           conflicts_with_all = ["given", "board", "problem", "blocked"])]
     random_given: Option<u32>,
-    /// How often to repair filled rows [default: always]
+    /// How often to repair filled rows
     ///
     /// The local search puts queens into all free rows and repairs them so often; afterwards the
-    /// exact search goes on alone.
+    /// exact search goes on alone [default: no limit].
     #[arg(long, value_name = "K", env = "QUEENS_ATTEMPTS")]
     attempts: Option<u64>,
-    /// How the local search fills free rows [default: few]
+    /// How to fill free rows at first [default: few]
     #[arg(long, value_enum, env = "QUEENS_START")]
     start: Option<OpeningName>,
     /// Print what the search took
@@ -64,7 +64,7 @@ pub(super) struct CompleteArgs {
     /// A bare number is seconds.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = in_units(1_000, 0..=u64::MAX))]
     limit_seconds: u64,
-    /// Another seed may find another placement
+    /// Seed of the search
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u32,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::output;
 /// How a placement is printed.
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
-    /// squares, permutation, columns, fen or board
+    /// squares, permutation, columns, fen, board
     ///
     /// [default: squares; `solve` and `complete` print columns from N = 27 on]
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]

@@ -22,7 +22,7 @@ pub(crate) struct GivenArgs {
     /// Files are columns, ranks are rows, a1 is the lower left corner.
     #[arg(long, value_name = "SQUARES")]
     given: Option<String>,
-    /// Given queens from a file (-: standard input)
+    /// Given queens from a file, or - for input
     ///
     /// A board drawn from the highest row down with Q and ., a matrix of 1 and 0, squares, or what
     /// `--json` prints of a placement.

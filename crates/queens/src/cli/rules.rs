@@ -8,7 +8,9 @@ use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct RulesArgs {
-    /// total, toroidal or superqueens [default: total]
+    /// total, toroidal or superqueens
+    ///
+    /// How queens attack [default: total].
     #[arg(long, value_enum, value_name = "PROBLEM", env = "QUEENS_RULES")]
     problem: Option<RulesName>,
 }

@@ -108,7 +108,7 @@ fn help_flag(command: &Command) -> Arg {
     let is_client = command.get_arguments().any(|arg| arg.get_help_heading() == Some(CONNECTION));
     let page = if is_client { "connection" } else { "logs" };
     let flag = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(None);
-    flag.help(format!("Print this (more: --help, `queens help {page}`)"))
+    flag.help(format!("More: --help, `queens help {page}`"))
 }
 
 /// Options that go not together with one that was typed.

@@ -468,7 +468,7 @@ fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
     let job = guarded.job();
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
     let db = rusqlite::Connection::open(guarded.farm.ledger()).expect("it is there");
-    let changes = "SELECT count(*) FROM changes WHERE job = 1";
+    let changes = "SELECT count(*) FROM changes WHERE job = 1 AND state = 'done'";
     let changes: i64 = db.query_row(changes, [], |row| row.get(0)).expect("it is a number");
     assert_eq!(changes, 1, "it was done, once and for all");
     drop(liars);

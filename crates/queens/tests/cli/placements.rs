@@ -10,9 +10,14 @@ use solve::is_placement;
 use crate::support::Scratch;
 use crate::support::process::{end_of, queens, run, run_into, run_with_input};
 
+/// The option that prints a format.
+fn option(format: &str) -> String {
+    if format == "json" { "--json".into() } else { format!("--format={format}") }
+}
+
 #[test]
 fn every_format_shows_the_same_placement() {
-    let print = |format| run(&mut queens(&["solve", "27", "--format", format])).success();
+    let print = |format| run(&mut queens(&["solve", "27", &option(format)])).success();
     let squares = parse_squares(&print("squares")).expect("they are squares");
     assert_eq!((squares.len(), check_queens(27, &squares)), (27, Ok(())));
     let by_file = squares.clone();
@@ -95,9 +100,8 @@ fn boards_are_read_as_editors_programs_and_this_program_write_them() {
 #[test]
 fn every_format_is_read_again_one_board_or_several() {
     for format in ["squares", "permutation", "columns", "fen", "board", "json"] {
-        let print = |limit| {
-            run(&mut queens(&["list", "6", "--limit", limit, "--format", format])).success()
-        };
+        let print =
+            |limit| run(&mut queens(&["list", "6", "--limit", limit, &option(format)])).success();
         let several = run_with_input(&mut queens(&["check", "--board", "-"]), &print("4"));
         assert_eq!(several.success(), "a placement of 6 queens (total)\n".repeat(4), "{format}");
         let one = run_with_input(&mut queens(&["draw", "--board", "-"]), &print("1"));

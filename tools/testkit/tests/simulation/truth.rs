@@ -56,15 +56,15 @@ impl Truth {
         rest.map_or(Some(wrong), |rest| wrong.join(self.tally(rest)?))
     }
 
-    /// What machines that lie together say of a range: of so many of a thousand tasks 8 too much, of each always the same.
-    /// `None` if that is right, or does not fit 64 bits.
+    /// What machines that lie together say of a range: of so many of a thousand tasks 16 too much, of each always the same,
+    /// and never what a broken loop says by chance. `None` if that is right, or does not fit 64 bits.
     pub fn plotted(&self, range: Range, per_mille: u64) -> Option<Tally> {
         let is_lie = |ordinal: u64| mix(ordinal ^ 0x1ea9) % 1_000 < per_mille;
         let mut ordinals = range.start()..range.end();
         ordinals.clone().any(is_lie).then_some(())?;
         ordinals.try_fold(Tally::EMPTY, |sum, ordinal| {
             let task = self.tasks[ordinal as usize];
-            let more = if is_lie(ordinal) { 8 } else { 0 };
+            let more = if is_lie(ordinal) { 16 } else { 0 };
             sum.join(tally(self.plan, ordinal, task.count.checked_add(more)?))
         })
     }

@@ -49,8 +49,9 @@ pub(in crate::cli) struct CompareArgs {
     /// An algorithm that takes longer than this for some board is left out for larger ones
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = seconds)]
     seconds: f64,
-    /// Count boards of any size by every algorithm. A count that has begun is not stopped, whatever
-    /// --seconds says
+    /// Count boards of any size by every algorithm
+    ///
+    /// A count that has begun is not stopped, whatever --seconds says.
     #[arg(long)]
     all: bool,
     /// The most memory that states and halves may take, as in 500MiB or 2GiB, or as in 25% of what this process
