@@ -222,7 +222,8 @@ impl Store for SqlStore<'_> {
             (JobState::Cancelled.name(), id),
         )?;
         let remove = |table, first_of| {
-            let some = format!("SELECT first FROM {first_of} WHERE job = ?1 ORDER BY first LIMIT ?2");
+            let some =
+                format!("SELECT first FROM {first_of} WHERE job = ?1 ORDER BY first LIMIT ?2");
             let query = format!("DELETE FROM {table} WHERE job = ?1 AND first IN ({some})");
             self.change(&query, (id, MOST))
         };
