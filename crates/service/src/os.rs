@@ -130,12 +130,11 @@ pub(crate) fn check_owner(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn a_machine_is_its_start_and_not_its_name() {
         let drawn =
             std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("it is Linux");

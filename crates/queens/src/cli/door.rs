@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use ledger::{Ledger, Role};
+use ledger::{Ledger, LedgerLock, Role};
 use service::coordinator::{OwnFiles, require_keys, role_token};
 use service::tls::Authority;
 use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor_folder};
@@ -88,8 +88,8 @@ impl DoorArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`], if the options do not fit together; [`Failure::Secret`], if a secret cannot be made or
-    /// is of no use.
+    /// [`Failure::Usage`], if the options do not fit together; [`Failure::LedgerHeld`], if another process
+    /// holds the ledger; [`Failure::Secret`], if a secret cannot be made or is of no use.
     pub(super) fn open(
         self,
         listen: &[SocketAddr],
@@ -100,6 +100,8 @@ impl DoorArgs {
         let main = others.unwrap_or(0);
         let has_tls = self.tls || (others.is_some() && !self.insecure);
         self.check(has_tls, listen[main])?;
+        // Beside a ledger that another process holds, nothing is made.
+        drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
         if has_tls && !self.new_keys {
             require_keys(ledger, &keys, self.token_file.is_none())?;
         }

@@ -77,6 +77,18 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
 }
 
 #[test]
+fn no_keys_are_made_beside_a_ledger_that_another_process_holds() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    for more in [&["--tls"][..], &["--tls", "--new-keys"]] {
+        let refused = run(farm.coordinator_at("127.0.0.1:0").args(more));
+        refused.refusal(7, &["held by another process"]);
+        let made = ["authority.pem", "token"].map(|name| farm.key(name).exists());
+        assert_eq!(made, [false; 2]);
+    }
+}
+
+#[test]
 fn who_listens_to_others_serves_tls_and_wants_a_token() {
     let scratch = Scratch::new();
     let file = scratch.path("join");
