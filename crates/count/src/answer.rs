@@ -3,7 +3,9 @@
 use board::{Census, CensusError, Problem};
 use thiserror::Error;
 
-use crate::rotations::{fixed_by_rules, half_turn, quarter_turn};
+use crate::rotations::{
+    FIXED_BY_RULES_MAX, HALF_TURN_MAX, fixed_by_rules, half_turn, quarter_turn,
+};
 
 /// The answer to a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +23,13 @@ pub struct Answer {
 pub enum AnswerError {
     /// The placements that rotations fix are not counted on a board so large.
     #[error(
-        "a board of size {n}: placements that rotations fix are counted for sizes from 0 to 32"
+        "a board of size {n}: placements that rotations fix are counted for sizes from 0 to {most}"
     )]
     BoardTooLarge {
         /// The size of the board.
         n: u32,
+        /// The largest one of this problem.
+        most: u32,
     },
     /// Given queens are fixed by no more than some of the symmetries.
     #[error("completions are not counted up to symmetry: count them one by one")]
@@ -109,12 +113,16 @@ impl Answering {
     /// [`AnswerError::BoardTooLarge`], and [`AnswerError::Completions`].
     pub fn up_to_symmetry(problem: Problem) -> Result<Answering, AnswerError> {
         let n = problem.n();
-        let fixed = match problem {
-            Problem::Total { n } | Problem::Fundamental { n } => half_turn(n).zip(quarter_turn(n)),
-            Problem::Toroidal { .. } | Problem::Superqueens { .. } => fixed_by_rules(&problem),
+        let (most, fixed) = match problem {
+            Problem::Total { n } | Problem::Fundamental { n } => {
+                (HALF_TURN_MAX, half_turn(n).zip(quarter_turn(n)))
+            }
+            Problem::Toroidal { .. } | Problem::Superqueens { .. } => {
+                (FIXED_BY_RULES_MAX, fixed_by_rules(&problem))
+            }
             Problem::Completions(_) => return Err(AnswerError::Completions),
         };
-        Ok(Answering { problem, fixed: Some(fixed.ok_or(AnswerError::BoardTooLarge { n })?) })
+        Ok(Answering { problem, fixed: Some(fixed.ok_or(AnswerError::BoardTooLarge { n, most })?) })
     }
 
     /// The answer, where the problem's tasks have the sum `placements`.
@@ -154,6 +162,6 @@ mod tests {
     #[test]
     fn a_board_that_is_too_large_has_no_answer() {
         let too_large = Answer::new(Problem::Fundamental { n: 33 }, 0);
-        assert_eq!(too_large, Err(AnswerError::BoardTooLarge { n: 33 }));
+        assert_eq!(too_large, Err(AnswerError::BoardTooLarge { n: 33, most: 32 }));
     }
 }

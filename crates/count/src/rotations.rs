@@ -158,15 +158,18 @@ impl Pairs {
     }
 }
 
+/// The largest board of [`fixed_by_rules`].
+pub const FIXED_BY_RULES_MAX: u32 = 22;
+
 /// The numbers of placements of a problem without given queens that the half turn and the quarter turn fix. `None` beyond
-/// [`HALF_TURN_MAX`].
+/// [`FIXED_BY_RULES_MAX`].
 ///
 /// All queens of an orbit are placed at a time, in the first row without one, and looked at pair by pair. It takes
 /// seconds at N = 20.
 #[must_use]
 pub fn fixed_by_rules(problem: &Problem) -> Option<(u128, u128)> {
     let fixed = |turns| fixed_by_turns(problem, turns, &mut Vec::new());
-    (problem.n() <= HALF_TURN_MAX).then(|| (fixed(2), fixed(1)))
+    (problem.n() <= FIXED_BY_RULES_MAX).then(|| (fixed(2), fixed(1)))
 }
 
 /// The number of ways to add queens to `queens` until all rows have one, such that so many quarter turns fix all.

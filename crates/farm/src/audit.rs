@@ -232,17 +232,15 @@ impl Audits {
         Some((&waiting.maker, waiting.kernel))
     }
 
-    /// A late count of `owner` contradicts a range. `false` if that is known. Of so many that the farm keeps no more, it
-    /// forgets one: whose late counts contradict cannot keep others' from being heard.
+    /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of this owner as the
+    /// farm keeps: whose late counts contradict cannot keep others' from being heard.
     pub(crate) fn doubt(&mut self, range: Range, owner: &str) -> bool {
-        if self.doubters.contains_key(&range) {
-            return false;
+        let of_owner = self.doubters.values().filter(|other| *other == owner).count();
+        let is_new = of_owner < Audits::WINDOW && !self.doubters.contains_key(&range);
+        if is_new {
+            self.doubters.insert(range, owner.into());
         }
-        if self.doubters.len() == Audits::WINDOW {
-            self.doubters.pop_first();
-        }
-        self.doubters.insert(range, owner.into());
-        true
+        is_new
     }
 
     /// Whether a recount by `maker` with `kernel`, lent as `lease`, confirms the count of `range`: then the

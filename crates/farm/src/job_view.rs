@@ -134,6 +134,9 @@ impl JobView {
                 let s = if self.disputes == 1 { "" } else { "s" };
                 Some(format!("another machine or owner to count {} range{s} again", self.disputes))
             }
+            _ if self.poisoned > 0 && self.tasks_done + self.poisoned == self.tasks() => Some(
+                format!("`queens resume {}`: workers were lost with what is left of it", self.id),
+            ),
             _ => {
                 let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
                 Some(format!("job {}, which is served first", first.id))

@@ -216,9 +216,14 @@ impl Look {
         };
         let ranges = from("ranges", ("past - first", "count", "audit = 2", "0", "accepted_at"));
         let audits = from("audits", ("0", "0", "1", "0", "counted_at"));
+        // Whoever was right about a range that is settled has contradicted nobody else.
+        let is_wrong = "SELECT 1 FROM ranges r WHERE r.job = disputes.job AND r.first = disputes.first \
+                        AND r.past = disputes.past AND r.digest = disputes.digest";
         let disputes = from("disputes", ("0", "0", "0", "1", "noted_at"));
+        let disputes = format!("{disputes} WHERE NOT EXISTS ({is_wrong})");
         let query = format!(
-            "SELECT {key}, group_concat(DISTINCT kernel), sum(tasks), total(CAST(count AS REAL)), sum(busy_us), \
+            "SELECT {key}, group_concat(DISTINCT kernel), sum(tasks), total(CAST(count AS REAL)), \
+             CAST(min(total(busy_us), 9e18) AS INTEGER), \
              sum(agreed), sum(contradicted), max(at) \
              FROM ({ranges} UNION ALL {audits} UNION ALL {disputes}) \
              WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3) \

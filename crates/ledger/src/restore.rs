@@ -12,8 +12,7 @@ use super::entry::unsigned;
 /// Reads all jobs, each with its newest policy, as [`read_job`] wants to see them.
 pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, fingerprint, priority, state, \
      total, shard, shards, reason, owner, key, share_ppm, seed, by_search, across, \
-     submitted_at, ended_at, \
-     (SELECT min(changed_at) FROM changes c WHERE c.job = id AND c.state = 'begun') FROM jobs \
+     submitted_at, ended_at, begun_at FROM jobs \
      LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
 /// What `changes.state` says of a job of which the first range was leased.

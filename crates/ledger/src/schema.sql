@@ -23,6 +23,7 @@ CREATE TABLE jobs (
     total        TEXT,               -- once it is done
     reason       TEXT,               -- why it is held, while it is
     submitted_at INTEGER NOT NULL,
+    begun_at     INTEGER,            -- when its first range was leased
     ended_at     INTEGER,
     owner        TEXT NOT NULL,      -- of the credential that submitted it; empty if ledgers were merged
     key          TEXT                -- the owner's name for it, if it has one

@@ -184,12 +184,15 @@ impl Store for SqlStore<'_> {
         let now = unix_ms();
         self.change(
             "UPDATE jobs SET state = ?, priority = ?, total = ?, reason = ?, \
+             begun_at = CASE WHEN ? THEN coalesce(begun_at, ?) ELSE begun_at END, \
              ended_at = CASE WHEN ? THEN coalesce(ended_at, ?) END WHERE id = ?",
             (
                 job.state.name(),
                 job.spec.priority,
                 job.total.map(|total| total.to_string()),
                 &job.reason,
+                matches!(change, Some(JobChange::Begun)),
+                now,
                 job.state.is_over(),
                 now,
                 signed(job.id.0),
@@ -218,7 +221,7 @@ impl Store for SqlStore<'_> {
             (unix_ms(), id),
         )?;
         self.change(
-            "UPDATE jobs SET state = ?, total = NULL WHERE id = ?",
+            "UPDATE jobs SET state = ?, total = NULL, key = NULL WHERE id = ?",
             (JobState::Cancelled.name(), id),
         )?;
         let remove = |table, first_of| {
@@ -227,10 +230,12 @@ impl Store for SqlStore<'_> {
             let query = format!("DELETE FROM {table} WHERE job = ?1 AND first IN ({some})");
             self.change(&query, (id, MOST))
         };
-        let disputes = remove("disputes", "disputes")?;
-        // A range goes with its second count: a ledger is sound at each moment.
+        // A ledger is sound at each moment: a range goes after what disputes it, and with its second count.
+        if remove("disputes", "disputes")? >= MOST as usize {
+            return Ok(false);
+        }
         remove("audits", "ranges")?;
-        if disputes.max(remove("ranges", "ranges")?) >= MOST as usize {
+        if remove("ranges", "ranges")? >= MOST as usize {
             return Ok(false);
         }
         for table in ["audit_policies", "changes"] {

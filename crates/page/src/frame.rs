@@ -42,9 +42,9 @@ pub fn login(refusal: Option<&str>) -> Markup {
             button.main { "Log in" }
         }
         p.hint {
-            "It is what " code { "queens token create" } " printed, a join string or a token, or what is in the \
-             coordinator's own file of one of them. That of a viewer suffices to look; that of a submitter or an \
-             admin can change jobs."
+            "Paste what " code { "queens token create" } " printed, or what is in the coordinator's file "
+            code { "join" } " or " code { "token" } ". A viewer's credential suffices to look; a submitter's or an \
+             admin's can change jobs."
         }
         script src="login.js" defer {}
     };

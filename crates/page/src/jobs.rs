@@ -214,7 +214,9 @@ fn name(job: &JobView) -> Markup {
 pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
     let waits = job.waits_for(all).map(|what| format!("It waits for {what}."));
     let held = job.held.as_ref();
-    let held = held.map(|held| format!("It is held: {held}. An audit has it counted again."));
+    let held = held.map(|held| {
+        format!("It is held: {held}; `queens audit {} --all` has it counted again.", job.id)
+    });
     let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
     let poisoned = (job.poisoned > 0).then(|| {
         format!(
@@ -336,7 +338,13 @@ pub fn refused_submission(reader: &Reader, refusal: &str, typed: Typed<'_>) -> M
 fn submit(typed: Typed<'_>) -> Markup {
     // Any N will do: it is the names that are wanted.
     let names = Problem::all(8).map(|problem| problem.name()).filter(|name| *name != "completions");
-    let methods = [("", "what suits N"), ("rows", "rows"), ("ring", "ring"), ("halves", "halves")];
+    let methods = [
+        ("", "what suits N"),
+        ("rows", "rows"),
+        ("prefixes", "prefixes"),
+        ("ring", "ring"),
+        ("halves", "halves"),
+    ];
     let is = |field, value| typed(field) == Some(value);
     let value = |field, usual| typed(field).unwrap_or(usual).to_string();
     html! {

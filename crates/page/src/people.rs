@@ -34,7 +34,7 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
     let top = html! {
         h1 { "Contributors" }
         (stats([
-            ("Count now", grouped(counting), format!("of {}", plural(all.len(), "owner"))),
+            ("Connected now", grouped(counting), format!("of {}", plural(all.len(), "owner"))),
             ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task"))),
             ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
             ("Counted twice alike", grouped(sums.agreed), format!("{} contradicted", sums.contradicted)),

@@ -79,7 +79,7 @@ impl Failure {
     pub(crate) fn damaged_ledger(path: &Path, reason: &str) -> Failure {
         Failure::LedgerDamaged(format!(
             "the ledger {} is damaged ({reason}); nothing was changed in it: restore a copy, or start again with \
-             another file with --ledger",
+             another file",
             path.display()
         ))
     }
@@ -87,8 +87,8 @@ impl Failure {
     /// The ledger cannot be opened.
     pub(crate) fn unopened_ledger(path: &Path, reason: &str) -> Failure {
         Failure::Unwritten(format!(
-            "cannot open the ledger {} ({reason}); give the name of a file that can be read and written, or made, \
-             with --ledger",
+            "cannot open the ledger {} ({reason}); give the name of a file that can be read and written, or \
+             made",
             path.display()
         ))
     }

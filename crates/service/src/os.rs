@@ -81,11 +81,11 @@ pub(crate) fn readable(builder: &mut tempfile::Builder<'_, '_>) {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
 }
 
-/// Gives a file the owner of another one, where the system allows it.
+/// Gives a file the owner and the group of another one. Whether the system allows it.
 #[cfg(unix)]
-pub(crate) fn give(file: &fs::File, before: &Metadata) {
+pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {
     use std::os::unix::fs::{MetadataExt as _, fchown};
-    let _ = fchown(file, Some(before.uid()), Some(before.gid()));
+    fchown(file, Some(before.uid()), Some(before.gid())).is_ok()
 }
 
 /// A file has the permissions of its folder.
@@ -94,7 +94,9 @@ pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
 
 /// A file is its maker's.
 #[cfg(not(unix))]
-pub(crate) fn give(_: &fs::File, _: &Metadata) {}
+pub(crate) fn give(_: &fs::File, _: &Metadata) -> bool {
+    true
+}
 
 /// Refuses a secret, or a folder of secrets, that other users can read.
 #[cfg(unix)]

@@ -82,8 +82,9 @@ fn draft(path: &Path, readers: Readers) -> io::Result<(NamedTempFile, PathBuf)> 
         kind => kind.into(),
     })?;
     if let Ok(before) = fs::metadata(&place) {
-        os::give(file.as_file(), &before);
-        if readers == Readers::AsBefore || os::check_mode(&before, &place).is_ok() {
+        // With another group, the mode of before would let others read it.
+        let is_given = os::give(file.as_file(), &before);
+        if readers == Readers::AsBefore || is_given && os::check_mode(&before, &place).is_ok() {
             file.as_file().set_permissions(before.permissions())?;
         }
     }

@@ -45,6 +45,10 @@ fn a_job_of_many_rows_leaves_in_parts_and_is_cancelled_meanwhile() {
     ledger.apply(&many).expect("it is written");
     ledger.db.execute_batch("DELETE FROM audits").expect("it is SQL");
     ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
+    // The last range is in dispute, and comes behind all others.
+    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    let disputed = report(interval(10_098, 10_099), 8);
+    ledger.apply(&[LedgerCommand::Dispute { report: disputed, author }]).expect("it is written");
     let many = "WITH RECURSIVE n (n) AS (VALUES (1000) UNION ALL SELECT n + 1 FROM n WHERE n < 10000)
         INSERT INTO disputes SELECT job, n, n + 1, count, residue, digest, kernel, owner, machine, worker, build, lease,
         busy_us, noted_at, seal, 1 FROM n, (SELECT * FROM disputes LIMIT 1)";
@@ -59,7 +63,12 @@ fn a_job_of_many_rows_leaves_in_parts_and_is_cancelled_meanwhile() {
         // When the coordinator ends in between, the ledger is sound, and the job can be removed again.
         ledger.close().expect("it can be closed");
         ledger = open(&path).expect("it is sound");
-        assert_eq!(read(&ledger)[0].state, JobState::Cancelled);
+        let job = &read(&ledger)[0];
+        assert_eq!(
+            (job.state, &job.spec.origin.key),
+            (JobState::Cancelled, &None),
+            "its name is free"
+        );
         parts += 1;
     }
     assert!(parts > 2, "{parts}");

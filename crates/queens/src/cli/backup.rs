@@ -10,6 +10,7 @@ use serde_json::json;
 use wire::v1;
 
 use super::client::{Client, CoordinatorArgs};
+use super::show::plural;
 use crate::failure::Failure;
 use crate::output;
 
@@ -52,7 +53,9 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
     }
     let size = ByteSize(bytes).display().iec();
     output::tell(format_args!(
-        "{jobs} jobs with {ranges} ranges, {size}; all of it was read again and is sound\n"
+        "{jobs} job{} with {ranges} range{}, {size}; all of it was read again and is sound\n",
+        plural(jobs as u64, "s"),
+        plural(ranges, "s")
     ));
     output::print(path.display())
 }

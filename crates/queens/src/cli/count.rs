@@ -37,7 +37,8 @@ use service::local::{LocalCount, LocalResult};
 pub(super) struct CountArgs {
     /// Board size, 0 to 32, or sizes as in 18..22
     ///
-    /// With given queens to 10000, but from 65 on by a plain search on one thread.
+    /// With given queens or --blocked squares to 10000, but from 65 on by a plain search on one
+    /// thread; with --ranks to 64.
     n: Sizes,
     #[command(flatten)]
     problem: ProblemArgs,
@@ -365,7 +366,9 @@ async fn count(
     let backend = if devices.count(plan) { Variant::DEVICE } else { backend };
     let published =
         published(plan).filter(|(value, _)| job.total.is_some() && *value == job.counted);
-    let published = published.map(|(_, source)| format!("; as published ({source})"));
+    let before =
+        if counts_orbits { format!("{} before symmetry, ", job.counted) } else { String::new() };
+    let published = published.map(|(_, source)| format!("; {before}as published ({source})"));
     let took = Took {
         seconds,
         counted: (!goes_on).then_some(job.counted),

@@ -87,7 +87,7 @@ impl LocalMethod {
     pub(super) fn not_on_a_farm(self) -> Failure {
         Failure::Usage(format!(
             "--method {0} makes no tasks for a farm: count here with `queens count N --method {0}`, \
-             or give rows, ring or halves",
+             or give rows, prefixes, ring or halves",
             self.name()
         ))
     }

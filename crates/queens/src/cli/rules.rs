@@ -20,7 +20,8 @@ pub(super) struct RulesArgs {
 pub(super) struct BlockedArgs {
     /// Squares on which no queen may stand
     ///
-    /// As in a1,c2; a1-h8 is all of a row, a column or a diagonal from a1 to h8.
+    /// As in a1,c2; a1-h8 stands for all squares from a1 to h8, which are on one row, column or
+    /// diagonal.
     #[arg(hide_short_help = true, long, value_name = "SQUARES", env = "QUEENS_BLOCKED")]
     blocked: Option<String>,
 }

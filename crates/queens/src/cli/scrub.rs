@@ -6,6 +6,7 @@ use clap::Args;
 use ledger::{ScrubReport, scrub};
 use serde_json::json;
 
+use super::show::plural;
 use crate::failure::Failure;
 use crate::output;
 
@@ -36,7 +37,9 @@ pub(super) fn run(args: &ScrubArgs) -> Result<(), Failure> {
             }))?;
         } else {
             output::print(format_args!(
-                "{file}: {jobs} jobs, {ranges} accepted ranges, {audits} second counts, {disputes} counts in disputes: {}",
+                "{file}: {jobs} job{}, {ranges} accepted range{}, {audits} second counts, {disputes} counts in disputes: {}",
+                plural(*jobs, "s"),
+                plural(*ranges, "s"),
                 if *damaged == 0 { "sound".into() } else { format!("{damaged} are damaged") }
             ))?;
             damages

@@ -47,7 +47,7 @@ pub(super) struct VerifyArgs {
     reference: bool,
     /// Also count all by another method, and compare
     ///
-    /// The methods are rows, ring and halves. However long it takes, the totals are compared.
+    /// The methods are rows, prefixes, ring and halves. However long it takes, the totals are compared.
     #[arg(long, value_name = "METHOD", value_parser = method)]
     also: Option<MethodChoice>,
     /// Decides what is drawn [default: a random seed]
@@ -142,6 +142,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.state {
         farm::JobState::Done => Ok(()),
+        farm::JobState::Cancelled => Err(Failure::Incomplete(format!(
+            "the bundle {} holds as far as it goes, but its job was cancelled and has no total; submit the job again to \
+             have one",
+            args.bundle.display()
+        ))),
         state => Err(Failure::Incomplete(format!(
             "the bundle {} holds as far as it goes, but its job is {state} and has no total, or ranges of it wait \
              for a second count; export it again when `queens jobs` says that it is done and that none waits",
@@ -170,5 +175,5 @@ fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
 /// Reads the name of a method.
 fn method(name: &str) -> anyhow::Result<MethodChoice> {
     let named = MethodChoice::all().find(|choice| choice.name() == name);
-    named.ok_or_else(|| anyhow::anyhow!("the methods are rows, ring and halves"))
+    named.ok_or_else(|| anyhow::anyhow!("the methods are rows, prefixes, ring and halves"))
 }

@@ -180,9 +180,15 @@ pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
 
 /// The words that print the help of the command that was meant.
 fn help(command: &Command) -> String {
-    let mut words = std::env::args_os().skip(1);
-    let meant = words.find_map(|word| Some(command.find_subcommand(word)?.get_name().to_string()));
-    meant.map_or_else(|| "queens -h".into(), |name| format!("queens {name} -h"))
+    let mut named = String::from("queens");
+    let mut at = command;
+    for word in std::env::args_os().skip(1) {
+        if let Some(meant) = at.find_subcommand(word) {
+            named = format!("{named} {}", meant.get_name());
+            at = meant;
+        }
+    }
+    named + " -h"
 }
 
 /// An option as an error names it: by its variable if it comes from there.

@@ -60,11 +60,11 @@ impl From<LedgerError> for Failure {
             FaultKind::Damaged => Failure::damaged_ledger(&path, &reason),
             FaultKind::NoLedger => Failure::LedgerDamaged(format!(
                 "{ledger} does not begin like a ledger: it is none, or its beginning is damaged; nothing was changed in \
-                 it: restore a copy, or name another file with --ledger"
+                 it: restore a copy, or name another file"
             )),
             FaultKind::Version => Failure::Incompatible(format!(
                 "the ledger {ledger} cannot be used by this version ({reason}); use the version that made it, or another \
-                 file with --ledger"
+                 file"
             )),
             FaultKind::Open => Failure::unopened_ledger(&path, &reason),
             FaultKind::Gone => Failure::Unwritten(format!(
@@ -171,7 +171,7 @@ impl From<JoinError> for Failure {
 /// The ledger holds another job.
 fn another_plan(path: &Path, holds: &str, wanted: &str) -> Failure {
     Failure::AnotherPlan(format!(
-        "the ledger {} holds {holds}, not {wanted}; use another file with --ledger, or ask for what it holds",
+        "the ledger {} holds {holds}, not {wanted}; use another file, or ask for what it holds",
         path.display()
     ))
 }

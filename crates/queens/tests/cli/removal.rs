@@ -71,7 +71,7 @@ fn a_removed_job_is_gone_for_good_and_its_number_is_not_given_again() {
     assert_eq!(listed(&farm, &["--all"]), []);
     assert_eq!(farm.submit(8, 2, 0), 3);
     let scrub = run(queens(&["scrub"]).arg(farm.ledger())).success();
-    assert!(scrub.contains("1 jobs, 0 accepted ranges"), "{scrub}");
+    assert!(scrub.contains("1 job, 0 accepted ranges"), "{scrub}");
 }
 
 #[test]

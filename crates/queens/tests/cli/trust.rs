@@ -166,7 +166,7 @@ fn a_bundle_is_checked_without_a_coordinator() {
     );
     bundle.verify(&["--also", "rows"]).refusal(2, &["name another method"]);
     bundle.verify(&["--search"]).refusal(2, &["--search is for bundles by halves"]);
-    bundle.verify(&["--also", "dice"]).usage("the methods are rows, ring and halves");
+    bundle.verify(&["--also", "dice"]).usage("the methods are rows, prefixes, ring and halves");
 }
 
 /// Whoever edits a bundle has to make the rest fit; whoever makes all of it fit is found out by

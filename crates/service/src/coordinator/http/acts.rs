@@ -44,10 +44,9 @@ fn submission(form: &Fields) -> Result<v1::Submit, Status> {
     })?;
     let method = match method {
         "" => MethodChoice::suggested(problem),
-        "rows" => MethodChoice::Rows { rows: None },
-        "ring" => MethodChoice::Ring { width: None },
-        "halves" => MethodChoice::Halves,
-        _ => return Err(Status::invalid_argument(format!("there is no method {method:?}"))),
+        name => MethodChoice::all()
+            .find(|choice| choice.name() == name)
+            .ok_or_else(|| Status::invalid_argument(format!("there is no method {name:?}")))?,
     };
     if !(0.0..=100.0).contains(&audit) {
         return Err(Status::invalid_argument("a percentage is from 0 to 100"));

@@ -18,8 +18,10 @@ use tokio::time::Instant;
 
 /// How often the same is read at most.
 const LEAST: Duration = Duration::from_secs(5);
-/// The rest after reading, as a multiple of the time that it took.
+/// The rest after reading before the same is read again, as a multiple of the time that it took.
 const REST: u32 = 50;
+/// The same before anything else is read: SQLite's log begins anew only while nobody reads.
+const REST_OF_ALL: u32 = 4;
 /// The longest that a job's rows are read.
 const LONGEST: Duration = Duration::from_secs(5);
 /// A record that nobody has asked for is forgotten after this time.
@@ -87,7 +89,9 @@ where
                 let _reading = records.reading.lock().expect("nobody panics while holding it");
                 let begun = Instant::now();
                 let record = Look::open(&ledger).and_then(|look| read(&look, &key));
-                records.note(&key, record, begun.elapsed());
+                let took = begun.elapsed();
+                records.note(&key, record, took);
+                std::thread::sleep(took * REST_OF_ALL);
             });
         }
         entry.record.clone()
