@@ -84,7 +84,7 @@ fn a_ledger_of_another_version_is_refused() {
         let scratch = Scratch::new();
         let ledger = finished(&scratch, "8");
         sql(&ledger, statement);
-        let way_out = [reason, "the version that made it", "--ledger"];
+        let way_out = [reason, "the version that made it", "another file"];
 
         count(&["8"], &ledger).refusal(12, &way_out);
         coordinate(&ledger).refusal(12, &way_out);
@@ -107,8 +107,8 @@ fn a_ledger_that_is_refused_keeps_every_byte() {
 #[test]
 fn a_ledger_that_cannot_be_opened_is_refused() {
     let scratch = Scratch::new();
-    count(&["8"], &scratch.path("no/folder.db")).refusal(10, &["cannot open", "--ledger"]);
-    count(&["8"], &scratch.path("")).refusal(10, &["cannot open", "--ledger"]);
+    count(&["8"], &scratch.path("no/folder.db")).refusal(10, &["cannot open", "or made"]);
+    count(&["8"], &scratch.path("")).refusal(10, &["cannot open", "or made"]);
 }
 
 #[cfg(unix)]
@@ -199,7 +199,8 @@ fn refuses(reason: &str, damage: impl Fn(&Path)) {
     let ledger = finished(&scratch, "8");
     damage(&ledger);
     let before = fs::read(&ledger).expect("it can be read");
-    let way_out = [reason, "is damaged", "restore a copy", "--ledger", &ledger.to_string_lossy()];
+    let way_out =
+        [reason, "is damaged", "restore a copy", "another file", &ledger.to_string_lossy()];
 
     count(&["8"], &ledger).refusal(9, &way_out);
     coordinate(&ledger).refusal(9, &way_out);
