@@ -272,7 +272,7 @@ async fn the_login_takes_what_the_command_has_printed() {
         assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{pasted}");
         assert!(answer.body.contains(said) && !answer.body.contains(&secret), "{}", answer.body);
     }
-    assert!(farm.get("/login", "").await.body.contains("join string"));
+    assert!(farm.get("/login", "").await.body.contains("Join string or token"));
 }
 
 #[tokio::test]
