@@ -292,7 +292,7 @@ pub struct Recount {
 ///
 /// Squares. Rows and columns are numbered from 0. Bit c of a mask, whose value is 2^c, is column c.
 ///
-/// TOTAL AND FUNDAMENTAL BY `rows`. Queens stand in rows 0 to M - 1, and the masks are what row M sees: down
+/// TOTAL AND FUNDAMENTAL BY `rows` AND `prefixes`. Queens stand in rows 0 to M - 1, and the masks are what row M sees: down
 /// has the columns that hold a queen, left those that are attacked along diagonals which lead to the next
 /// higher column in the next row, and right along those which lead to the next lower one. A square of the row
 /// is free if it is in none of them. The masks of the row after it, with a queen in column c, are
