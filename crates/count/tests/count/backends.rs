@@ -7,27 +7,11 @@ use board::{Method, Prefix, Tasks};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
-/// Q(n) by `backend`, from the tasks of `rows` placed rows.
-fn total(backend: Backend, n: u32, rows: u32) -> u128 {
-    /// More than the vector backends take at once.
-    const BLOCK: u64 = 5000;
-    let plan = RowsPlan::new(n, rows).expect("the plan is within the limit");
-    let mut kernel =
-        Kernel::new(backend, n, Method::Rows { rows }).expect("there is such a kernel");
-    let mut tasks = Tasks::new();
-    let mut sum = 0;
-    for start in (0..plan.len()).step_by(BLOCK as usize) {
-        tasks.clear();
-        plan.fill(start..plan.len().min(start + BLOCK), &mut tasks)
-            .expect("the plan has the range");
-        sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
-    }
-    sum
-}
+use super::{Random, total};
 
 fn totals_are_known(backend: Backend, n: u32, rows: impl Iterator<Item = u32>) {
     for rows in rows {
-        let found = total(backend, n, rows);
+        let found = total(backend, n, Method::Rows { rows });
         assert_eq!(found, vectors::total(n), "{backend}, N = {n}, M = {rows}");
     }
 }
@@ -85,17 +69,7 @@ fn backends_agree_on_every_prefix_of_small_boards() {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, bound: u32) -> u32 {
         (self.next() % u64::from(bound)) as u32
     }

@@ -4,6 +4,8 @@ use board::squares::parse_squares;
 use board::{Cut, Given, Method, Prefix, Problem, Square, Tasks};
 use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
 
+use super::Random;
+
 fn variants(method: Method) -> impl Iterator<Item = Variant> {
     let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
     let all = Backend::available().flat_map(of).chain([Variant::Search]);
@@ -92,18 +94,6 @@ fn variants_agree_on_every_task_of_small_boards() {
         let mut tasks = Tasks::new();
         cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");
         agree(problem, method, Variant::Straight(Backend::Reference), &tasks);
-    }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 
