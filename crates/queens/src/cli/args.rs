@@ -164,15 +164,46 @@ impl CutArgs {
     }
 }
 
-/// The resources of a count.
+/// The threads and the memory of a count.
 #[derive(Clone, Debug, Args)]
-pub(super) struct CountingArgs {
+pub(super) struct RoomArgs {
     /// Counting threads [default: all processors]
     ///
     /// Counted are the processors that this process may use: affinity, quotas and Slurm's variables
     /// say which.
     #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
+    /// The most memory to count in, as in 2GiB or 25%
+    ///
+    /// All threads and jobs together. A percentage is of what this process may use: the machine's
+    /// memory, or less if control groups or Slurm's variables allow less.
+    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
+    memory: MemoryBound,
+}
+
+impl RoomArgs {
+    pub(super) fn threads(&self) -> NonZero<usize> {
+        const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
+        self.threads.unwrap_or_else(allowed_processors).min(MOST)
+    }
+
+    /// Whether several threads are asked for, in so many words.
+    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
+        self.threads.is_some_and(|threads| threads.get() > 1)
+            && matches.value_source("threads") == Some(ValueSource::CommandLine)
+    }
+
+    /// Bytes of memory that counting may take.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory.bytes()
+    }
+}
+
+/// What counts, and in what room.
+#[derive(Clone, Debug, Args)]
+pub(super) struct CountingArgs {
+    #[command(flatten)]
+    pub(super) room: RoomArgs,
     /// What counts: avx2, gpu, … [default: the fastest]
     ///
     /// A loop of the processor (reference, portable, neon, avx2 or avx512), or graphics processors
@@ -186,50 +217,14 @@ pub(super) struct CountingArgs {
     /// [default: nine tenths of it].
     #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_DEVICE_MEMORY")]
     device_memory: Option<ByteSize>,
-    /// The most memory to count in, as in 2GiB or 25%
-    ///
-    /// All threads and jobs together. A percentage is of what this process may use: the machine's
-    /// memory, or less if control groups or Slurm's variables allow less.
-    #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
-    memory: MemoryBound,
 }
 
 impl CountingArgs {
-    pub(super) fn threads(&self) -> NonZero<usize> {
-        const MOST: NonZero<usize> = NonZero::new(4096).unwrap();
-        self.threads.unwrap_or_else(allowed_processors).min(MOST)
-    }
-
-    /// Whether several threads are asked for, in so many words.
-    pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
-        self.threads.is_some_and(|threads| threads.get() > 1)
-            && matches.value_source("threads") == Some(ValueSource::CommandLine)
-    }
-
-    /// Leaves graphics processors out that only the environment asks for, where the processor counts in any case.
-    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
-        let is_typed = matches.value_source("backend") == Some(ValueSource::CommandLine);
-        self.backend.take_if(|it| !is_typed && matches!(it, BackendChoice::Devices(_)));
-    }
-
     /// The loop of the processor.
     pub(super) fn backend(&self) -> Backend {
-        self.wanted_backend().unwrap_or_else(Backend::detect)
-    }
-
-    /// The loop of the processor that was asked for, if one was.
-    pub(super) fn wanted_backend(&self) -> Option<Backend> {
-        match self.backend? {
-            BackendChoice::Processor(backend) => Some(backend),
-            BackendChoice::Devices(_) => None,
-        }
-    }
-
-    /// The graphics processors that were asked for, if some were.
-    pub(super) fn wanted_devices(&self) -> Option<DeviceChoice> {
-        match self.backend? {
-            BackendChoice::Processor(_) => None,
-            BackendChoice::Devices(choice) => Some(choice),
+        match self.backend {
+            Some(BackendChoice::Processor(backend)) => backend,
+            Some(BackendChoice::Devices(_)) | None => Backend::detect(),
         }
     }
 
@@ -278,11 +273,6 @@ impl CountingArgs {
         }
         let memory = self.device_memory.map(|size| size.as_u64());
         Ok(Devices::new(tested, memory, are_required))
-    }
-
-    /// Bytes of memory that counting may take.
-    pub(super) fn memory(&self) -> u64 {
-        self.memory.bytes()
     }
 }
 

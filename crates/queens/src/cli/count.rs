@@ -154,7 +154,7 @@ impl CountArgs {
     /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain
     /// search counts, those of ledgers and parts.
     pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
-        self.wants_threads = self.counting.wants_threads(matches);
+        self.wants_threads = self.counting.room.wants_threads(matches);
         let is_searched = self.blocked.is_said() || self.ranks.is_some() || self.by_column;
         let is_searched = is_searched || self.problem.has_given_otherwise();
         if !is_searched && self.n.each().all(|n| n <= Given::MAX_N) {
@@ -196,7 +196,7 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
         return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
     }
     let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
-    let threads = args.counting.threads();
+    let threads = args.counting.room.threads();
     let begun = Instant::now();
     let counted = spawn_blocking(move || {
         // The other columns have mirror images of these.
@@ -317,7 +317,7 @@ async fn count(
             return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
         }
         let CountArgs { looking, stats, .. } = args;
-        let memory = args.counting.memory();
+        let memory = args.counting.room.memory();
         let is_plain = args.cut.no_mirror();
         let local = LocalArgs { problem, memory, looking, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
@@ -347,10 +347,10 @@ async fn count(
     let count = LocalCount {
         problem,
         method,
-        threads: args.counting.threads(),
+        threads: args.counting.room.threads(),
         backend: args.counting.tested_backend(tested_methods(problem, method, keeps))?,
         devices: devices.clone(),
-        memory: args.counting.memory(),
+        memory: args.counting.room.memory(),
         build: provenance(PROGRAM, &devices),
         slice: slice.unwrap_or(Slice::ALL),
         ledger,

@@ -160,7 +160,7 @@ impl Command {
             Command::Count(args) => args.prefer_words(matches),
             Command::Submit(args) => args.cut.prefer_words(matches),
             Command::Plan(args) => args.cut.prefer_words(matches),
-            Command::Verify(args) => args.counting.prefer_words(matches),
+            Command::Verify(args) => args.prefer_words(matches),
             _ => {}
         }
     }

@@ -81,7 +81,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let method = choice.for_problem(problem);
     let cut = Cut::new(problem, method)?;
     let plan = Plan { problem, method, tasks: cut.len() };
-    let (wanted, memory) = (args.counting.threads(), args.counting.memory());
+    let (wanted, memory) = (args.counting.room.threads(), args.counting.room.memory());
     let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
     let effort = Effort {
         plan,

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use board::MethodChoice;
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use count::Variant;
 use evidence::{By, Checked, RecountEffort, Sample, Seed};
 
-use super::args::{CountingArgs, in_units};
+use super::args::{BackendChoice, RoomArgs, backend_choice, in_units};
 use super::show::plural;
 use super::verified::Verified;
 use crate::failure::Failure;
@@ -63,7 +64,20 @@ pub(super) struct VerifyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pub(super) counting: CountingArgs,
+    room: RoomArgs,
+    /// What counts: avx2, … [default: another than farms use first]
+    ///
+    /// A loop of the processor: reference, portable, neon, avx2 or avx512.
+    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
+    backend: Option<BackendChoice>,
+}
+
+impl VerifyArgs {
+    /// Leaves graphics processors out that only the environment asks for: the processor counts in any case.
+    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+        let is_typed = matches.value_source("backend") == Some(ValueSource::CommandLine);
+        self.backend.take_if(|it| !is_typed && matches!(it, BackendChoice::Devices(_)));
+    }
 }
 
 /// The most draws: they are held in memory.
@@ -105,12 +119,16 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         (false, true) => By::Reference,
         (false, false) => By::Loop,
     };
-    if let Some(devices) = args.counting.wanted_devices() {
-        return Err(Failure::Usage(format!(
-            "a bundle is counted again by the processor: give --backend one of its loops, not {devices}"
-        )));
-    }
-    let variant = by.variant(checked.plan.method, args.counting.wanted_backend());
+    let backend = match args.backend {
+        Some(BackendChoice::Devices(devices)) => {
+            return Err(Failure::Usage(format!(
+                "a bundle is counted again by the processor: give --backend one of its loops, not {devices}"
+            )));
+        }
+        Some(BackendChoice::Processor(backend)) => Some(backend),
+        None => None,
+    };
+    let variant = by.variant(checked.plan.method, backend);
     let variant = variant.ok_or_else(|| {
         Failure::Usage(format!(
             "--search is for bundles by halves, and {} was counted by searching; --reference counts it by the \
@@ -124,9 +142,9 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let also = args.also.map_or(Ok(()), |choice| evidence::another(&checked, choice));
     also.map_err(|error| Failure::Usage(error.to_string()))?;
     let effort = RecountEffort {
-        threads: args.counting.threads(),
+        threads: args.room.threads(),
         variant,
-        memory: args.counting.memory(),
+        memory: args.room.memory(),
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
     if let Some(outlook) = outlook(&checked, effort) {
