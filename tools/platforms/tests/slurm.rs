@@ -8,7 +8,7 @@
 
 #[path = "slurm/cluster.rs"]
 mod cluster;
-#[path = "../../../crates/queens/tests/support/mod.rs"]
+#[path = "../../../crates/queens-cli/tests/support/mod.rs"]
 mod support;
 
 use cluster::{Cluster, SCRIPTS, Task, wait_for};

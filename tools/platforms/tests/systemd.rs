@@ -7,7 +7,7 @@
 //! cargo build && cargo test -p platforms --test systemd -- --ignored
 //! ```
 
-#[path = "../../../crates/queens/tests/support/mod.rs"]
+#[path = "../../../crates/queens-cli/tests/support/mod.rs"]
 mod support;
 
 use std::fs;

@@ -96,7 +96,7 @@ struct Seeds {
 
 /// What cargo builds for optimised simulations. With the program among the packages, libraries have the features that they have in
 /// it, so that what was built for it is used again.
-const OPTIMISED: [&str; 5] = ["--release", "--package", "queens", "--package", "testkit"];
+const OPTIMISED: [&str; 5] = ["--release", "--package", "queens-cli", "--package", "testkit"];
 
 fn main() -> ExitCode {
     match run(Words::parse().task) {
@@ -121,7 +121,7 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Fuzz { targets, seconds, guided: false } => fuzz::blind(&targets, seconds),
         Task::Fuzz { targets, seconds, guided: true } => fuzz::guided(&targets, seconds),
         Task::Bench { arguments } => {
-            let built = ["--release", "--package", "queens", "--package", "bench"];
+            let built = ["--release", "--package", "queens-cli", "--package", "bench"];
             cargo("build").args(built).run()?;
             Step::new(built_beside("release/bench")?).args(arguments).run()
         }

@@ -138,7 +138,7 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     if !target.is_this_machine() {
         cross()?;
     }
-    target.compiling(cargo("build")).args(["--package", "queens"]).run()?;
+    target.compiling(cargo("build")).args(["--package", "queens-cli"]).run()?;
     texts(target)?;
     archive(target)?;
     deb(target)?;
@@ -220,7 +220,7 @@ fn archive(target: Target) -> Result<(), u8> {
 }
 
 fn deb(target: Target) -> Result<(), u8> {
-    let step = tool("cargo-deb").args(["--package", "queens", "--no-build", "--no-strip"]);
+    let step = tool("cargo-deb").args(["--package", "queens-cli", "--no-build", "--no-strip"]);
     let step = step.args(["--profile", "dist", "--target", target.triple()]).args(["--output"]);
     step.args([target.folder()]).env("CARGO_TARGET_DIR", target.builds()).run()
 }

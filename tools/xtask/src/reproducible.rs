@@ -34,7 +34,7 @@ fn build(folder: &Path, commit: &str) -> Result<PathBuf, u8> {
     check_out(commit, folder)?;
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     cargo("build")
-        .args(["--quiet", "--locked", "--profile", "dist", "--package", "queens"])
+        .args(["--quiet", "--locked", "--profile", "dist", "--package", "queens-cli"])
         .args(["--target", &target])
         .env("CARGO_ENCODED_RUSTFLAGS", static_flags(folder))
         .env("CARGO_TARGET_DIR", folder.join("target"))

@@ -7,7 +7,7 @@
 //! ```
 
 mod browser;
-#[path = "../../../../crates/queens/tests/support/mod.rs"]
+#[path = "../../../../crates/queens-cli/tests/support/mod.rs"]
 mod support;
 
 use std::path::PathBuf;

@@ -10,7 +10,7 @@
 //! cargo test -p platforms --test platforms compose -- --ignored    # or one platform
 //! ```
 
-#[path = "../../../../crates/queens/tests/support/process.rs"]
+#[path = "../../../../crates/queens-cli/tests/support/process.rs"]
 #[allow(dead_code)]
 mod process;
 

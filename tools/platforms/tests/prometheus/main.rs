@@ -9,7 +9,7 @@
 //! ```
 
 mod server;
-#[path = "../../../../crates/queens/tests/support/mod.rs"]
+#[path = "../../../../crates/queens-cli/tests/support/mod.rs"]
 mod support;
 
 use std::fs;

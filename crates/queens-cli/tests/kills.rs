@@ -2,8 +2,8 @@
 //! counted again.
 //!
 //! ```text
-//! cargo test -p queens --test kills -- --nocapture             # a few kills, in seconds
-//! cargo test -p queens --test kills -- --nocapture --ignored   # the full run, in a minute
+//! cargo test -p queens-cli --test kills -- --nocapture             # a few kills, in seconds
+//! cargo test -p queens-cli --test kills -- --nocapture --ignored   # the full run, in a minute
 //! QUEENS_KILL_SEED=7 cargo test ...                            # the same choices again
 //! ```
 
