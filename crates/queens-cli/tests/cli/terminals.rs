@@ -1,6 +1,7 @@
 //! What a terminal shows while a count runs: `script` plays the terminal.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use crate::support::Farm;
 use crate::support::process::queens;
@@ -11,11 +12,16 @@ fn on_a_terminal(columns: u32, term: &str, words: &str) -> String {
     of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {words}"), term)
 }
 
-/// Runs a command of the shell on a terminal, and returns all that the terminal was sent.
-fn of_a_terminal(command: &str, term: &str) -> String {
+/// A command of the shell on a terminal.
+fn of_a_shell(command: &str, term: &str) -> Command {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", command, "/dev/null"]).env("TERM", term);
-    let output = script.output().expect("the package bsdutils has `script`");
+    script
+}
+
+/// Runs a command of the shell on a terminal, and returns all that the terminal was sent.
+fn of_a_terminal(command: &str, term: &str) -> String {
+    let output = of_a_shell(command, term).output().expect("the package bsdutils has `script`");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}");
     text
@@ -107,8 +113,14 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     assert_eq!(lines.len(), 1, "{lines:?}");
 
     // A key ends it too, whether it comes before the first look or after it.
+    // The pipe stays open, as a keyboard does: at its end, `script` types the end of a file.
     let command = format!("timeout 60 {program} watch --coordinator {}", farm.url());
-    let script = format!("printf xq | script --quiet --return --command '{command}' /dev/null");
-    let ended = Command::new("sh").args(["-c", &script]).env("TERM", "xterm").output();
-    assert_eq!(ended.expect("there is a shell").status.code(), Some(0));
+    let mut script = of_a_shell(&command, "xterm");
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
+    let mut keys = script.stdin.take().expect("a pipe");
+    keys.write_all(b"xq").expect("script reads what is typed");
+    let ended = script.wait_with_output().expect("script ends");
+    drop(keys);
+    let text = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(0), "{text}");
 }
