@@ -1,7 +1,7 @@
 //! Audits: which accepted ranges are counted again, and what still waits for that.
 //!
 //! ```text
-//!   accepted ──chosen──► wanted ──lent to another party, another kernel───► agreed
+//!   accepted ──chosen──► wanted ──leased to another party, another kernel───► agreed
 //!                           ▲                                      │
 //!                           └──── the party that agreed was wrong ─┤
 //!                                                                  └──► disputed
@@ -33,8 +33,8 @@ pub(crate) struct Audits {
     makers: BTreeMap<Maker, usize>,
     /// What has begun to wait since it was last looked at.
     offered: BTreeSet<Range>,
-    lent: BTreeMap<Range, (LeaseId, Waiting)>,
-    /// Ranges that were counted again and that the ledger is looking up: no other worker is lent them
+    leased: BTreeMap<Range, (LeaseId, Waiting)>,
+    /// Ranges that were counted again and that the ledger is looking up: no other worker is leased them
     /// meanwhile.
     comparing: BTreeMap<Range, Waiting>,
     /// Counted again with the same result, on the way into the ledger.
@@ -47,7 +47,7 @@ pub(crate) struct Audits {
 struct Waiting {
     maker: Maker,
     kernel: KernelName,
-    /// The latest lease under which it was lent.
+    /// The latest lease under which it was leased.
     asked: Option<LeaseId>,
     /// Who was asked to recount it and did so with the same kernel, so that their counts do not qualify.
     tried: BTreeSet<Maker>,
@@ -73,7 +73,7 @@ impl Audits {
     }
 
     fn known(&self) -> usize {
-        self.waiting.len() + self.lent.len() + self.comparing.len()
+        self.waiting.len() + self.leased.len() + self.comparing.len()
     }
 
     /// A range was accepted that is to be counted again.
@@ -100,7 +100,7 @@ impl Audits {
 
     fn add(&mut self, row: Unaudited) {
         let Unaudited { range, maker, kernel } = row;
-        let is_under_way = self.lent.contains_key(&range)
+        let is_under_way = self.leased.contains_key(&range)
             || self.comparing.contains_key(&range)
             || self.confirming.contains(&range);
         if !is_under_way && !self.waiting.contains_key(&range) {
@@ -197,17 +197,17 @@ impl Audits {
         self.waiting.range(among).find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
 
-    /// One that waits is lent.
-    pub(crate) fn lend(&mut self, range: Range, lease: LeaseId) {
-        let mut waiting = self.take(range).expect("only what waits is lent");
+    /// One that waits is leased.
+    pub(crate) fn assign(&mut self, range: Range, lease: LeaseId) {
+        let mut waiting = self.take(range).expect("only what waits is leased");
         waiting.asked = Some(lease);
-        self.lent.insert(range, (lease, waiting));
+        self.leased.insert(range, (lease, waiting));
     }
 
     /// A lease of one is over.
     pub(crate) fn give_back(&mut self, range: Range, lease: LeaseId) {
-        if self.lent.get(&range).is_some_and(|&(holder, _)| holder == lease) {
-            let (_, waiting) = self.lent.remove(&range).expect("it was found");
+        if self.leased.get(&range).is_some_and(|&(holder, _)| holder == lease) {
+            let (_, waiting) = self.leased.remove(&range).expect("it was found");
             self.wait(range, waiting);
         }
     }
@@ -225,10 +225,10 @@ impl Audits {
         }
     }
 
-    /// Who counted a range that waits for a recount, lent or not, and with what.
+    /// Who counted a range that waits for a recount, leased or not, and with what.
     pub(crate) fn awaited(&self, range: Range) -> Option<(&Maker, KernelName)> {
-        let lent = self.lent.get(&range).map(|(_, waiting)| waiting);
-        let waiting = lent.or_else(|| self.waiting.get(&range))?;
+        let leased = self.leased.get(&range).map(|(_, waiting)| waiting);
+        let waiting = leased.or_else(|| self.waiting.get(&range))?;
         Some((&waiting.maker, waiting.kernel))
     }
 
@@ -243,7 +243,7 @@ impl Audits {
         is_new
     }
 
-    /// Whether a recount by `maker` with `kernel`, lent as `lease`, confirms the count of `range`: then the
+    /// Whether a recount by `maker` with `kernel`, leased as `lease`, confirms the count of `range`: then the
     /// ledger is to be told. A repetition with the kernel that is to be checked is no second opinion, and who
     /// was asked for another one and has none is not asked again. Who comes late with a recount of a row that
     /// is no more was asked for something else.
@@ -254,8 +254,8 @@ impl Audits {
         lease: LeaseId,
         across: Across,
     ) -> bool {
-        let lent = self.lent.get_mut(&range).map(|(_, waiting)| waiting);
-        let Some(waiting) = lent.or_else(|| self.waiting.get_mut(&range)) else { return false };
+        let leased = self.leased.get_mut(&range).map(|(_, waiting)| waiting);
+        let Some(waiting) = leased.or_else(|| self.waiting.get_mut(&range)) else { return false };
         if waiting.kernel == kernel && waiting.asked == Some(lease) {
             waiting.tried.insert(maker.clone());
         }
@@ -266,7 +266,7 @@ impl Audits {
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         self.take(range);
         self.confirming.insert(range);
-        self.lent.remove(&range).map(|(lease, _)| lease)
+        self.leased.remove(&range).map(|(lease, _)| lease)
     }
 
     /// Whether one that is counted at last is on its way into the ledger.
@@ -289,8 +289,8 @@ impl Audits {
         waiting.into_iter().for_each(|range| drop(self.take(range)));
         self.comparing.retain(|&range, _| !gone(range));
         self.doubters.retain(|&range, _| !gone(range));
-        let lent = self.lent.extract_if(.., |&range, _| gone(range));
-        lent.map(|(range, (lease, _))| (range, lease)).collect()
+        let leased = self.leased.extract_if(.., |&range, _| gone(range));
+        leased.map(|(range, (lease, _))| (range, lease)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much thread time is left of a job, by what was counted of it.
 //!
-//! A plan is lent from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
+//! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
 //! sample of the plan, and what is left costs it about as much for each task. Its threads count at that pace
 //! side by side with those of the others:
 //!

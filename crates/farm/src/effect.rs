@@ -51,7 +51,7 @@ pub enum Effect {
         /// How many its machine has lost that have not come back.
         processes: usize,
     },
-    /// A task is not lent any more, because it was lost three times with the worker that counted it. The rest
+    /// A task is not leased any more, because it was lost three times with the worker that counted it. The rest
     /// of its job goes on.
     Poisoned {
         /// The job that the task belongs to.
@@ -79,7 +79,7 @@ pub enum Dismissal {
     Replaced,
     /// The worker's machine or owner was proven wrong, and none of its counts is believed any more.
     Distrusted,
-    /// The worker reported or held something that this farm has not lent to its owner.
+    /// The worker reported or held something that this farm has not leased to its owner.
     Unproven,
 }
 

@@ -43,7 +43,7 @@ pub struct JobView {
     pub thread_memory: u64,
     /// Sessions that work on it.
     pub workers: usize,
-    /// Sessions that may be lent ranges of it while it runs: they have the memory.
+    /// Sessions that may be leased ranges of it while it runs: they have the memory.
     pub able_workers: usize,
     /// Thread time that the rest will take these workers, once it can be told; without audits.
     pub busy_us_left: Option<u64>,
@@ -67,7 +67,7 @@ pub struct JobView {
     /// Of the ranges that wait, so many that no connected worker may give a second count of, as far as the farm keeps them:
     /// some hundreds. `None` before it is known.
     pub audits_stranded: Option<u64>,
-    /// Tasks that are not lent any more, because worker process after worker process was lost with them.
+    /// Tasks that are not leased any more, because worker process after worker process was lost with them.
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
     pub poisoned_first: Vec<u64>,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What is reported of one lease becomes one row of the ledger ([`rules`](crate::rules)), so a job
-//! that takes long has longer leases, and fewer rows: of each lease half is lent when the other
+//! that takes long has longer leases, and fewer rows: of each lease half is leased when the other
 //! half is done, which makes 32 reports a row.
 //!
 //! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
@@ -93,24 +93,27 @@ mod tests {
     }
 
     #[test]
-    fn small_farms_lend_as_configured_and_large_ones_for_longer() {
+    fn small_farms_lease_as_configured_and_large_ones_for_longer() {
         let config = Config::default();
-        let lent = |workers| {
+        let leased = |workers| {
             let pace = Pace::of(workers);
             (pace.lease_ms(&config), pace.lease_ttl_ms(&config))
         };
-        assert_eq!(lent(1_000), (10_000, 60_000));
-        assert_eq!(lent(20_000), (200_000, 300_000));
+        assert_eq!(leased(1_000), (10_000, 60_000));
+        assert_eq!(leased(20_000), (200_000, 300_000));
     }
 
     #[test]
     fn leases_of_a_job_that_takes_long_are_for_many_reports() {
-        let lent = |workers, lease_ms| {
+        let leased = |workers, lease_ms| {
             let config = Config { lease_ms, ..Config::default() };
             Pace::of(workers).long_lease_ms(&config)
         };
-        assert_eq!([1, 200, 2_000].map(|workers| lent(workers, 10_000)), [64_000, 64_000, 640_000]);
-        assert_eq!(lent(1, 100_000), 100_000, "never shorter than others");
+        assert_eq!(
+            [1, 200, 2_000].map(|workers| leased(workers, 10_000)),
+            [64_000, 64_000, 640_000]
+        );
+        assert_eq!(leased(1, 100_000), 100_000, "never shorter than others");
     }
 
     #[test]

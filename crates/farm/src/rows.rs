@@ -22,7 +22,7 @@ pub struct Row {
     pub kernel: KernelName,
     /// Who counted them.
     pub author: Author,
-    /// The lending that the count answered.
+    /// The lease that the count answered.
     pub lease: LeaseId,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,

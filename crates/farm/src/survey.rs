@@ -26,8 +26,8 @@ pub struct WorkerSight {
     pub session: SessionId,
     /// Who it is, and what it has.
     pub view: WorkerView,
-    /// What it was lent: tasks that are not reported, by job.
-    pub lent: Vec<(JobId, u64)>,
+    /// What it was leased: tasks that are not reported, by job.
+    pub leased: Vec<(JobId, u64)>,
     /// Tasks that it has reported in this session.
     pub counted: u64,
     /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.
@@ -119,11 +119,11 @@ pub struct Cell {
     pub wanted: u64,
     /// How many are accepted, or on their way into the ledger.
     pub accepted: u64,
-    /// How many are lent for the first time.
-    pub lent: u64,
+    /// How many are leased for the first time.
+    pub leased: u64,
     /// How many are accepted and in dispute.
     pub disputed: u64,
-    /// How many are not lent any more because workers were lost with them.
+    /// How many are not leased any more because workers were lost with them.
     pub poisoned: u64,
     /// The names of workers that hold any of them; [`Cell::HOLDERS`] at most.
     pub holders: Vec<String>,
@@ -150,7 +150,7 @@ impl PlanMap {
                 .expect("there are no more cells than tasks"),
             wanted: 0,
             accepted: 0,
-            lent: 0,
+            leased: 0,
             disputed: 0,
             poisoned: 0,
             holders: Vec::new(),

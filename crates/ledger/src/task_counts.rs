@@ -62,7 +62,7 @@ mod tests {
 
     use farm::{
         Across, AuditPolicy, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
-        LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Problem, Report, Slice, Tally,
+        LeaseKind, LeaseToken, LedgerCommand, Maker, Method, Origin, Problem, Report, Slice, Tally,
     };
     use tempfile::TempDir;
 
@@ -86,7 +86,7 @@ mod tests {
             job: JOB,
             fingerprint: plan().fingerprint(),
             lease: LeaseId(1 + first),
-            proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+            token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
             range,
             tally: tally.expect("it is small"),
             task_counts: TaskCounts::new(&counts),

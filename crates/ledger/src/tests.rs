@@ -13,8 +13,8 @@ use std::path::Path;
 use farm::rules::Store;
 use farm::{
     Across, Asker, AuditPolicy, Author, Change, Config, Credit, CreditOf, Distrusted, Effect,
-    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known,
-    LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker,
+    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, Lease,
+    LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer, LedgerCommand, Maker,
     Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored,
     RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
 };
@@ -92,7 +92,7 @@ fn report(range: Range, count: u64) -> Report {
         fingerprint: fingerprint(),
         // Each of its own, so that neighbours do not become one row.
         lease: LeaseId((1 << 40) + 1 + range.start()),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally(range, count),
         task_counts: TaskCounts::default(),
@@ -117,8 +117,8 @@ fn maker(worker: &str) -> Maker {
     Maker { owner: OWNER.into(), machine: worker.into() }
 }
 
-fn key() -> LoanKey {
-    LoanKey::new([4; 32])
+fn key() -> LeaseKey {
+    LeaseKey::new([4; 32])
 }
 
 fn everything(seed: u64, by_search: bool) -> AuditPolicy {

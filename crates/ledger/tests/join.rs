@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LedgerCommand,
-    LoanKind, LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
-    TaskCounts,
+    Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LeaseKind,
+    LeaseToken, LedgerCommand, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice,
+    Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
@@ -149,7 +149,7 @@ fn report(range: Range) -> Report {
         job: JOB,
         fingerprint,
         lease: LeaseId(1),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally.expect("the counts are small"),
         task_counts: TaskCounts::default(),

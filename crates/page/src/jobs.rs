@@ -220,7 +220,7 @@ pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
     let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
     let poisoned = (job.poisoned > 0).then(|| {
         format!(
-            "It lends no more of {}, because workers were lost with them; `queens resume {}` tries again.",
+            "It leases no more of {}, because workers were lost with them; `queens resume {}` tries again.",
             plural(job.poisoned, "task"),
             job.id
         )

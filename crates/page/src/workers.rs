@@ -146,7 +146,7 @@ pub(crate) fn marked(survey: &Survey) -> Vec<Marked<'_>> {
 
 /// Workers with the same backend on the same job can be compared.
 fn class(sight: &WorkerSight) -> Option<(&str, JobId)> {
-    Some((sight.view.backend.as_str(), sight.lent.first()?.0))
+    Some((sight.view.backend.as_str(), sight.leased.first()?.0))
 }
 
 /// Tasks per second of one thread.
@@ -185,7 +185,7 @@ fn mark<'a>(
             "not believed",
         ),
         (sight.missed > 0, "missed deadlines"),
-        (!sight.lent.is_empty() && silent > SILENT, "silent"),
+        (!sight.leased.is_empty() && silent > SILENT, "silent"),
         (is_slow, "slow"),
         (sight.declined > 0, "too little memory for a job"),
     ];
@@ -269,11 +269,11 @@ pub(crate) fn share(part: f64, all: f64) -> Markup {
 
 pub(crate) fn doing(sight: &WorkerSight) -> Markup {
     html! {
-        @match sight.lent.as_slice() {
+        @match sight.leased.as_slice() {
             [] if sight.leaving => { "leaves" },
             [] => { "nothing" },
-            lent => {
-                @for (at, (job, tasks)) in lent.iter().enumerate() {
+            leased => {
+                @for (at, (job, tasks)) in leased.iter().enumerate() {
                     @if at > 0 { ", " }
                     (grouped(*tasks)) " of " a href=(format!("jobs/{job}")) { "job " (job) }
                 }
@@ -321,7 +321,7 @@ mod tests {
                 tasks: 5,
                 rate: Rate { tasks_per_second: rate, placements_per_second: rate },
             },
-            lent: vec![(JobId(1), 5)],
+            leased: vec![(JobId(1), 5)],
             counted: 7,
             heard_at: Millis(4 * MINUTES),
             missed: 0,
@@ -369,7 +369,7 @@ mod tests {
     fn a_worker_that_holds_work_and_says_nothing_stands_out() {
         let mut silent = worker("silent", 0.0);
         silent.heard_at = Millis(4 * MINUTES - 1);
-        let idle = WorkerSight { lent: Vec::new(), ..silent.clone() };
+        let idle = WorkerSight { leased: Vec::new(), ..silent.clone() };
         let idle = WorkerSight { view: worker("idle", 0.0).view, ..idle };
         let survey = survey(vec![idle, worker("busy", 0.0), silent]);
         let found = troubles(&survey);

@@ -36,7 +36,7 @@ pub use handle::HubHandle;
 pub use hub::Hub;
 pub use identity::{Identity, LOCAL_OWNER, Right};
 pub use limits::{Connection, Limits, Listener};
-pub use own_secrets::{loan_key, note_keys, require_keys, role_token};
+pub use own_secrets::{lease_key, note_keys, require_keys, role_token};
 pub use phase::Phase;
 pub use plans::Plans;
 pub use server::serve;

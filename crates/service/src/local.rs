@@ -11,7 +11,7 @@ use board::MethodChoice;
 use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
-    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LoanKey, Origin, Plan,
+    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LeaseKey, Origin, Plan,
     Problem, Refusal, Request, RestoredJob, Slice,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
@@ -255,7 +255,7 @@ impl Prepared {
     ) -> Result<JobView, LocalError> {
         let Prepared { count, ledger, plans, plan, known } = self;
         let config = Config { grace_ms: 0, probe_tasks: FIRST_LEASE, ..Config::default() };
-        let key = LoanKey::new(rand::random());
+        let key = LeaseKey::new(rand::random());
         let (hub, handle) = match ledger {
             Some(ledger) => Hub::new(config, key, ledger),
             None => Hub::in_memory(config, key),

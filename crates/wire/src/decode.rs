@@ -3,7 +3,7 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
-    JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method,
+    JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Method,
     Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request, Slice, Tally,
     TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
 };
@@ -40,10 +40,10 @@ impl TryFrom<v1::WorkResponse> for WorkerOrder {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(v1::Welcome { lends_in_ms }) => {
-                WorkerOrder::Welcome { lends_in_ms }
+            work_response::Message::Welcome(v1::Welcome { leases_in_ms }) => {
+                WorkerOrder::Welcome { leases_in_ms }
             }
-            work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
+            work_response::Message::Lease(lease) => WorkerOrder::Lease(lease.try_into()?),
             work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
             work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
@@ -125,7 +125,7 @@ impl TryFrom<v1::Holding> for Holding {
             job: JobId(id("job", holding.job)?),
             fingerprint: fingerprint(&holding.fingerprint)?,
             range: range(holding.range)?,
-            proof: proof(&holding.proof)?,
+            token: token(&holding.token)?,
         })
     }
 }
@@ -138,7 +138,7 @@ impl TryFrom<v1::Report> for Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
-            proof: proof(&report.proof)?,
+            token: token(&report.token)?,
             range: range(report.range)?,
             tally: Tally {
                 count: report.count,
@@ -156,27 +156,27 @@ impl TryFrom<v1::Report> for Report {
     }
 }
 
-impl TryFrom<v1::Loan> for Loan {
+impl TryFrom<v1::Lease> for Lease {
     type Error = WireError;
 
-    fn try_from(loan: v1::Loan) -> Result<Self, WireError> {
-        let plan: Plan = loan.plan.ok_or(WireError::Missing("plan"))?.try_into()?;
-        let range = range(loan.range)?;
+    fn try_from(lease: v1::Lease) -> Result<Self, WireError> {
+        let plan: Plan = lease.plan.ok_or(WireError::Missing("plan"))?.try_into()?;
+        let range = range(lease.range)?;
         if range.end() > plan.tasks {
             return Err(WireError::out_of_bounds("range", range));
         }
-        let proof = proof(&loan.proof)?;
-        let recount: Option<Recount> = loan.recount.map(TryInto::try_into).transpose()?;
-        if proof.range != range || (proof.kind == LoanKind::Recount) != recount.is_some() {
-            return Err(WireError::out_of_bounds("proof", "that of another loan"));
+        let token = token(&lease.token)?;
+        let recount: Option<Recount> = lease.recount.map(TryInto::try_into).transpose()?;
+        if token.range != range || (token.kind == LeaseKind::Recount) != recount.is_some() {
+            return Err(WireError::out_of_bounds("token", "that of another lease"));
         }
-        Ok(Loan {
-            lease: LeaseId(loan.lease),
-            job: JobId(loan.job),
+        Ok(Lease {
+            id: LeaseId(lease.id),
+            job: JobId(lease.job),
             plan,
             fingerprint: plan.fingerprint(),
             range,
-            proof,
+            token,
             recount,
         })
     }
@@ -508,9 +508,9 @@ fn across(across: v1::Across, usual: Across) -> Across {
     }
 }
 
-fn proof(bytes: &[u8]) -> Result<LoanProof, WireError> {
-    let proof = bytes.try_into().ok().and_then(LoanProof::from_bytes);
-    proof.ok_or(WireError::Missing("proof"))
+fn token(bytes: &[u8]) -> Result<LeaseToken, WireError> {
+    let token = bytes.try_into().ok().and_then(LeaseToken::from_bytes);
+    token.ok_or(WireError::Missing("token"))
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {

@@ -105,7 +105,7 @@ impl From<farm::Holding> for v1::Holding {
             job: holding.job.0,
             fingerprint: bytes(holding.fingerprint),
             range: Some(holding.range.into()),
-            proof: holding.proof.to_bytes().to_vec(),
+            token: holding.token.to_bytes().to_vec(),
         }
     }
 }
@@ -117,7 +117,7 @@ impl From<farm::Report> for v1::Report {
             job: report.job.0,
             fingerprint: bytes(report.fingerprint),
             range: Some(report.range.into()),
-            proof: report.proof.to_bytes().to_vec(),
+            token: report.token.to_bytes().to_vec(),
             count: report.tally.count,
             residue: report.tally.residue,
             digest: report.tally.digest.0.to_le_bytes().to_vec(),
@@ -132,8 +132,8 @@ impl From<WorkerOrder> for v1::WorkResponse {
     fn from(order: WorkerOrder) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome { lends_in_ms } => Message::Welcome(v1::Welcome { lends_in_ms }),
-            WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
+            WorkerOrder::Welcome { leases_in_ms } => Message::Welcome(v1::Welcome { leases_in_ms }),
+            WorkerOrder::Lease(lease) => Message::Lease(lease.into()),
             WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
             WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
             WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
@@ -154,15 +154,15 @@ impl From<Ack> for v1::Ack {
     }
 }
 
-impl From<farm::Loan> for v1::Loan {
-    fn from(loan: farm::Loan) -> Self {
-        v1::Loan {
-            lease: loan.lease.0,
-            job: loan.job.0,
-            plan: Some((&loan.plan).into()),
-            range: Some(loan.range.into()),
-            proof: loan.proof.to_bytes().to_vec(),
-            recount: loan.recount.map(|recount| v1::Recount {
+impl From<farm::Lease> for v1::Lease {
+    fn from(lease: farm::Lease) -> Self {
+        v1::Lease {
+            id: lease.id.0,
+            job: lease.job.0,
+            plan: Some((&lease.plan).into()),
+            range: Some(lease.range.into()),
+            token: lease.token.to_bytes().to_vec(),
+            recount: lease.recount.map(|recount| v1::Recount {
                 unlike: recount.unlike.to_string(),
                 by_search: recount.by_search,
             }),

@@ -8,7 +8,7 @@ use clap::Args;
 use farm::Config;
 use ledger::CheckedLedger;
 use service::coordinator::{
-    Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, loan_key, serve,
+    Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, lease_key, serve,
 };
 use service::tls::Authority;
 use service::{JoinFile, KeyFolder, Token};
@@ -35,7 +35,7 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let listener = Listener::bind(&[args.listen], Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let keys = KeyFolder::beside(&args.ledger);
-    let (hub, handle) = Hub::new(Config::default(), loan_key(&keys, &ledger)?, ledger);
+    let (hub, handle) = Hub::new(Config::default(), lease_key(&keys, &ledger)?, ledger);
     let server = match args.join_file {
         None => {
             let open_to_all = Credentials::new(None, Vec::new());

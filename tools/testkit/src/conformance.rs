@@ -6,7 +6,7 @@
 use farm::rules::{self, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
-    KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
+    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Maker, Method, Origin,
     Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
 };
 
@@ -374,7 +374,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         fingerprint: plan().fingerprint(),
         // Each of its own, so that neighbours do not become one row.
         lease: LeaseId(start),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally(range, count),
         task_counts: TaskCounts::default(),

@@ -51,7 +51,7 @@ impl Farm {
         }
     }
 
-    /// Whether something of the job that was never counted may be lent to this session: what is
+    /// Whether something of the job that was never counted may be leased to this session: what is
     /// suspected only if it holds nothing else that is.
     pub(super) fn has_task_for(&self, id: JobId, session: &Session) -> bool {
         let job: &Job = &self.jobs[&id];

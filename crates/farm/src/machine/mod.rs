@@ -1,7 +1,7 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, lent, claimed or poisoned ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, leased, claimed or poisoned ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
@@ -11,7 +11,7 @@ mod attempts;
 mod audits;
 mod clients;
 mod holds;
-mod lending;
+mod leasing;
 mod removal;
 mod restore;
 mod results;
@@ -30,11 +30,11 @@ pub use restore::{Restored, RestoredJob};
 use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
-use crate::lease::{LeaseTerm, Leases};
+use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, RequestId,
+    LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Maker, Millis, Origin, Pace, Party, RequestId,
     SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
@@ -42,7 +42,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Farm {
     config: Config,
-    key: LoanKey,
+    key: LeaseKey,
     now: Millis,
     /// When the ledger last answered: Unix milliseconds, for people.
     unix_ms: i64,
@@ -50,8 +50,8 @@ pub struct Farm {
     adopts_until: Millis,
     /// How often workers are to report.
     pace: Pace,
-    /// Until then nothing is lent from the pools: see [`Config::grace_ms`].
-    lend_from: Option<Millis>,
+    /// Until then nothing is leased from the pools: see [`Config::grace_ms`].
+    lease_from: Option<Millis>,
     epoch: u64,
     jobs: BTreeMap<JobId, Job>,
     /// The jobs that have a key, those on their way into the ledger included.
@@ -140,7 +140,7 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lend_from, self.rests.first().copied(), self.turns.first().copied()];
+        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.hungry.is_empty() || !self.refused.is_empty();
         let jobs = self.queue.iter().filter(|_| is_idle);
         let late = jobs.filter_map(|&(_, job)| self.jobs[&job].next_late(self.now));
@@ -148,10 +148,10 @@ impl Farm {
         service.chain(self.leases.next_deadline()).min()
     }
 
-    /// For how long nothing is lent from the pools, ms, as workers that still hold ranges may come back first: see
+    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
     /// [`Config::grace_ms`].
-    pub fn lends_in_ms(&self) -> u64 {
-        self.lend_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+    pub fn leases_in_ms(&self) -> u64 {
+        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
     }
 
     /// How often workers are to report now.
@@ -176,13 +176,13 @@ impl Farm {
     }
 
     /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
-    /// a worker or a running job came or went, or a loan was declined. Looking costs more.
+    /// a worker or a running job came or went, or a lease was declined. Looking costs more.
     pub fn take_staffing_change(&mut self) -> bool {
         std::mem::take(&mut self.staffing_changed)
     }
 
-    /// What is lent to a session: each lease with its job and the ordinals that are still expected.
-    pub fn lent_to(
+    /// What is leased to a session: each lease with its job and the ordinals that are still expected.
+    pub fn leased_to(
         &self,
         session: SessionId,
     ) -> impl Iterator<Item = (LeaseId, JobId, &IntervalSet)> + '_ {
@@ -273,16 +273,19 @@ impl Farm {
 
     fn lease_id(&mut self) -> LeaseId {
         self.next_lease += 1;
-        assert!(self.next_lease < 1 << 40, "a coordinator lends fewer than 2^40 times in its life");
+        assert!(
+            self.next_lease < 1 << 40,
+            "a coordinator leases fewer than 2^40 times in its life"
+        );
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
     /// For how long a session may take up a lease that no session has. A lease of another life of the coordinator is not
     /// known any more, and gets the time of a new one, once after the restart: of an earlier one, or, if the ledger was
     /// restored from a copy, of a later one.
-    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTerm> {
+    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
-        let another = LeaseTerm { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
+        let another = LeaseTime { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
         let orphaned = self.leases.orphan_term(lease);
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }

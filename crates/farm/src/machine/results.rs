@@ -1,7 +1,7 @@
 //! What becomes of a reported count.
 //!
 //! ```text
-//!   reported ─┬─ no proof that it was lent ──► the session ends
+//!   reported ─┬─ no token that it was leased ──► the session ends
 //!             ├─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
@@ -29,8 +29,8 @@ use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, Author, Claim, Dismissal, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
+    Ack, Asker, Author, Claim, Dismissal, JobState, KernelName, LeaseId, LeaseKind, LeaseTerms,
+    LedgerCommand, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
     Withdrawn, WorkerOrder,
 };
 
@@ -41,9 +41,9 @@ impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
         let author = known.author().clone();
-        let Report { job, fingerprint: plan, lease, range, ref proof, .. } = report;
-        let terms = LoanTerms { job, plan, lease, owner: &author.maker.owner };
-        if !self.key.recognizes(proof, &terms, range) {
+        let Report { job, fingerprint: plan, lease, range, ref token, .. } = report;
+        let terms = LeaseTerms { job, plan, lease, owner: &author.maker.owner };
+        if !self.key.recognizes(token, &terms, range) {
             return self.dismiss(session, Dismissal::Unproven);
         }
         let Some(job) = self.jobs.get_mut(&report.job) else {
@@ -57,7 +57,7 @@ impl Farm {
         }
         let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
         report.busy_us = report.busy_us.min(most_busy_us);
-        let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
+        let is_whole = report.token.kind == LeaseKind::Count || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.tally.count)
@@ -203,7 +203,7 @@ impl Farm {
             return self.vote(session, author, report);
         }
         let Report { range, lease, kernel: its_kernel, .. } = report;
-        let (was_asked_for, across) = (report.proof.kind == LoanKind::Recount, job.across());
+        let (was_asked_for, across) = (report.token.kind == LeaseKind::Recount, job.across());
         match found {
             Some(claim) if claim == report.tally.claim() => {
                 let confirms = was_asked_for
@@ -258,7 +258,7 @@ impl Farm {
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if !is_heard || report.proof.kind == LoanKind::Count {
+        if !is_heard || report.token.kind == LeaseKind::Count {
             return self.ack(session, &report, Verdict::Superseded);
         }
         self.add_vote(session, author, report);
@@ -316,7 +316,7 @@ impl Farm {
         self.ack(session, &report, Verdict::Disputed);
     }
 
-    /// A recount that came back is no longer lent.
+    /// A recount that came back is no longer leased.
     fn end_recount(&mut self, report: &Report) {
         if self.leases.get(report.lease).is_some_and(|lease| lease.recount) {
             self.end_lease(report.lease);

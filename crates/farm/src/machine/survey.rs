@@ -1,7 +1,7 @@
 //! What people see of the farm: see [`Survey`].
 
 use super::Farm;
-use crate::lease::Lease;
+use crate::lease::OpenLease;
 use crate::session::Session;
 use crate::{Cell, JobId, JobState, PlanMap, Progress, SessionId, Survey, WorkerSight};
 
@@ -33,17 +33,17 @@ impl Farm {
     }
 
     fn sight(&self, id: SessionId, session: &Session) -> WorkerSight {
-        let mut lent: Vec<(JobId, u64)> = Vec::new();
+        let mut leased: Vec<(JobId, u64)> = Vec::new();
         for lease in session.leases.iter().filter_map(|&lease| self.leases.get(lease)) {
-            match lent.iter_mut().find(|(job, _)| *job == lease.job) {
+            match leased.iter_mut().find(|(job, _)| *job == lease.job) {
                 Some((_, tasks)) => *tasks += lease.open.len(),
-                None => lent.push((lease.job, lease.open.len())),
+                None => leased.push((lease.job, lease.open.len())),
             }
         }
         WorkerSight {
             session: id,
             view: self.worker_view(id, session),
-            lent,
+            leased,
             counted: session.counted,
             heard_at: session.heard_at,
             missed: session.missed,
@@ -67,10 +67,10 @@ impl Farm {
         for &range in job.disputes.keys() {
             map.paint(range, |cell, tasks| cell.disputed += tasks);
         }
-        for (range, lease) in job.lent() {
+        for (range, lease) in job.leased() {
             let holder = self.leases.get(lease).map(|lease| self.holder(lease));
             map.paint(range, |cell, tasks| {
-                cell.lent += tasks;
+                cell.leased += tasks;
                 name_holder(cell, holder);
             });
         }
@@ -78,7 +78,7 @@ impl Farm {
     }
 
     /// The name of the worker that has a lease.
-    fn holder(&self, lease: &Lease) -> &str {
+    fn holder(&self, lease: &OpenLease) -> &str {
         &self.sessions[&lease.session].author().worker
     }
 }

@@ -75,10 +75,10 @@ impl Case {
         self.stage.farm.distrusted().map(Party::to_string).collect()
     }
 
-    /// Whether a new machine of this owner is lent the disputed range.
+    /// Whether a new machine of this owner is leased the disputed range.
     fn asks(&mut self, owner: &str, worker: &str, is_trusted: bool) -> bool {
         let session = self.join(owner, worker, is_trusted, 10);
-        let asked = self.stage.loans(session).iter().any(|loan| loan.recount.is_some());
+        let asked = self.stage.leases(session).iter().any(|lease| lease.recount.is_some());
         self.stage.act(Event::Left { session });
         asked
     }

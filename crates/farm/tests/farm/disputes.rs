@@ -52,7 +52,7 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(5), range(0, 4)));
 
-    // When w2, which was lent them before, says something else
+    // When w2, which was leased them before, says something else
     let tally = tally(plan(5), range(0, 4), 7);
     let late = Report { tally, ..report(job, plan(5), range(0, 4)) };
     assert_eq!(stage.report(two, late), Some(Verdict::Superseded));
@@ -60,9 +60,9 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
     // Then another worker is asked, and w1 was right.
     assert_eq!((contradictions(&stage), audits(&stage, job)), (1, (1, 0)));
     let three = stage.join("w3", 10);
-    let loan = stage.loans(three)[0];
-    assert_eq!((loan.range, loan.recount.is_some()), (range(0, 4), true));
-    crate::stage::recount(&mut stage, three, loan, "search");
+    let lease = stage.leases(three)[0];
+    assert_eq!((lease.range, lease.recount.is_some()), (range(0, 4), true));
+    crate::stage::recount(&mut stage, three, lease, "search");
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 5), (0, 1)));
 }
@@ -97,11 +97,11 @@ fn who_was_not_asked_has_no_vote() {
 fn a_third_worker_settles_it_and_the_total_is_corrected() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
-    let loan = stage.last_loan(three);
-    assert!(loan.recount.is_some());
+    let lease = stage.last_lease(three);
+    assert!(lease.recount.is_some());
 
-    let (lease, proof) = (loan.lease, loan.proof);
-    stage.report_as_is(three, Report { lease, proof, ..told(job, 5) });
+    let (id, token) = (lease.id, lease.token);
+    stage.report_as_is(three, Report { lease: id, token, ..told(job, 5) });
 
     assert_eq!(stage.state(job), (JobState::Done, 5));
     assert!(matches!(stage.commands[stage.commands.len() - 2], LedgerCommand::Settle { .. }));
@@ -125,7 +125,7 @@ fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
     let (mut stage, job) = disputed(5);
     for session in [SessionId(1), SessionId(2)] {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(100) });
-        assert!(stage.loans(session).is_empty());
+        assert!(stage.leases(session).is_empty());
     }
 
     let again = stage.report(SessionId(2), told(job, 5));
@@ -174,15 +174,15 @@ fn a_recount_of_what_was_counted_anew_meanwhile_decides_nothing() {
 }
 
 #[test]
-fn a_dispute_settled_while_its_recount_is_lent_takes_the_recount_back() {
+fn a_dispute_settled_while_its_recount_is_leased_takes_the_recount_back() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
-    let recount = stage.last_loan(three);
+    let recount = stage.last_lease(three);
     let four = stage.join("w4", 0);
 
     stage.report(four, told(job, 4));
 
-    assert!(stage.revoked(recount.lease));
+    assert!(stage.revoked(recount.id));
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
@@ -190,14 +190,14 @@ fn a_dispute_settled_while_its_recount_is_lent_takes_the_recount_back() {
 fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
     let (mut stage, _) = disputed(5);
     let three = stage.join("w3", 10);
-    let lost = stage.last_loan(three);
+    let lost = stage.last_lease(three);
     let four = stage.join("w4", 10);
-    assert!(stage.loans(four).is_empty());
+    assert!(stage.leases(four).is_empty());
 
     stage.tick(60_000);
 
-    assert!(stage.revoked(lost.lease));
-    assert_eq!(stage.last_loan(four).range, lost.range);
+    assert!(stage.revoked(lost.id));
+    assert_eq!(stage.last_lease(four).range, lost.range);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
     let late = stage.join("w3", 10);
     stage.tick(60_000);
     let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
-    assert_eq!((stage.loans(four).len(), stage.loans(idle).len()), (1, 0));
+    assert_eq!((stage.leases(four).len(), stage.leases(idle).len()), (1, 0));
     stage.tick(180_000 - 1);
     stage.act(Event::Said { session: SessionId(2), message: WorkerMessage::Credit(10) });
     let (credit, others) = (0, [late, idle]);
@@ -216,7 +216,7 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
     stage.submit(1, 0);
-    let (credit, lost) = (10, stage.last_loan(SessionId(2)));
+    let (credit, lost) = (10, stage.last_lease(SessionId(2)));
     for session in others {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
@@ -225,8 +225,8 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
     stage.now = 180_000;
     stage.report(late, told(job, 4));
 
-    // Then w5 is lent it.
-    assert_eq!((stage.loans(late).len(), stage.last_loan(idle).range), (1, lost.range));
+    // Then w5 is leased it.
+    assert_eq!((stage.leases(late).len(), stage.last_lease(idle).range), (1, lost.range));
 }
 
 #[test]
@@ -234,14 +234,14 @@ fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
     let (mut stage, job) = disputed(5);
     stage.submit(9, 1);
     let busy = stage.join("w3", 2);
-    assert!(stage.last_loan(busy).recount.is_none(), "the other job comes first");
+    assert!(stage.last_lease(busy).recount.is_none(), "the other job comes first");
 
-    let loans = stage.loans(busy);
-    assert_eq!(loans.iter().map(|loan| loan.range.len()).sum::<u64>(), 2);
+    let leases = stage.leases(busy);
+    assert_eq!(leases.iter().map(|lease| lease.range.len()).sum::<u64>(), 2);
     stage.act(change(RequestId(10), JobId(2), Change::Cancel));
 
-    let loan = stage.last_loan(busy);
-    assert_eq!((loan.job, loan.recount.is_some()), (job, true));
+    let lease = stage.last_lease(busy);
+    assert_eq!((lease.job, lease.recount.is_some()), (job, true));
 }
 
 #[test]

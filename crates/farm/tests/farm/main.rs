@@ -11,7 +11,7 @@ mod ends;
 mod fair;
 mod holds;
 mod idle;
-mod lending;
+mod leasing;
 mod liars;
 mod memory;
 mod owners;

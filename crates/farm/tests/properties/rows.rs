@@ -3,7 +3,7 @@
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
     Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName, LeaseId,
-    LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range, Report, Row,
+    LeaseKind, LeaseToken, LedgerCommand, Maker, Method, Origin, Plan, Problem, Range, Report, Row,
     Slice, Tally, TaskCounts,
 };
 use proptest::collection::vec;
@@ -53,7 +53,7 @@ fn accept((counted, task_counts): &(CountedRange, TaskCounts)) -> LedgerCommand 
         job: JobId(1),
         fingerprint: PLAN.fingerprint(),
         lease,
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally,
         task_counts: task_counts.clone(),

@@ -14,7 +14,9 @@ use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::os::tell_systemd;
 use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, serve};
+use service::coordinator::{
+    Credentials, Hub, Limits, Listener, Phase, lease_key, note_keys, serve,
+};
 use service::tls::Authority;
 use service::{KeyFolder, with_port};
 
@@ -49,7 +51,7 @@ pub(super) struct CoordinatorArgs {
     lease_ttl_ms: u64,
     /// How long workers may take to reconnect
     ///
-    /// It begins with a restart. What they hold is lent to others afterwards. A bare number is
+    /// It begins with a restart. What they hold is leased to others afterwards. A bare number is
     /// milliseconds.
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "5s", env = "QUEENS_GRACE_MS",
           value_parser = in_units(1, 0..=3_600_000))]
@@ -128,9 +130,9 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
-    let loan_key = loan_key(&keys, &ledger)?;
+    let lease_key = lease_key(&keys, &ledger)?;
     note_keys(&ledger, &keys)?;
-    let (hub, handle) = Hub::new(config, loan_key, ledger);
+    let (hub, handle) = Hub::new(config, lease_key, ledger);
     let mut hub = tokio::spawn(hub.run());
     phase.send_replace(Phase::Serving(Credentials::new(own, known), handle.clone()));
     tokio::select! {

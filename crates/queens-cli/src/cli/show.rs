@@ -107,7 +107,7 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
 }
 
-/// The poisoned tasks, which are not lent any more, and what to do about them.
+/// The poisoned tasks, which are not leased any more, and what to do about them.
 fn poison(job: &JobView) -> Option<String> {
     let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
@@ -276,7 +276,7 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let waiting = jobs.iter().filter_map(|job| Some((job.id, job.waits_for(all)?)));
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
-    let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
+    let poisons = poisons.map(|(id, poison)| format!("job {id} leases no more of {poison}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
     let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
     let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));

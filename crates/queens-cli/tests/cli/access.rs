@@ -218,7 +218,7 @@ async fn a_worker_that_says_what_it_must_not_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_report_of_what_was_not_lent_changes_nothing() {
+async fn a_report_of_what_was_not_leased_changes_nothing() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
@@ -235,9 +235,9 @@ async fn a_report_of_what_was_not_lent_changes_nothing() {
     ] {
         let idle = v1::Hello { credit: 0, ..hello() };
         let messages = vec![Message::Hello(idle), Message::Report(nonsense)];
-        let refused = work(&channel, messages).await.expect_err("nothing was lent");
+        let refused = work(&channel, messages).await.expect_err("nothing was leased");
         assert_eq!(refused.code(), Code::Aborted, "{refused}");
-        assert!(refused.message().contains("has not lent"), "{refused}");
+        assert!(refused.message().contains("has not leased"), "{refused}");
     }
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
 }
@@ -283,9 +283,9 @@ pub(crate) fn hello() -> v1::Hello {
 }
 
 /// The form of a proof, sealed with no key.
-pub(crate) fn proof() -> Vec<u8> {
+pub(crate) fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
-    farm::LoanProof { range, kind: farm::LoanKind::Count, seal: [0; 16] }.to_bytes().to_vec()
+    farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
 }
 
 pub(crate) fn report() -> v1::Report {
@@ -299,7 +299,7 @@ pub(crate) fn report() -> v1::Report {
         digest: vec![0; 16],
         kernel: "portable".into(),
         busy_us: 1,
-        proof: proof(),
+        token: token(),
         task_counts: Vec::new(),
     }
 }

@@ -18,7 +18,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
-use crate::access::{connect, hello, in_time, proof, report, talk};
+use crate::access::{connect, hello, in_time, report, talk, token};
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
 use crate::support::liar::Liar;
@@ -54,26 +54,26 @@ pub(crate) async fn session(
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
-pub(crate) fn first_loan(told: &[work_response::Message]) -> v1::Loan {
-    let loan = |message: &work_response::Message| match message {
-        work_response::Message::Loan(loan) => Some(loan.clone()),
+pub(crate) fn first_lease(told: &[work_response::Message]) -> v1::Lease {
+    let lease = |message: &work_response::Message| match message {
+        work_response::Message::Lease(lease) => Some(lease.clone()),
         _ => None,
     };
-    told.iter().find_map(loan).expect("something was lent")
+    told.iter().find_map(lease).expect("something was leased")
 }
 
-/// A report of the whole loan, of which no task is said to have a solution.
-pub(crate) fn zero(loan: &v1::Loan) -> v1::Report {
-    let plan: farm::Plan = loan.plan.clone().expect("it is there").try_into().expect("it is one");
-    let range = loan.range.expect("it is there");
+/// A report of the whole lease, of which no task is said to have a solution.
+pub(crate) fn zero(lease: &v1::Lease) -> v1::Report {
+    let plan: farm::Plan = lease.plan.clone().expect("it is there").try_into().expect("it is one");
+    let range = lease.range.expect("it is there");
     let add = |tally: farm::Tally, task| tally.with(plan.fingerprint(), task, 0).expect("it is 0");
     let tally = (range.start..range.end).fold(farm::Tally::EMPTY, add);
     v1::Report {
-        lease: loan.lease,
-        job: loan.job,
+        lease: lease.id,
+        job: lease.job,
         fingerprint: plan.fingerprint().0.to_vec(),
         range: Some(range),
-        proof: loan.proof.clone(),
+        token: lease.token.clone(),
         count: 0,
         residue: 0,
         digest: tally.digest.0.to_le_bytes().to_vec(),
@@ -82,7 +82,7 @@ pub(crate) fn zero(loan: &v1::Loan) -> v1::Report {
 }
 
 #[test]
-fn a_session_that_was_lent_nothing_cannot_end_a_job() {
+fn a_session_that_was_leased_nothing_cannot_end_a_job() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(10, 3, 0);
@@ -92,13 +92,13 @@ fn a_session_that_was_lent_nothing_cannot_end_a_job() {
     let fingerprint = blake3::Hash::from_hex(fingerprint).expect("it is hexadecimal");
     let fingerprint = fingerprint.as_bytes().to_vec();
     let all = v1::OrdinalRange { start: 0, end: status["tasks"].as_u64().expect("a number") };
-    let made_up = farm::LoanProof {
+    let made_up = farm::LeaseToken {
         range: farm::Range::new(all.start, all.end).expect("it has tasks"),
-        kind: farm::LoanKind::Count,
-        seal: [42; 16],
+        kind: farm::LeaseKind::Count,
+        mac: [42; 16],
     };
-    let proof = made_up.to_bytes().to_vec();
-    let lie = v1::Report { job, fingerprint, range: Some(all), proof, ..report() };
+    let token = made_up.to_bytes().to_vec();
+    let lie = v1::Report { job, fingerprint, range: Some(all), token, ..report() };
 
     let idle = v1::Hello { credit: 0, ..hello() };
     let messages =
@@ -123,7 +123,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
         let messages = [Message::Hello(hello)].into_iter().chain(messages).collect();
         runtime.block_on(session(&farm, None, messages, SHORT))
     };
-    let report = zero(&first_loan(&say(1, Vec::new()).0));
+    let report = zero(&first_lease(&say(1, Vec::new()).0));
     let tasks = |report: &v1::Report| {
         let range = report.range.expect("it is there");
         (range.end - range.start) as usize
@@ -149,7 +149,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
 
     // Of a plan of many short tasks nothing is kept, whatever a worker says.
     farm.submit(10, 3, 0);
-    let report = zero(&first_loan(&say(4, Vec::new()).0));
+    let report = zero(&first_lease(&say(4, Vec::new()).0));
     let told = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
     say(5, vec![Message::Report(told)]);
     wait_until("the count to be durable", || !farm.snapshot().jobs[&2].rows.is_empty());
@@ -157,7 +157,7 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
 }
 
 #[test]
-fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
+fn a_hello_that_holds_what_was_not_leased_is_refused_and_delays_nobody() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(10, 3, 0);
@@ -166,7 +166,7 @@ fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
         job,
         fingerprint: vec![0; 32],
         range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-        proof: proof(),
+        token: token(),
     };
     let greedy = v1::Hello { credit: u64::MAX, holding: vec![holding], ..hello() };
 
@@ -174,15 +174,15 @@ fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
     let (told, end) = runtime.block_on(session(&farm, None, vec![Message::Hello(greedy)], LONG));
 
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
-    assert!(told.iter().all(|message| !matches!(message, work_response::Message::Loan(_))));
+    assert!(told.iter().all(|message| !matches!(message, work_response::Message::Lease(_))));
     let _worker = farm.start_worker();
     farm.client(&["watch", "1"]).success();
 }
 
 #[test]
-fn a_proof_is_of_no_use_to_another_owner() {
+fn a_token_is_of_no_use_to_another_owner() {
     let guarded = Guarded::new();
-    let ((_, lender), (_, thief)) =
+    let ((_, holder), (_, thief)) =
         (guarded.create("worker", "rack7"), guarded.create("worker", "rack8"));
     guarded.client("admin", &["submit", "10", "--method", "rows", "--rows", "3"]).success();
     let runtime = Runtime::new().expect("it starts");
@@ -190,16 +190,16 @@ fn a_proof_is_of_no_use_to_another_owner() {
         runtime.block_on(session(&guarded.farm, Some(secret), messages, listen))
     };
     let hungry = v1::Hello { credit: 1, ..hello() };
-    let (told, _) = say(&lender, vec![Message::Hello(hungry)], SHORT);
-    let loan = first_loan(&told);
+    let (told, _) = say(&holder, vec![Message::Hello(hungry)], SHORT);
+    let lease = first_lease(&told);
 
     let idle = v1::Hello { credit: 0, instance: 2, ..hello() };
-    let stolen = vec![Message::Hello(idle.clone()), Message::Report(zero(&loan))];
+    let stolen = vec![Message::Hello(idle.clone()), Message::Report(zero(&lease))];
     let (_, end) = say(&thief, stolen.clone(), LONG);
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
 
     // Its owner may still bring it, in whatever session.
-    let (told, end) = say(&lender, stolen, SHORT);
+    let (told, end) = say(&holder, stolen, SHORT);
     let acked = |message: &work_response::Message| match message {
         work_response::Message::Ack(ack) => Some(ack.verdict()),
         _ => None,
@@ -364,7 +364,7 @@ fn who_runs_the_farm_decides_whom_to_believe() {
 
 #[test]
 fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
-    // Given two machines that one stranger has made up, and that were each lent all tasks of a job
+    // Given two machines that one stranger has made up, and that were each leased all tasks of a job
     let guarded = Guarded::with("--lease-ms 200 --lease-ttl-ms 400");
     let (_, secret) = guarded.create("worker", "mallory");
     let honest = guarded.create("worker", "rack7").0;
@@ -376,7 +376,7 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
         messages.extend(report.map(Message::Report));
         runtime.block_on(session(&guarded.farm, Some(&secret), messages, SHORT)).0
     };
-    let lies = ["m1", "m2"].map(|machine| (machine, zero(&first_loan(&talk(machine, 100, None)))));
+    let lies = ["m1", "m2"].map(|machine| (machine, zero(&first_lease(&talk(machine, 100, None)))));
     assert_eq!(lies[0].1.range, lies[1].1.range);
 
     // When both contradict it once it is done
@@ -418,9 +418,9 @@ fn liar_in_recounts(guarded: &Guarded, token: &str, name: &str) -> Liar {
     let token_file = Some(guarded.scratch.path(token));
     let endpoint = Endpoint::new(&guarded.farm.url(), token_file);
     let mut known = HashMap::new();
-    Liar::start(endpoint, name, move |loan, task| {
-        let counts = known.entry(loan.fingerprint).or_insert_with(|| counts(&loan.plan));
-        counts[task as usize] + if loan.recount.is_some() { 8 } else { 0 }
+    Liar::start(endpoint, name, move |lease, task| {
+        let counts = known.entry(lease.fingerprint).or_insert_with(|| counts(&lease.plan));
+        counts[task as usize] + if lease.recount.is_some() { 8 } else { 0 }
     })
 }
 

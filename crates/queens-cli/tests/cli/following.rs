@@ -37,8 +37,8 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let _coordinator = start_at(&farm, "127.0.0.1:0");
     assert_ne!(read(&file), first);
 
-    // Then the total is exact, what was counted meanwhile is accepted under its old lease, and nothing of it is lent
-    // again. Tasks of an old loan that had not arrived yet are.
+    // Then the total is exact, what was counted meanwhile is accepted under its old lease, and nothing of it is leased
+    // again. Tasks of an old lease that had not arrived yet are.
     let total = at(&file, &["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     let after = farm.snapshot();
@@ -48,7 +48,7 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let counted: u64 = by_old.iter().map(|row| row.range.len()).sum();
     assert!(counted > accepted(&before), "a part was counted meanwhile");
     for line in log::read(worker.log()) {
-        let Entry::Loan { range, epoch, .. } = line.entry else { continue };
+        let Entry::Lease { range, epoch, .. } = line.entry else { continue };
         let is_again = by_old.iter().any(|row| row.range.intersect(range).is_some());
         assert!(epoch == before.epoch || !is_again, "{range} again");
     }

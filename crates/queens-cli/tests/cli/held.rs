@@ -10,7 +10,7 @@ use crate::support::{Farm, Scratch};
 
 #[test]
 fn a_worker_that_counts_42_does_not_make_42_a_total() {
-    // Given: a worker that is lent all of N = 16, and says 42.
+    // Given: a worker that is leased all of N = 16, and says 42.
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let liar = Liar::start(at(&farm), "liar", |_, ordinal| if ordinal == 0 { 42 } else { 0 });

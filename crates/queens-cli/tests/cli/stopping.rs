@@ -37,7 +37,7 @@ fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
     let total = farm.client(&["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     for line in log::read(heir.log()) {
-        let Entry::Loan { range, .. } = line.entry else { continue };
+        let Entry::Lease { range, .. } = line.entry else { continue };
         assert!(!left.jobs[&job].accepted().intersects(range), "{range}");
     }
 }
@@ -163,7 +163,7 @@ fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
     assert_eq!(second.success(), format!("{}\n", vectors::total(LONG)));
     assert_kept(&kept, &Snapshot::read(&ledger), 1);
     for line in log::read(&log) {
-        let Entry::Loan { range, .. } = line.entry else { continue };
+        let Entry::Lease { range, .. } = line.entry else { continue };
         assert!(!kept.jobs[&1].accepted().intersects(range), "{range} was counted again");
     }
     assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(LONG)));
@@ -245,7 +245,7 @@ mod signals {
         endless.args(["--log", "service=debug", "--ledger"]).arg(scratch.path("ledger.db"));
         let mut count = Process::start(&mut endless, scratch.new_file("log"));
         // What is not begun would be handed back, and the count would end.
-        count.wait_for_line(" loan ");
+        count.wait_for_line(" lease ");
         std::thread::sleep(Duration::from_millis(500));
         count.signal("INT");
         count.wait_for_line("asked to stop");

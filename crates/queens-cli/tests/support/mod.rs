@@ -66,7 +66,7 @@ impl Farm {
         coordinator
     }
 
-    /// Starts a worker of one thread that logs every loan and every acknowledgement.
+    /// Starts a worker of one thread that logs every lease and every acknowledgement.
     pub(crate) fn start_worker(&self) -> Process {
         self.start_worker_with("")
     }

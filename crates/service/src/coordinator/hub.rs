@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Answer, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand, LoanKey,
+    Answer, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LeaseKey, LedgerCommand,
     Maker, Millis, Pace, Refusal, RequestId, Restored, SessionId, WorkerOrder,
 };
 use tokio::sync::{mpsc, oneshot, watch};
@@ -54,7 +54,7 @@ pub struct Hub {
 
 impl Hub {
     /// A hub that goes on where `ledger` was left.
-    pub fn new(config: Config, key: LoanKey, mut ledger: Ledger) -> (Hub, HubHandle) {
+    pub fn new(config: Config, key: LeaseKey, mut ledger: Ledger) -> (Hub, HubHandle) {
         let path = ledger.path().map(Path::to_path_buf);
         let restored = ledger.take_restored();
         Hub::over(config, key, ledger::spawn(ledger), restored, path)
@@ -62,7 +62,7 @@ impl Hub {
 
     /// A hub that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
     /// It must be made within a runtime.
-    pub fn in_memory(config: Config, key: LoanKey) -> (Hub, HubHandle) {
+    pub fn in_memory(config: Config, key: LeaseKey) -> (Hub, HubHandle) {
         let (serve, ledger) = ledger::in_memory();
         tokio::spawn(serve);
         let restored = Restored { epoch: 1, ..Restored::default() };
@@ -72,7 +72,7 @@ impl Hub {
     /// A hub over a ledger with this content, in the file `path` if it is in one.
     fn over(
         config: Config,
-        key: LoanKey,
+        key: LeaseKey,
         ledger: LedgerHandle,
         restored: Restored,
         path: Option<PathBuf>,
@@ -302,7 +302,7 @@ impl Hub {
             Effect::Lost { maker, processes } => log_lost(&maker, processes),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
-                    "this task was lost three times or more with the worker that counted it; it is not lent any more, \
+                    "this task was lost three times or more with the worker that counted it; it is not leased any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
                      build or backend, then resume the job");
             }

@@ -122,7 +122,7 @@ fn too_early() -> http::Response<Body> {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Config, LoanKey};
+    use farm::{Config, LeaseKey};
     use ledger::CheckedLedger;
     use tonic::Code;
     use tonic::transport::Channel;
@@ -161,7 +161,7 @@ mod tests {
 
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
         let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+        let (hub, handle) = Hub::new(Config::default(), LeaseKey::new([0; 32]), ledger);
         let hub = tokio::spawn(hub.run());
         let credentials = Credentials::new(None, Vec::new());
         phase.send_replace(Phase::Serving(credentials, handle.clone()));

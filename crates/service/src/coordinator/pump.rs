@@ -1,4 +1,4 @@
-//! Turns the hub's orders into a stream of messages: enumerates the tasks of loans, at the pace at which
+//! Turns the hub's orders into a stream of messages: enumerates the tasks of leases, at the pace at which
 //! the worker reads them.
 
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{Cut, Tasks};
-use farm::{Ack, LeaseId, Loan, TasksBlock, Verdict, WorkerOrder};
+use farm::{Ack, Lease, LeaseId, TasksBlock, Verdict, WorkerOrder};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::MAX_TASKS_PER_MESSAGE;
@@ -20,7 +20,7 @@ use super::session_fault::SessionFault;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Sends orders and tasks until either end of the session closes. Orders overtake tasks, so that
-/// acknowledgements and revocations never wait for a long loan.
+/// acknowledgements and revocations never wait for a long lease.
 ///
 /// # Errors
 ///
@@ -31,11 +31,11 @@ pub(super) async fn pump(
     out: mpsc::Sender<WorkerOrder>,
     plans: Arc<Plans>,
 ) -> Result<(), SessionFault> {
-    let mut lent = Lent::default();
+    let mut leased = Leased::default();
     loop {
         let order = match orders.try_recv() {
             Ok(order) => order,
-            Err(TryRecvError::Empty) => match lent.next_block() {
+            Err(TryRecvError::Empty) => match leased.next_block() {
                 Some(block) => {
                     if out.send_timeout(WorkerOrder::Tasks(block), PATIENCE).await.is_err() {
                         return Ok(());
@@ -52,14 +52,14 @@ pub(super) async fn pump(
         let order = order?;
         match order {
             // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
-            WorkerOrder::Loan(loan) => {
+            WorkerOrder::Lease(lease) => {
                 if out.send_timeout(order, PATIENCE).await.is_err() {
                     return Ok(());
                 }
-                lent.push(loan, plans.cut(loan.plan).await?);
+                leased.push(lease, plans.cut(lease.plan).await?);
                 continue;
             }
-            WorkerOrder::Revoke(lease) => lent.revoke(lease),
+            WorkerOrder::Revoke(lease) => leased.revoke(lease),
             WorkerOrder::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
             }
@@ -71,36 +71,36 @@ pub(super) async fn pump(
     }
 }
 
-/// Loans whose tasks are still to come, in the order in which they were lent.
+/// Leases whose tasks are still to come, in the order in which they were leased.
 #[derive(Debug, Default)]
-struct Lent(VecDeque<Coming>);
+struct Leased(VecDeque<Coming>);
 
-/// A loan whose tasks from the ordinal `next` on are still to come.
+/// A lease whose tasks from the ordinal `next` on are still to come.
 #[derive(Debug)]
 struct Coming {
-    loan: Loan,
+    lease: Lease,
     next: u64,
     cut: Arc<Cut>,
 }
 
-impl Lent {
-    /// All tasks of `loan`, whose plan is cut so, are to come.
-    fn push(&mut self, loan: Loan, cut: Arc<Cut>) {
-        self.0.push_back(Coming { loan, next: loan.range.start(), cut });
+impl Leased {
+    /// All tasks of `lease`, whose plan is cut so, are to come.
+    fn push(&mut self, lease: Lease, cut: Arc<Cut>) {
+        self.0.push_back(Coming { lease, next: lease.range.start(), cut });
     }
 
     /// No more tasks of this lease are to come.
     fn revoke(&mut self, lease: LeaseId) {
-        self.0.retain(|coming| coming.loan.lease != lease);
+        self.0.retain(|coming| coming.lease.id != lease);
     }
 
-    /// The next tasks: as many as one message has, or the rest of a loan. `None` if no tasks are to come.
+    /// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to come.
     fn next_block(&mut self) -> Option<TasksBlock> {
-        let Coming { loan: Loan { lease, range, .. }, next, cut } = self.0.front_mut()?;
+        let Coming { lease: Lease { id: lease, range, .. }, next, cut } = self.0.front_mut()?;
         let (lease, start) = (*lease, *next);
         let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
         let mut tasks = Tasks::with_capacity((end - start) as usize);
-        cut.fill(start..end, &mut tasks).expect("a loan is a range of its plan");
+        cut.fill(start..end, &mut tasks).expect("a lease is a range of its plan");
         *next = end;
         if end == range.end() {
             self.0.pop_front();
@@ -112,36 +112,28 @@ impl Lent {
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::{JobId, LoanKind, LoanProof, Range};
+    use farm::{JobId, LeaseKind, LeaseToken, Range};
 
     use super::*;
 
     const BLOCK: u64 = wire::MAX_TASKS_PER_MESSAGE as u64;
 
-    /// A loan of a whole plan, which takes many blocks of tasks.
-    fn long_loan(plans: &Plans, lease: u64) -> Loan {
+    /// A lease of a whole plan, which takes many blocks of tasks.
+    fn long_lease(plans: &Plans, lease: u64) -> Lease {
         let plan = plans
             .make(Problem::Total { n: 16 }, MethodChoice::Rows { rows: Some(5) })
             .expect("such a plan exists");
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         assert!(plan.tasks > 4 * BLOCK);
         let fingerprint = plan.fingerprint();
-        let proof = LoanProof { range, kind: LoanKind::Count, seal: [7; 16] };
-        Loan {
-            lease: LeaseId(lease),
-            job: JobId(1),
-            plan,
-            fingerprint,
-            range,
-            proof,
-            recount: None,
-        }
+        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [7; 16] };
+        Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
     }
 
     /// The next message as text. Blocks of tasks are named by their first ordinal.
     async fn next(out: &mut mpsc::Receiver<WorkerOrder>) -> String {
         match out.recv().await.expect("the pump runs") {
-            WorkerOrder::Loan(loan) => format!("loan {}", loan.lease),
+            WorkerOrder::Lease(lease) => format!("lease {}", lease.id),
             WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
             WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
@@ -153,33 +145,33 @@ mod tests {
     #[tokio::test]
     async fn orders_overtake_tasks_and_a_revocation_ends_them() {
         let plans = Arc::new(Plans::default());
-        let (first, second) = (long_loan(&plans, 1), long_loan(&plans, 2));
+        let (first, second) = (long_lease(&plans, 1), long_lease(&plans, 2));
         let (orders, from_hub) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
         tokio::spawn(async move { pump(from_hub, to_worker, plans).await });
 
-        orders.send(Ok(WorkerOrder::Loan(first))).await.expect("the pump runs");
-        assert_eq!(next(&mut out).await, "loan 1");
+        orders.send(Ok(WorkerOrder::Lease(first))).await.expect("the pump runs");
+        assert_eq!(next(&mut out).await, "lease 1");
         assert_eq!(next(&mut out).await, "tasks 1 from 0");
 
         let verdict = Verdict::Accepted;
-        let Loan { job, fingerprint, range, .. } = first;
+        let Lease { job, fingerprint, range, .. } = first;
         orders
             .send(Ok(WorkerOrder::Ack(Ack { job, fingerprint, range, verdict })))
             .await
             .expect("it runs");
         orders.send(Ok(WorkerOrder::Revoke(LeaseId(1)))).await.expect("the pump runs");
-        orders.send(Ok(WorkerOrder::Loan(second))).await.expect("the pump runs");
+        orders.send(Ok(WorkerOrder::Lease(second))).await.expect("the pump runs");
         drop(orders);
 
         // Two blocks were already on their way: one in the channel, one about to be sent.
         let mut told = Vec::new();
-        while told.last().is_none_or(|last| last != "loan 2") {
+        while told.last().is_none_or(|last| last != "lease 2") {
             told.push(next(&mut out).await);
         }
         let late = told.iter().filter(|message| message.starts_with("tasks 1")).count();
         assert!(late <= 2, "{told:?}");
-        assert_eq!(told[late..], ["ack Accepted", "revoke 1", "loan 2"]);
+        assert_eq!(told[late..], ["ack Accepted", "revoke 1", "lease 2"]);
         assert!(out.recv().await.is_none(), "the pump ends with its orders");
     }
 }

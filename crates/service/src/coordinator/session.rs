@@ -62,9 +62,9 @@ pub async fn host(
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
-        let lends_in_ms = hub.look(|farm| farm.lends_in_ms()).await;
-        let lends_in_ms = lends_in_ms.map_err(|_| SessionFault::Ended)?;
-        if out.send(WorkerOrder::Welcome { lends_in_ms }).await.is_err() {
+        let leases_in_ms = hub.look(|farm| farm.leases_in_ms()).await;
+        let leases_in_ms = leases_in_ms.map_err(|_| SessionFault::Ended)?;
+        if out.send(WorkerOrder::Welcome { leases_in_ms }).await.is_err() {
             return Ok(());
         }
         let tell_pace = tell_pace(hub.paces(), out.clone());
@@ -112,7 +112,7 @@ async fn listen(
             return Err(SessionFault::NoHello);
         }
         if let WorkerMessage::Decline(lease) = message {
-            tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");
+            tracing::warn!(%session, %lease, "lease declined: the worker has too little memory for it");
         }
         let event = Event::Said { session, message };
         hub.session(event).await.map_err(|_| SessionFault::Ended)?;
@@ -123,7 +123,7 @@ async fn listen(
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::{Config, Hello, JobSpec, Known, LoanKey, Origin, Request, Slice};
+    use farm::{Config, Hello, JobSpec, Known, LeaseKey, Origin, Request, Slice};
     use ledger::CheckedLedger;
     use tokio_stream::wrappers::ReceiverStream;
 
@@ -151,7 +151,7 @@ mod tests {
         // Given a worker in a session
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
         let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+        let (hub, handle) = Hub::new(Config::default(), LeaseKey::new([0; 32]), ledger);
         tokio::spawn(hub.run());
         let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
         let (out, mut hears) = mpsc::channel(8);
@@ -161,9 +161,9 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { lends_in_ms: 0 })));
+        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { leases_in_ms: 0 })));
 
-        // When it hangs up, is lent something all the same, and its last word comes a little later
+        // When it hangs up, is leased something all the same, and its last word comes a little later
         drop(hears);
         let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
         let plan = plan.expect("such a plan exists");

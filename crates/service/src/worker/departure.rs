@@ -17,7 +17,7 @@ const MARGIN: Duration = Duration::from_secs(6);
 /// When a worker leaves without being asked to; by default never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveRules {
-    /// After so long without anything to do, while there is a coordinator that could lend something.
+    /// After so long without anything to do, while there is a coordinator that could lease something.
     pub when_idle: Option<Duration>,
     /// After so long in all: by then it has left.
     pub time_limit: Option<Duration>,
@@ -32,9 +32,9 @@ pub(super) struct Departure {
     threads: u32,
     /// When it hands back what it has not counted.
     hand_back_at: Option<Instant>,
-    /// When the coordinator can lend something; `None` without one.
-    lends_at: Option<Instant>,
-    /// Since when it has nothing to do, while there is a coordinator that could lend something.
+    /// When the coordinator can lease something; `None` without one.
+    leases_at: Option<Instant>,
+    /// Since when it has nothing to do, while there is a coordinator that could lease something.
     idle_since: Option<Instant>,
     /// Since when there is no coordinator.
     alone_since: Option<Instant>,
@@ -56,33 +56,33 @@ impl Departure {
             rules,
             threads,
             hand_back_at: rules.time_limit.and_then(|limit| now.checked_add(until_back(limit))),
-            lends_at: None,
+            leases_at: None,
             idle_since: None,
             alone_since: Some(now),
             pace: None,
         }
     }
 
-    /// A session began, in which something can be lent after this time.
-    pub(super) fn welcomed(&mut self, now: Instant, lends_in: Duration) {
-        // One that says a time beyond all bounds lends nothing that this worker could wait for.
-        let lends_at = now.checked_add(lends_in).unwrap_or(now);
-        (self.lends_at, self.alone_since, self.idle_since) = (Some(lends_at), None, None);
+    /// A session began, in which something can be leased after this time.
+    pub(super) fn welcomed(&mut self, now: Instant, leases_in: Duration) {
+        // One that says a time beyond all bounds leases nothing that this worker could wait for.
+        let leases_at = now.checked_add(leases_in).unwrap_or(now);
+        (self.leases_at, self.alone_since, self.idle_since) = (Some(leases_at), None, None);
     }
 
     /// A session ended.
     pub(super) fn alone(&mut self, now: Instant) {
         let since = self.alone_since.unwrap_or(now);
-        (self.lends_at, self.alone_since, self.idle_since) = (None, Some(since), None);
+        (self.leases_at, self.alone_since, self.idle_since) = (None, Some(since), None);
     }
 
-    /// Whether the worker has anything to do. It is not idle before the coordinator can lend.
+    /// Whether the worker has anything to do. It is not idle before the coordinator can lease.
     pub(super) fn occupied(&mut self, now: Instant, is_busy: bool) {
-        let from = self.lends_at.filter(|_| !is_busy);
-        self.idle_since = from.map(|lends_at| self.idle_since.unwrap_or(now.max(lends_at)));
+        let from = self.leases_at.filter(|_| !is_busy);
+        self.idle_since = from.map(|leases_at| self.idle_since.unwrap_or(now.max(leases_at)));
     }
 
-    /// A part of a loan is counted.
+    /// A part of a lease is counted.
     pub(super) fn counted(&mut self, part: &Report) {
         /// Older measurements fade: sums are halved whenever they pass this.
         const MEMORY_US: u64 = 20_000_000;
@@ -146,7 +146,7 @@ impl Departure {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Fingerprint, KernelName, LeaseId, Loan, LoanKey, LoanKind, LoanTerms};
+    use farm::{Fingerprint, KernelName, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms};
     use farm::{Method, Plan, Problem, Range, Tally, TaskCounts};
 
     use super::*;
@@ -158,11 +158,11 @@ mod tests {
         let range = Range::new(0, tasks).expect("it is not empty");
         let (job, fingerprint, lease): (_, Fingerprint, _) =
             (JobId(job), plan.fingerprint(), LeaseId(1));
-        let terms = LoanTerms { job, plan: fingerprint, lease, owner: "o" };
-        let proof = LoanKey::new([0; 32]).prove(&terms, range, LoanKind::Count);
-        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount: None };
+        let terms = LeaseTerms { job, plan: fingerprint, lease, owner: "o" };
+        let token = LeaseKey::new([0; 32]).sign(&terms, range, LeaseKind::Count);
+        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
         let (tally, busy_us) = (Tally::EMPTY, busy.as_micros() as u64);
-        Report::new(&loan, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
+        Report::new(&lease, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
     }
 
     fn limited(seconds: u32, threads: u32) -> (Departure, Instant) {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_idle_only_once_the_coordinator_can_lend() {
+    fn a_worker_is_idle_only_once_the_coordinator_can_lease() {
         let now = Instant::now();
         let rules = LeaveRules { when_idle: Some(2 * SECOND), ..LeaveRules::default() };
         let mut departure = Departure::new(rules, 1, now);

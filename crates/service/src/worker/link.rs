@@ -32,7 +32,7 @@ pub struct Link {
 pub enum LinkEnd {
     /// The connection was lost; another attempt may succeed.
     Lost(String),
-    /// The coordinator has not lent what the worker reported or holds: all of that is void, and another attempt
+    /// The coordinator has not leased what the worker reported or holds: all of that is void, and another attempt
     /// may succeed.
     Disowned(String),
     /// Nobody answers who can be recognised as the coordinator. Another attempt is useless, unless the worker has had a session

@@ -60,7 +60,7 @@ pub async fn work(
         agent: Agent::new(config),
         executor,
         parts,
-        loans: HashMap::new(),
+        leases: HashMap::new(),
         started,
         stop,
         leave_by: None,
@@ -75,8 +75,8 @@ struct Worker {
     agent: Agent,
     executor: Executor,
     parts: Parts,
-    /// Loans whose tasks are still coming, each with the next ordinal that is due.
-    loans: HashMap<LeaseId, (Accepted, u64)>,
+    /// Leases whose tasks are still coming, each with the next ordinal that is due.
+    leases: HashMap<LeaseId, (Accepted, u64)>,
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
@@ -146,7 +146,7 @@ impl Worker {
     /// Serves one session. Returns why it ended, or `None` when it is time to leave.
     async fn session(&mut self, mut link: Link) -> Result<Option<String>, ServiceError> {
         let hello = self.agent.connected();
-        self.loans.clear();
+        self.leases.clear();
         let reason = 'session: {
             let mut due = vec![hello];
             loop {
@@ -200,40 +200,40 @@ impl Worker {
         };
         self.agent.disconnected();
         self.departure.alone(Instant::now());
-        self.drop_unfinished_loans();
+        self.drop_unfinished_leases();
         Ok(Some(reason))
     }
 
     fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome { lends_in_ms } => {
-                tracing::info!(lends_in_ms, "the coordinator welcomes this worker");
-                self.departure.welcomed(Instant::now(), Duration::from_millis(lends_in_ms));
+            WorkerOrder::Welcome { leases_in_ms } => {
+                tracing::info!(leases_in_ms, "the coordinator welcomes this worker");
+                self.departure.welcomed(Instant::now(), Duration::from_millis(leases_in_ms));
             }
-            WorkerOrder::Loan(loan) if self.loans.contains_key(&loan.lease) => {
+            WorkerOrder::Lease(lease) if self.leases.contains_key(&lease.id) => {
                 return Err(ServiceError::Incompatible(format!(
-                    "the coordinator lent something as lease {} while tasks of that lease are still to come",
-                    loan.lease
+                    "the coordinator leased something as lease {} while tasks of that lease are still to come",
+                    lease.id
                 )));
             }
-            WorkerOrder::Loan(_) if self.loans.len() >= self.most_tasks => {
+            WorkerOrder::Lease(_) if self.leases.len() >= self.most_tasks => {
                 return Err(ServiceError::Incompatible(format!(
-                    "the coordinator lent more than {} ranges without their tasks, although this worker \
+                    "the coordinator leased more than {} ranges without their tasks, although this worker \
                      agreed to hold no more tasks than that",
                     self.most_tasks
                 )));
             }
-            WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
-                tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
-                match self.executor.accepts(loan) {
+            WorkerOrder::Lease(lease) if self.leave_by.is_none() => {
+                tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
+                match self.executor.accepts(lease) {
                     Ok(accepted) => {
-                        self.agent.lent(loan);
-                        self.loans.insert(loan.lease, (accepted, loan.range.start()));
+                        self.agent.leased(lease);
+                        self.leases.insert(lease.id, (accepted, lease.range.start()));
                     }
                     Err(reason) => {
                         // The coordinator knows our memory, but its estimate of the need may be wrong.
-                        tracing::warn!(job = %loan.job, %reason, "a loan goes back: it needs too much memory");
-                        self.agent.decline(loan.lease);
+                        tracing::warn!(job = %lease.job, %reason, "a lease goes back: it needs too much memory");
+                        self.agent.decline(lease.id);
                     }
                 }
             }
@@ -245,7 +245,7 @@ impl Worker {
             }
             WorkerOrder::Revoke(lease) => {
                 self.agent.revoked(lease);
-                self.loans.remove(&lease);
+                self.leases.remove(&lease);
                 self.executor.drop_lease(lease);
             }
             WorkerOrder::Pace(pace) => {
@@ -255,36 +255,35 @@ impl Worker {
                 );
                 self.agent.paced(pace);
             }
-            WorkerOrder::Loan(_) => {}
+            WorkerOrder::Lease(_) => {}
         }
         Ok(())
     }
 
-    /// Passes tasks of a loan to the executor. They must come in order. Tasks of a revoked loan may still
+    /// Passes tasks of a lease to the executor. They must come in order. Tasks of a revoked lease may still
     /// arrive, and are ignored.
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
         let TasksBlock { lease, start, tasks } = block;
-        let Some((accepted, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
+        let Some((accepted, next)) = self.leases.get_mut(&lease) else { return Ok(()) };
         let (accepted, end) = (*accepted, start + tasks.len() as u64);
-        let loan = accepted.loan();
-        if start != *next || end > loan.range.end() {
+        let due = accepted.lease().range.end();
+        if start != *next || end > due {
             return Err(ServiceError::Incompatible(format!(
-                "the coordinator sent the tasks [{start}, {end}) where [{next}, {}) was due",
-                loan.range.end()
+                "the coordinator sent the tasks [{start}, {end}) where [{next}, {due}) was due"
             )));
         }
         *next = end;
-        if end == loan.range.end() {
-            self.loans.remove(&lease);
+        if end == due {
+            self.leases.remove(&lease);
         }
         self.executor.push(accepted, start, tasks);
         Ok(())
     }
 
-    /// Gives up the loans whose tasks have not all arrived, because the rest will not come in another
+    /// Gives up the leases whose tasks have not all arrived, because the rest will not come in another
     /// session.
-    fn drop_unfinished_loans(&mut self) {
-        for (lease, _) in self.loans.drain() {
+    fn drop_unfinished_leases(&mut self) {
+        for (lease, _) in self.leases.drain() {
             self.agent.revoked(lease);
             self.executor.drop_lease(lease);
         }
@@ -308,11 +307,11 @@ impl Worker {
         Ok(())
     }
 
-    /// The coordinator is not the one that lent what is here, or knows this worker as another owner.
+    /// The coordinator is not the one that leased what is here, or knows this worker as another owner.
     fn disowned(&mut self, reason: String) -> String {
         tracing::warn!(reason, "everything that this worker holds is void: dropping it");
         self.agent.disowned();
-        self.loans.clear();
+        self.leases.clear();
         self.executor.clear();
         reason
     }
@@ -349,7 +348,7 @@ impl Worker {
         self.executor.clear();
     }
 
-    /// Whether more tasks may be read. A single loan may be larger than what the agent agreed to hold; then
+    /// Whether more tasks may be read. A single lease may be larger than what the agent agreed to hold; then
     /// the rest of it waits on the coordinator's side.
     fn has_room(&self) -> bool {
         self.executor.waiting_tasks() <= self.most_tasks

@@ -3,9 +3,9 @@
 use board::{Given, Square, Tasks};
 use farm::{
     Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin, Pace, Plan,
-    Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
-    WorkerMessage, WorkerOrder,
+    JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Method, Origin, Pace,
+    Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,23 +40,23 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
 }
 
 pub(super) fn holding() -> impl Strategy<Value = Holding> {
-    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range(), proof()).prop_map(
-        |(lease, job, fingerprint, range, proof)| Holding {
+    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range(), token()).prop_map(
+        |(lease, job, fingerprint, range, token)| Holding {
             lease: LeaseId(lease),
             job: JobId(job),
             fingerprint,
             range,
-            proof,
+            token,
         },
     )
 }
 
-pub(super) fn proof() -> impl Strategy<Value = LoanProof> {
-    let kind = prop_oneof![Just(LoanKind::Count), Just(LoanKind::Recount)];
-    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, seal)| LoanProof {
+pub(super) fn token() -> impl Strategy<Value = LeaseToken> {
+    let kind = prop_oneof![Just(LeaseKind::Count), Just(LeaseKind::Recount)];
+    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, mac)| LeaseToken {
         range,
         kind,
-        seal,
+        mac,
     })
 }
 
@@ -68,7 +68,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
     });
     let all = (holding(), tally, vec(0..1u64 << 60, 0..4), kernel(), any::<u64>());
     all.prop_map(|(holding, tally, counts, kernel, busy_us)| {
-        let Holding { lease, job, fingerprint, range, proof } = holding;
+        let Holding { lease, job, fingerprint, range, token } = holding;
         let start = range.start().min(1 << 62);
         let told = Range::new(start, start + counts.len() as u64);
         let each = (start..).zip(&counts);
@@ -77,7 +77,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         });
         let (range, tally) = told.map_or((range, tally), |told| (told, sum));
         let task_counts = TaskCounts::new(&counts);
-        Report { job, fingerprint, lease, proof, range, tally, task_counts, kernel, busy_us }
+        Report { job, fingerprint, lease, token, range, tally, task_counts, kernel, busy_us }
     })
 }
 
@@ -93,8 +93,8 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
 
 pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
     prop_oneof![
-        any::<u64>().prop_map(|lends_in_ms| WorkerOrder::Welcome { lends_in_ms }),
-        loan().prop_map(WorkerOrder::Loan),
+        any::<u64>().prop_map(|leases_in_ms| WorkerOrder::Welcome { leases_in_ms }),
+        lease().prop_map(WorkerOrder::Lease),
         tasks().prop_map(WorkerOrder::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
             job: holding.job,
@@ -107,19 +107,19 @@ pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
     ]
 }
 
-pub(super) fn loan() -> impl Strategy<Value = Loan> {
-    (any::<u64>(), any::<u64>(), plan(), range(), proof(), prop::option::of(recount())).prop_map(
-        |(lease, job, plan, range, proof, recount)| {
+pub(super) fn lease() -> impl Strategy<Value = Lease> {
+    (any::<u64>(), any::<u64>(), plan(), range(), token(), prop::option::of(recount())).prop_map(
+        |(lease, job, plan, range, token, recount)| {
             let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
-            let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
-            let proof = LoanProof { range, kind, ..proof };
-            Loan {
-                lease: LeaseId(lease),
+            let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
+            let token = LeaseToken { range, kind, ..token };
+            Lease {
+                id: LeaseId(lease),
                 job: JobId(job),
                 plan,
                 fingerprint: plan.fingerprint(),
                 range,
-                proof,
+                token,
                 recount,
             }
         },

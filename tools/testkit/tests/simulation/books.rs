@@ -22,15 +22,15 @@ pub struct Book {
     pub state: JobState,
     /// Per ordinal: accepted or on the way into the ledger.
     pub claimed: Vec<bool>,
-    /// Per ordinal: who counts it, as far as it is not a recount; the one to whom it was lent last.
+    /// Per ordinal: who counts it, as far as it is not a recount; the one to whom it was leased last.
     pub holder: Vec<Option<LeaseId>>,
-    /// What was lent once more while they had it: they may count it, too.
+    /// What was leased once more while they had it: they may count it, too.
     pub overtaken: BTreeMap<LeaseId, BTreeSet<usize>>,
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
     /// Per ordinal: how many processes were lost with it since a worker last brought or counted it.
     pub attempts: BTreeMap<usize, u32>,
-    /// Ordinals that are not to be lent.
+    /// Ordinals that are not to be leased.
     pub poisoned: BTreeSet<usize>,
     /// As the farm was told.
     pub rows: Rows,

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use farm::{
-    Asker, Dismissal, Effect, Event, Farm, JobSpec, LedgerCommand, LoanKey, Millis, Origin,
+    Asker, Dismissal, Effect, Event, Farm, JobSpec, LeaseKey, LedgerCommand, Millis, Origin,
     Request, RequestId,
 };
 
@@ -13,8 +13,8 @@ use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Submission};
 use crate::world::World;
 
-/// The key of the farm's loans, in all lives of the coordinator.
-const KEY: LoanKey = LoanKey::new([6; 32]);
+/// The key of the farm's leases, in all lives of the coordinator.
+const KEY: LeaseKey = LeaseKey::new([6; 32]);
 
 /// The coordinator's clock, which is not always right.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub struct Clock {
     frozen: Option<(u64, u64)>,
     /// The latest time that the farm was told.
     told: u64,
-    /// When the farm must have begun to lend.
+    /// When the farm must have begun to lease.
     grace_ends: u64,
 }
 

@@ -87,7 +87,7 @@ impl World {
         }
         self.network.arrived_down(session, serial, &mut self.tally);
         match effect {
-            Effect::Tell { order: WorkerOrder::Loan(loan), .. } => there.lent(loan),
+            Effect::Tell { order: WorkerOrder::Lease(lease), .. } => there.leased(lease),
             Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
                 there.revoked(&mut self.random, lease)
             }
@@ -97,16 +97,16 @@ impl World {
         self.go_on(worker);
     }
 
-    /// A loan that somebody else is given to count, too: how else would a lie come out?
+    /// A lease that somebody else is given to count, too: how else would a lie come out?
     pub fn echo(&mut self, effect: &Effect) {
-        let Effect::Tell { session, order: WorkerOrder::Loan(loan) } = *effect else { return };
-        let lender = self.network.links[&session].worker;
+        let Effect::Tell { session, order: WorkerOrder::Lease(lease) } = *effect else { return };
+        let holder = self.network.links[&session].worker;
         let other = self.random.below(self.workers.len() as u64) as usize;
-        if self.random.per_mille(self.workers[lender].traits.echo_per_mille)
-            && other != lender
+        if self.random.per_mille(self.workers[holder].traits.echo_per_mille)
+            && other != holder
             && !self.workers[other].hung
         {
-            self.workers[other].lent(loan);
+            self.workers[other].leased(lease);
             self.occupy(other);
         }
     }

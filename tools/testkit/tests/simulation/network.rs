@@ -29,7 +29,7 @@ pub struct Link {
     pub left: bool,
     /// The coordinator wants to hear no more of this worker.
     pub sent_away: bool,
-    /// The coordinator has not lent what this worker reported or holds.
+    /// The coordinator has not leased what this worker reported or holds.
     pub disowned: bool,
     up: Lane,
     down: Lane,

@@ -98,7 +98,7 @@ pub struct Traits {
     pub lies_per_mille: u64,
     /// It says of a task what the others of its league say.
     pub plot: Plot,
-    /// Of its loans that another worker is given to count as well.
+    /// Of its leases that another worker is given to count as well.
     pub echo_per_mille: u64,
     /// Restarts under another name.
     pub renames: bool,
@@ -243,7 +243,7 @@ fn weather(random: &mut Random) -> Weather {
 enum Owners {
     /// One owner has all.
     One,
-    /// Each has its own. Proofs of loans that are passed on are stolen.
+    /// Each has its own. Proofs of leases that are passed on are stolen.
     Each,
     /// So many of them have two machines each, which lie together; the others are honest, but for a machine that is
     /// broken. Second opinions lie between owners where it matters.

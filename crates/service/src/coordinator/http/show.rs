@@ -204,7 +204,7 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use farm::{Config, LoanKey};
+    use farm::{Config, LeaseKey};
     use ledger::CheckedLedger;
 
     use super::*;
@@ -214,7 +214,7 @@ mod tests {
     async fn what_nobody_has_is_not_kept() {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
         let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+        let (hub, handle) = Hub::new(Config::default(), LeaseKey::new([0; 32]), ledger);
         tokio::spawn(hub.run());
         let show = Show::of(handle);
         for number in 0..50 {

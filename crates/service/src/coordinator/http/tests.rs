@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farm::{Across, AuditPolicy, Change, Config, Hello, JobId, LoanKey, Request};
+use farm::{Across, AuditPolicy, Change, Config, Hello, JobId, LeaseKey, Request};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -61,7 +61,7 @@ async fn serving_ledger(
     let any = "127.0.0.1:0".parse().expect("it is an address");
     let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
     let address = listener.addresses().expect("it is bound")[0];
-    let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
+    let (hub, handle) = Hub::new(Config::default(), LeaseKey::new([0; 32]), ledger);
     tokio::spawn(hub.run());
     let own = own.map(|own| (own, OwnFiles::default()));
     let credentials = Credentials::new(own, known());

@@ -14,7 +14,7 @@ pub(in crate::coordinator) struct Figures {
     pub(super) jobs: Vec<JobView>,
     pub(super) workers: usize,
     pub(super) threads: BTreeMap<KernelName, u64>,
-    pub(super) lendable_threads: u64,
+    pub(super) leasable_threads: u64,
     /// How often workers are to report.
     pub(super) pace: Pace,
     /// Number of parties that are not believed.
@@ -41,7 +41,7 @@ impl Figures {
         Figures {
             stats: farm.stats().clone(),
             states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),
-            lendable_threads: farm.lendable_threads(),
+            leasable_threads: farm.leasable_threads(),
             jobs,
             workers: farm.workers(),
             threads: farm.threads_by_kernel(),

@@ -23,7 +23,7 @@ pub(in crate::coordinator) enum Gone {
     Replaced,
     /// Its machine or its owner is not believed.
     Distrusted,
-    /// It reported or held what was not lent to its owner.
+    /// It reported or held what was not leased to its owner.
     Unproven,
     /// It sent something malformed, or a count that cannot be.
     Invalid,

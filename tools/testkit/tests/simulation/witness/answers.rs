@@ -105,7 +105,7 @@ impl Witness {
     pub(super) fn no_longer_outstanding(&mut self, leases: &[LeaseId]) {
         for lease in leases {
             let mut seats = self.seats.values_mut();
-            let seat = seats.find(|seat| seat.leases.contains_key(lease)).expect("it is lent");
+            let seat = seats.find(|seat| seat.leases.contains_key(lease)).expect("it is leased");
             seat.outstanding -= 1;
             let held = seat.leases.get_mut(lease).expect("it was found");
             held.open -= 1;

@@ -4,7 +4,7 @@
 //! per ordinal. They are begun anew whenever the coordinator is, from what was durable.
 
 mod answers;
-mod loans;
+mod leases;
 mod records;
 mod told;
 
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
     Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId, JobState,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Range, Report, Request, RequestId,
+    LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Maker, Range, Report, Request, RequestId,
     SessionId, WorkerMessage, WorkerOrder,
 };
 
@@ -29,8 +29,8 @@ pub struct Witness {
     league: League,
     /// Who was proven wrong.
     distrusted: Distrusted,
-    /// All loans of all lives of the coordinator.
-    lent: BTreeMap<LeaseId, Lent>,
+    /// All leases of all lives of the coordinator.
+    leased: BTreeMap<LeaseId, Leased>,
     /// The time that the farm was told, ms.
     pub now: u64,
     /// The end of a dispute is on its way: what it takes back is not known.
@@ -51,12 +51,12 @@ pub struct Witness {
     judged: bool,
 }
 
-/// A loan, as it was made.
-struct Lent {
+/// A lease, as it was made.
+struct Leased {
     owner: String,
     job: JobId,
     range: Range,
-    kind: LoanKind,
+    kind: LeaseKind,
 }
 
 impl Witness {
@@ -157,7 +157,7 @@ impl Witness {
                 let is_contradiction =
                     |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
                 let told = effects.iter().any(is_contradiction);
-                let was_asked = report.proof.kind == LoanKind::Recount;
+                let was_asked = report.token.kind == LeaseKind::Recount;
                 assert!(decided != told, "a conflict is kept or told: {report:?}, {claim:?}");
                 assert!(was_asked || !decided, "nobody asked: {report:?}");
                 tally.contradictions += u64::from(told);
@@ -191,7 +191,7 @@ impl Witness {
             |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
         if let Event::Joined { session, owner, hello, .. } = event {
             let maker = Maker { owner: owner.clone(), machine: hello.machine.clone() };
-            let is_honest = self.has_lent_all(owner, hello);
+            let is_honest = self.has_leased_all(owner, hello);
             let known = self.distrusted.includes(&maker);
             assert_eq!(is_dismissed(*session), is_honest && known, "{maker}");
             assert_eq!(unproven(*session), !is_honest, "{maker}");
@@ -217,8 +217,8 @@ impl Witness {
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
         self.judged |= !matches!(effect, Effect::Tell { order: WorkerOrder::Revoke(_), .. });
         match effect {
-            Effect::Tell { session, order: WorkerOrder::Loan(loan) } => {
-                self.lend(*session, loan, ledger, tally)
+            Effect::Tell { session, order: WorkerOrder::Lease(lease) } => {
+                self.assign(*session, lease, ledger, tally)
             }
             Effect::Tell { session, order: WorkerOrder::Revoke(lease) } => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
@@ -284,7 +284,7 @@ impl Witness {
 
     /// After a step: no worker stands idle while there is work for it.
     pub fn check_idle(&self) {
-        let works = |book: &Book| book.state == JobState::Running && book.lendable() > 0;
+        let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
             let mut seats = self.seats.iter();
             let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
@@ -302,28 +302,28 @@ impl Witness {
         }
     }
 
-    /// Whether its range was lent to its owner.
+    /// Whether its range was leased to its owner.
     fn is_proven(&self, event: &Event) -> bool {
         let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
             return false;
         };
         let Some(seat) = self.seats.get(session) else { return false };
-        let Report { lease, job, fingerprint, range, proof, .. } = report;
-        self.lent.get(lease).is_some_and(|lent| {
-            let is_known = lent.owner == seat.author.maker.owner && lent.job == *job;
-            let is_whole = (lent.range, lent.kind) == (proof.range, proof.kind);
+        let Report { lease, job, fingerprint, range, token, .. } = report;
+        self.leased.get(lease).is_some_and(|leased| {
+            let is_known = leased.owner == seat.author.maker.owner && leased.job == *job;
+            let is_whole = (leased.range, leased.kind) == (token.range, token.kind);
             let is_of_plan =
                 self.books.get(job).is_none_or(|book| book.fingerprint == *fingerprint);
-            is_known && is_whole && is_of_plan && lent.range.intersect(*range) == Some(*range)
+            is_known && is_whole && is_of_plan && leased.range.intersect(*range) == Some(*range)
         })
     }
 
-    /// Whether all that a worker says that it holds was lent to its owner.
-    fn has_lent_all(&self, owner: &str, hello: &Hello) -> bool {
+    /// Whether all that a worker says that it holds was leased to its owner.
+    fn has_leased_all(&self, owner: &str, hello: &Hello) -> bool {
         hello.holding.iter().all(|holding| {
-            self.lent.get(&holding.lease).is_some_and(|lent| {
-                let is_part = lent.range.intersect(holding.range) == Some(holding.range);
-                lent.owner == owner && lent.job == holding.job && is_part
+            self.leased.get(&holding.lease).is_some_and(|leased| {
+                let is_part = leased.range.intersect(holding.range) == Some(holding.range);
+                leased.owner == owner && leased.job == holding.job && is_part
             })
         })
     }
@@ -362,7 +362,7 @@ impl Witness {
         hello: &Hello,
         tally: &mut Tally,
     ) {
-        if !self.has_lent_all(owner, hello) {
+        if !self.has_leased_all(owner, hello) {
             return;
         }
         for holding in &hello.holding {
@@ -400,15 +400,15 @@ impl Witness {
         self.seats.insert(id, seat);
     }
 
-    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was lent to
+    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was leased to
     /// it, and nobody else has it.
     fn learn_adopted(&mut self, farm: &Farm, event: &Event, tally: &mut Tally) {
         let Event::Joined { session, hello, .. } = event else { return };
         let Some(seat) = self.seats.get_mut(session) else { return };
         let held = |lease| hello.holding.iter().filter(move |holding| holding.lease == lease);
-        for (lease, job, open) in farm.lent_to(*session) {
+        for (lease, job, open) in farm.leased_to(*session) {
             if held(lease).next().is_none() {
-                continue; // It is lent just now.
+                continue; // It is leased just now.
             }
             tally.adoptions += 1;
             let book = self.books.get_mut(&job).expect("a job that is durable");
@@ -422,7 +422,7 @@ impl Witness {
                     assert_eq!(
                         book.holder[ordinal].replace(lease),
                         None,
-                        "{ordinal} is lent twice"
+                        "{ordinal} is leased twice"
                     );
                 }
                 book.free -= range.len();

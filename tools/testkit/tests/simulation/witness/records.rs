@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LedgerCommand,
-    LoanKind, Party, Report, Request, Vote, WorkerMessage,
+    Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LeaseKind,
+    LedgerCommand, Party, Report, Request, Vote, WorkerMessage,
 };
 
 use super::Witness;
@@ -80,7 +80,7 @@ impl Witness {
                 assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
                 let is_apart = row.author.maker.is_apart_from(&author.maker, book.across());
                 assert!(is_apart, "the same party: {report:?}");
-                assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
+                assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
                 assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
                 book.confirming.insert(report.range);
             }
@@ -162,7 +162,7 @@ impl Witness {
         if matches!(book.state, JobState::Done | JobState::Held) {
             book.state = JobState::Running;
         }
-        assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
+        assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
         let maker = author.maker.clone();
         let vote = Vote { maker: maker.clone(), claim: report.tally.claim() };
         if book.disputes.contains_key(&report.range) {
