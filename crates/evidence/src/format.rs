@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, AuditPolicy, Author, Check, Claim, Digest, DisputeState, KernelName, Maker, Range, Row,
-    TaskCounts, TrustChange,
+    Across, AuditPolicy, Author, Check, Claim, Digest, DisputeState, KernelName, Principal, Range,
+    Row, TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +111,8 @@ pub(super) struct AuthorLine {
 
 impl From<&Row> for AuthorLine {
     fn from(row: &Row) -> AuthorLine {
-        let Author { maker, worker, build } = row.author.clone();
-        let Maker { owner, machine } = maker;
+        let Author { principal, worker, build } = row.author.clone();
+        let Principal { owner, machine } = principal;
         AuthorLine { owner, machine, worker, build, kernel: row.kernel.to_string() }
     }
 }
@@ -142,7 +142,7 @@ impl TryFrom<AuthorLine> for StatedAuthor {
         let kernel = KernelName::new(&kernel).with_context(|| {
             format!("no kernel of this program is named {kernel:?}; use the version that wrote the bundle")
         })?;
-        let author = Author { maker: Maker { owner, machine }, worker, build };
+        let author = Author { principal: Principal { owner, machine }, worker, build };
         Ok(StatedAuthor { author, kernel })
     }
 }

@@ -20,7 +20,6 @@
 #![forbid(unsafe_code)]
 
 mod another;
-mod books;
 mod canonical;
 mod check;
 mod draw;
@@ -32,13 +31,13 @@ mod lines;
 mod new_file;
 mod pieces;
 mod recount;
+mod running;
 mod statistics;
 mod told;
 mod verdict;
 mod worth;
 
 pub use another::{another, count_by_another};
-pub use books::{Busy, Content};
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
@@ -47,6 +46,7 @@ pub use format::{StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, NewFileError, compressed};
 pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};
+pub use running::{Busy, Content};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
 pub use worth::{Amount, Worth};

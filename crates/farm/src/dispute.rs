@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range};
+use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
 /// Whose word the end of a dispute rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Ground {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
     /// Who makes it: a second opinion must be another's.
-    pub maker: Maker,
+    pub principal: Principal,
     /// What it says.
     pub claim: Claim,
 }
@@ -72,13 +72,13 @@ impl Dispute {
     }
 
     /// Whether a machine may vote that the operator does not trust.
-    pub(crate) fn hears(&self, maker: &Maker) -> bool {
-        let has_voted = self.votes.iter().any(|vote| vote.maker == *maker);
-        !has_voted && self.hears_more_of(&maker.owner)
+    pub(crate) fn hears(&self, principal: &Principal) -> bool {
+        let has_voted = self.votes.iter().any(|vote| vote.principal == *principal);
+        !has_voted && self.hears_more_of(&principal.owner)
     }
 
     fn hears_more_of(&self, owner: &str) -> bool {
-        let heard = self.votes.iter().filter(|vote| vote.maker.owner == owner).count();
+        let heard = self.votes.iter().filter(|vote| vote.principal.owner == owner).count();
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
@@ -86,9 +86,10 @@ impl Dispute {
     /// settled.
     pub(crate) fn ground(&self, claim: Claim, across: Across, is_trusted: bool) -> Option<Ground> {
         let agreeing = || self.votes.iter().filter(|vote| vote.claim == claim);
-        let are_two = agreeing()
-            .any(|one| agreeing().any(|two| one.maker.is_apart_from(&two.maker, Across::Machines)));
-        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.maker.owner).collect();
+        let are_two = agreeing().any(|one| {
+            agreeing().any(|two| one.principal.is_apart_from(&two.principal, Across::Machines))
+        });
+        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
         if owners.len() >= 2 {
             return Some(Ground::TwoOwners);
         }
@@ -110,22 +111,23 @@ impl Dispute {
     ) -> BTreeSet<Party> {
         let (right, wrong): (Vec<_>, Vec<_>) =
             self.votes.iter().partition(|vote| vote.claim == claim);
-        let machine = |vote: &&Vote| vote.maker.party(Across::Machines);
+        let machine = |vote: &&Vote| vote.principal.party(Across::Machines);
         let machines: BTreeSet<Party> = wrong.iter().map(machine).collect();
         let known: BTreeSet<&Party> = machines.iter().chain(&distrusted.0).collect();
         let party = |vote: &Vote| {
-            let is_of_owner = |party: &&&Party| party.owner == vote.maker.owner;
-            let is_right = right.iter().any(|vote_for| vote_for.maker.owner == vote.maker.owner);
+            let is_of_owner = |party: &&&Party| party.owner == vote.principal.owner;
+            let is_right =
+                right.iter().any(|vote_for| vote_for.principal.owner == vote.principal.owner);
             let is_whole = !is_right && known.iter().filter(is_of_owner).count() >= 2;
-            vote.maker.party(if is_whole { across } else { Across::Machines })
+            vote.principal.party(if is_whole { across } else { Across::Machines })
         };
         wrong.into_iter().map(party).collect()
     }
 
     /// Who disagrees, who is asked and what an operator can do: a sentence for people.
     pub(crate) fn sentence(&self, range: Range) -> String {
-        let makers = self.votes.iter().map(|vote| vote.maker.to_string());
-        let makers = makers.take(Self::NAMED).collect::<Vec<_>>().join(", ");
+        let principals = self.votes.iter().map(|vote| vote.principal.to_string());
+        let principals = principals.take(Self::NAMED).collect::<Vec<_>>().join(", ");
         let asked: Vec<String> = std::iter::once("another owner".into())
             .chain(
                 self.owners()
@@ -136,13 +138,13 @@ impl Dispute {
             .take(Self::NAMED)
             .collect();
         format!(
-            "tasks {range} were counted differently by {makers}; asked to settle it is a worker of {}, or one with a trusted \
+            "tasks {range} were counted differently by {principals}; asked to settle it is a worker of {}, or one with a trusted \
              credential: `queens token create --role worker --trusted`",
             asked.join(", of ")
         )
     }
 
     fn owners(&self) -> BTreeSet<&str> {
-        self.votes.iter().map(|vote| &*vote.maker.owner).collect()
+        self.votes.iter().map(|vote| &*vote.principal.owner).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Answer, Asker, Author, JobId, JobState, LedgerCommand, Maker, Report, RequestId, SessionId,
-    WorkerOrder,
+    Answer, Asker, Author, CoordinatorMessage, JobId, JobState, LedgerCommand, Principal, Report,
+    RequestId, SessionId,
 };
 
 /// Something to do, in this order.
@@ -13,7 +13,7 @@ pub enum Effect {
         /// Whom.
         session: SessionId,
         /// What.
-        order: WorkerOrder,
+        order: CoordinatorMessage,
     },
     /// End a session.
     Dismiss {
@@ -47,7 +47,7 @@ pub enum Effect {
     /// A worker process was lost while it counted.
     Lost {
         /// Whose it was.
-        maker: Maker,
+        principal: Principal,
         /// How many its machine has lost that have not come back.
         processes: usize,
     },

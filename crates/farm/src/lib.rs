@@ -40,11 +40,12 @@ mod job_view;
 mod known;
 mod lease;
 mod machine;
-mod maker;
 mod message;
 mod overruns;
+mod overview;
 mod pace;
 mod policy;
+mod principal;
 mod request;
 mod rows;
 pub mod rules;
@@ -52,7 +53,6 @@ mod scheduler;
 mod session;
 mod slice;
 mod stats;
-mod survey;
 mod token;
 
 pub use board::{Method, Problem};
@@ -73,10 +73,13 @@ pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
 pub use job_view::{AuditView, JobView};
 pub use known::{Fact, Known, Question};
 pub use machine::{Farm, Restored, RestoredJob};
-pub use maker::{Across, Author, Distrusted, Maker, Party, ToldBy, TrustChange, program_of};
-pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
+pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};
+pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress, WorkerDetail};
 pub use pace::Pace;
 pub use policy::AuditPolicy;
+pub use principal::{
+    Across, Author, Distrusted, Party, Principal, ToldBy, TrustChange, program_of,
+};
 pub use request::{Answer, Change, Request};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
@@ -85,5 +88,4 @@ pub use rows::{
 pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use survey::{Cell, Credit, CreditOf, Incident, PlanMap, Progress, Survey, WorkerSight};
 pub use token::{LeaseKey, LeaseTerms};

@@ -66,7 +66,7 @@ pub struct Holding {
 
 /// What the coordinator tells a worker.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WorkerOrder {
+pub enum CoordinatorMessage {
     /// The session has begun.
     Welcome {
         /// Nothing new is leased for so long, because the coordinator was restarted.

@@ -19,7 +19,7 @@ pub enum Request {
     /// Remove a job that is over. The answer is the job as it was.
     Remove(JobId),
     /// Believe a party from now on, or believe it no more, and end its sessions. The answer is who is not believed
-    /// all the same: parties that have machines in common with one that is pardoned.
+    /// all the same: parties that have machines in common with one that is reinstated.
     Trust {
         /// Who.
         party: Party,

@@ -6,7 +6,7 @@ use std::iter::Sum;
 use plan::threads_that_fit;
 
 use crate::lease::OpenLease;
-use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
+use crate::{Author, Hello, JobId, KernelName, LeaseId, Millis, Principal};
 
 /// One connection of one worker.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
-                maker: Maker { owner, machine: hello.machine.clone() },
+                principal: Principal { owner, machine: hello.machine.clone() },
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
@@ -91,8 +91,8 @@ impl Session {
     }
 
     /// Who answers for its counts.
-    pub(crate) fn maker(&self) -> &Maker {
-        &self.author.maker
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.author.principal
     }
 
     /// What may be seen of it; how fast it counts, its jobs know.

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::{Credit, CreditOf, Incident, JobId, JobState, Maker, Party, Range};
+use farm::{Credit, CreditOf, Incident, JobId, JobState, Party, Principal, Range};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -203,7 +203,7 @@ impl Look {
         let (key, names): (_, [Option<&str>; 3]) = match of {
             CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),
             CreditOf::Workers(owner) => ("owner, machine, worker, NULL", [Some(owner), None, None]),
-            CreditOf::Jobs(Maker { owner, machine }, worker) => {
+            CreditOf::Jobs(Principal { owner, machine }, worker) => {
                 ("owner, machine, worker, job", [owner, machine, worker].map(|name| Some(&**name)))
             }
         };

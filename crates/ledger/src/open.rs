@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use farm::rules::{self, Store};
-use farm::{Check, JobId, Maker, Restored, RestoredJob, Row};
+use farm::{Check, JobId, Principal, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -305,8 +305,8 @@ impl Ledger {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (job, first): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let maker = Maker { owner: row.get(2)?, machine: row.get(3)? };
-            if restored.distrusted.includes(&maker) {
+            let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
+            if restored.distrusted.includes(&principal) {
                 return content(format!(
                     "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
                 ));

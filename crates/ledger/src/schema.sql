@@ -132,7 +132,7 @@ CREATE TABLE disputes (
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is believed no
                                      -- more, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);

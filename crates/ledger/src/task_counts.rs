@@ -62,7 +62,8 @@ mod tests {
 
     use farm::{
         Across, AuditPolicy, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
-        LeaseKind, LeaseToken, LedgerCommand, Maker, Method, Origin, Problem, Report, Slice, Tally,
+        LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem, Report, Slice,
+        Tally,
     };
     use tempfile::TempDir;
 
@@ -96,8 +97,8 @@ mod tests {
     }
 
     fn by(machine: &str) -> Author {
-        let maker = Maker { owner: "lab".into(), machine: machine.into() };
-        Author { maker, worker: machine.into(), build: "1".into() }
+        let principal = Principal { owner: "lab".into(), machine: machine.into() };
+        Author { principal, worker: machine.into(), build: "1".into() }
     }
 
     fn accept(report: Report, machine: &str) -> LedgerCommand {
@@ -183,7 +184,7 @@ mod tests {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
         let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), author: by("b") };
-        let wrong = vec![by("a").maker.party(Across::Machines)];
+        let wrong = vec![by("a").principal.party(Across::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
             author: by("c"),
@@ -252,7 +253,7 @@ mod tests {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
         let ledger = told_twice(&path, TaskCounts::default());
-        let party = by("a").maker.party(Across::Machines);
+        let party = by("a").principal.party(Across::Machines);
         let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
         ledger.apply(&[distrust]).expect("there is a reason");
         drop(ledger);

@@ -12,11 +12,11 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, Asker, AuditPolicy, Author, Change, Config, Credit, CreditOf, Distrusted, Effect,
-    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known, Lease,
-    LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer, LedgerCommand, Maker,
-    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored,
-    RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
+    Across, Asker, AuditPolicy, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
+    Distrusted, Effect, Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState,
+    KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer,
+    LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report, Request,
+    RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 
@@ -82,7 +82,8 @@ pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
 }
 
 fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
-    let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+    let author =
+        Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
     LedgerCommand::Accept { report: report(interval(start, end), count), author, audit: false }
 }
 
@@ -113,8 +114,8 @@ const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
 
 const OWNER: &str = "owner";
 
-fn maker(worker: &str) -> Maker {
-    Maker { owner: OWNER.into(), machine: worker.into() }
+fn principal(worker: &str) -> Principal {
+    Principal { owner: OWNER.into(), machine: worker.into() }
 }
 
 fn key() -> LeaseKey {

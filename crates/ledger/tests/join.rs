@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use farm::{
     Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LeaseKind,
-    LeaseToken, LedgerCommand, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice,
-    Tally, TaskCounts,
+    LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem, Range, Report,
+    Slice, Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
@@ -40,8 +40,8 @@ fn party(who: char) -> Party {
 }
 
 fn author(who: char) -> Author {
-    let maker = Maker { owner: who.into(), machine: "machine".into() };
-    Author { maker, worker: "worker".into(), build: "1.2.3".into() }
+    let principal = Principal { owner: who.into(), machine: "machine".into() };
+    Author { principal, worker: "worker".into(), build: "1.2.3".into() }
 }
 
 /// The ledger of a farm to which all of this has happened. Returns whether it was said there that the liar is one.
@@ -170,8 +170,8 @@ impl Counted {
     }
 
     fn write(&self, path: &Path) {
-        let maker = Maker { owner: "owner".into(), machine: "machine".into() };
-        let author = Author { maker, worker: "worker".into(), build: "1.2.3".into() };
+        let principal = Principal { owner: "owner".into(), machine: "machine".into() };
+        let author = Author { principal, worker: "worker".into(), build: "1.2.3".into() };
         let (plan, slice) = (plan(), Slice::ALL);
         let origin = Origin::default();
         let create = LedgerCommand::CreateJob {
@@ -197,7 +197,7 @@ fn missing(folder: &Path, parts: &[PathBuf], into: &str) -> Vec<Range> {
 }
 
 #[test]
-fn a_count_that_was_taken_back_stays_so_although_its_maker_was_pardoned() {
+fn a_count_that_was_taken_back_stays_so_although_its_principal_was_reinstated() {
     use Happening::{Counts, Distrusts, Trusts};
     for counted in [&[][..], &[Counts(0, 'a')]] {
         let folder = tempfile::tempdir().expect("a temporary directory");

@@ -20,7 +20,7 @@ pub mod whole_file;
 pub mod worker;
 
 pub use endpoint::{Endpoint, ShowToken, TokenChannel, with_port};
-pub use error::{HubGone, ServiceError};
+pub use error::{CoordinatorGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinFile, JoinString, JoinStringError};
 pub use monitor_folder::write_monitor_folder;
 pub use secret_file::KeyFolder;

@@ -2,10 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
-    JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Method,
-    Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request, Slice, Tally,
-    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, Answer, AuditPolicy, AuditView, Change, CoordinatorMessage, Digest, Fingerprint,
+    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
+    LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request,
+    Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -35,19 +35,21 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
     }
 }
 
-impl TryFrom<v1::WorkResponse> for WorkerOrder {
+impl TryFrom<v1::WorkResponse> for CoordinatorMessage {
     type Error = WireError;
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
             work_response::Message::Welcome(v1::Welcome { leases_in_ms }) => {
-                WorkerOrder::Welcome { leases_in_ms }
+                CoordinatorMessage::Welcome { leases_in_ms }
             }
-            work_response::Message::Lease(lease) => WorkerOrder::Lease(lease.try_into()?),
-            work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
-            work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
-            work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
-            work_response::Message::Pace(pace) => WorkerOrder::Pace(self::pace(pace)?),
+            work_response::Message::Lease(lease) => CoordinatorMessage::Lease(lease.try_into()?),
+            work_response::Message::Tasks(tasks) => CoordinatorMessage::Tasks(tasks.try_into()?),
+            work_response::Message::Ack(ack) => CoordinatorMessage::Ack(ack.try_into()?),
+            work_response::Message::Revoke(revoke) => {
+                CoordinatorMessage::Revoke(LeaseId(revoke.lease))
+            }
+            work_response::Message::Pace(pace) => CoordinatorMessage::Pace(self::pace(pace)?),
         })
     }
 }

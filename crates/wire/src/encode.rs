@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
-    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, Answer, AuditView, CoordinatorMessage, Fingerprint, JobState, JobView, LeaseId,
+    Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage,
 };
 
 use crate::v1;
@@ -128,16 +128,20 @@ impl From<farm::Report> for v1::Report {
     }
 }
 
-impl From<WorkerOrder> for v1::WorkResponse {
-    fn from(order: WorkerOrder) -> Self {
+impl From<CoordinatorMessage> for v1::WorkResponse {
+    fn from(order: CoordinatorMessage) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome { leases_in_ms } => Message::Welcome(v1::Welcome { leases_in_ms }),
-            WorkerOrder::Lease(lease) => Message::Lease(lease.into()),
-            WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
-            WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
-            WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
-            WorkerOrder::Pace(pace) => Message::Pace(v1::Pace { report_ms: pace.report_ms() }),
+            CoordinatorMessage::Welcome { leases_in_ms } => {
+                Message::Welcome(v1::Welcome { leases_in_ms })
+            }
+            CoordinatorMessage::Lease(lease) => Message::Lease(lease.into()),
+            CoordinatorMessage::Tasks(block) => Message::Tasks(block.into()),
+            CoordinatorMessage::Ack(ack) => Message::Ack(ack.into()),
+            CoordinatorMessage::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
+            CoordinatorMessage::Pace(pace) => {
+                Message::Pace(v1::Pace { report_ms: pace.report_ms() })
+            }
         };
         v1::WorkResponse { message: Some(message) }
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use farm::{
-    Agent, AgentConfig, Hello, KernelName, Lease, Millis, Range, Report, Tally, TaskCounts,
-    WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
+    TaskCounts, WorkerMessage,
 };
 use service::Endpoint;
 use service::worker::{GrpcConnector, Link};
@@ -150,13 +150,13 @@ impl Worker {
         }
     }
 
-    fn obey(&mut self, order: WorkerOrder) {
+    fn obey(&mut self, order: CoordinatorMessage) {
         match order {
-            WorkerOrder::Lease(lease) => {
+            CoordinatorMessage::Lease(lease) => {
                 self.agent.leased(lease);
                 self.leases.push(lease);
             }
-            WorkerOrder::Tasks(block) => {
+            CoordinatorMessage::Tasks(block) => {
                 let at = self.leases.iter().position(|lease| lease.id == block.lease);
                 let Some(at) = at else { return };
                 let (lease, end) = (self.leases[at], block.start + block.tasks.len() as u64);
@@ -165,19 +165,19 @@ impl Worker {
                     self.leases.swap_remove(at);
                 }
             }
-            WorkerOrder::Ack(ack) => {
+            CoordinatorMessage::Ack(ack) => {
                 self.agent.acked(&ack);
                 if let Some(sent) = self.sent.remove(&ack.range) {
                     let wait = sent.elapsed().as_micros() as u64;
                     self.waits.lock().expect("nobody panics while it is held").push(wait);
                 }
             }
-            WorkerOrder::Revoke(lease) => {
+            CoordinatorMessage::Revoke(lease) => {
                 self.agent.revoked(lease);
                 self.todo.retain(|(held, _)| held.id != lease);
             }
-            WorkerOrder::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
-            WorkerOrder::Pace(_) | WorkerOrder::Welcome { .. } => {}
+            CoordinatorMessage::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
+            CoordinatorMessage::Pace(_) | CoordinatorMessage::Welcome { .. } => {}
         }
     }
 

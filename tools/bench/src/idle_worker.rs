@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use farm::{
-    Agent, AgentConfig, Hello, KernelName, Lease, Millis, Range, Report, Tally, TaskCounts,
-    TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
+    TaskCounts, TasksBlock, Verdict, WorkerMessage,
 };
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
@@ -64,11 +64,11 @@ pub(crate) async fn idle(
     while let Some(order) = link.orders.next().await {
         let now = Millis(started.elapsed().as_millis() as u64);
         match order.map_err(failure)? {
-            WorkerOrder::Lease(lease) => {
+            CoordinatorMessage::Lease(lease) => {
                 agent.leased(lease);
                 leases.push(lease);
             }
-            WorkerOrder::Tasks(block) => {
+            CoordinatorMessage::Tasks(block) => {
                 let at = leases.iter().position(|lease| lease.id == block.lease);
                 let Some(lease) = at.map(|at| leases[at]) else { continue };
                 if block.start + block.tasks.len() as u64 == lease.range.end() {
@@ -80,7 +80,7 @@ pub(crate) async fn idle(
                     say(&mut agent, now, &link.messages).await;
                 }
             }
-            WorkerOrder::Ack(ack) => {
+            CoordinatorMessage::Ack(ack) => {
                 agent.acked(&ack);
                 match ack.verdict {
                     Verdict::Accepted => {
@@ -93,8 +93,8 @@ pub(crate) async fn idle(
                     _ => {}
                 }
             }
-            WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) => {}
+            CoordinatorMessage::Revoke(lease) => agent.revoked(lease),
+            CoordinatorMessage::Welcome { .. } | CoordinatorMessage::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

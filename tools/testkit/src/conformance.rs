@@ -6,8 +6,8 @@
 use farm::rules::{self, MemoryStore};
 use farm::{
     Across, AuditPolicy, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
-    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Maker, Method, Origin,
-    Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
+    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
+    Principal, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -149,7 +149,7 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
 fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut impl Subject) {
     // Given: two ranges of one owner's machine, confirmed by its other machine and by another owner's.
     let by = |owner: &str| Author {
-        maker: Maker { owner: owner.into(), machine: "b".into() },
+        principal: Principal { owner: owner.into(), machine: "b".into() },
         ..author("b")
     };
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
@@ -232,7 +232,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
 
     // When it is proven wrong
-    let wrong = vec![maker("liar").party(Across::Machines)];
+    let wrong = vec![principal("liar").party(Across::Machines)];
     let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
     let settle = LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
@@ -247,7 +247,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
-    assert!(store.restored().distrusted.includes(&maker("liar")));
+    assert!(store.restored().distrusted.includes(&principal("liar")));
 }
 
 /// A job of one row that is done.
@@ -318,7 +318,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
 
     // A job that proved somebody wrong stays.
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
-    let wrong = vec![maker("liar").party(Across::Machines)];
+    let wrong = vec![principal("liar").party(Across::Machines)];
     let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
     write(store, &[LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
@@ -389,11 +389,11 @@ fn tally(range: Range, count: u64) -> Tally {
 }
 
 fn author(worker: &str) -> Author {
-    Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() }
+    Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() }
 }
 
-fn maker(worker: &str) -> Maker {
-    Maker { owner: "owner".into(), machine: worker.into() }
+fn principal(worker: &str) -> Principal {
+    Principal { owner: "owner".into(), machine: worker.into() }
 }
 
 fn kernel(name: &str) -> KernelName {

@@ -15,8 +15,8 @@ use evidence::{
 use executor::NamedKernel;
 use farm::{
     Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState, KernelName,
-    Known, LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice,
-    Spent, Tally, TaskCounts, TrustChange,
+    Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Range, RestoredJob, Row,
+    Slice, Spent, Tally, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -28,8 +28,8 @@ struct Forger {
 }
 
 fn author(owner: &str, machine: &str) -> Author {
-    let maker = Maker { owner: owner.into(), machine: machine.into() };
-    Author { maker, worker: machine.into(), build: "1".into() }
+    let principal = Principal { owner: owner.into(), machine: machine.into() };
+    Author { principal, worker: machine.into(), build: "1".into() }
 }
 
 fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {

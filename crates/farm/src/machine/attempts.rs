@@ -21,7 +21,7 @@ impl Farm {
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
-        let (process, maker) = (session.process().clone(), session.maker().clone());
+        let (process, principal) = (session.process().clone(), session.principal().clone());
         self.left(id);
         if held.is_empty() {
             return;
@@ -29,9 +29,9 @@ impl Farm {
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_first();
         }
-        self.losses.insert(process, maker.clone());
-        let processes = self.losses.values().filter(|other| **other == maker).count();
-        self.effects.push(Effect::Lost { maker, processes });
+        self.losses.insert(process, principal.clone());
+        let processes = self.losses.values().filter(|other| **other == principal).count();
+        self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
             return;
         }

@@ -116,7 +116,7 @@ impl Farm {
     pub(super) fn contradicted(&mut self, session: SessionId, author: Author, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
         let is_over = job.is_over() || job.is_being_held();
-        let is_new = !is_over && job.audits.doubt(report.range, &author.maker.owner);
+        let is_new = !is_over && job.audits.doubt(report.range, &author.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
         let told = Effect::Contradicted { report: report.clone(), author: author.clone() };
         self.effects.push(told);

@@ -17,7 +17,7 @@
 //!
 //! ```text
 //!                 looks through all jobs
-//!   hungry ──────────────────────────────────► refused ──an offer is for it──► leased something
+//!   idle ──────────────────────────────────► refused ──an offer is for it──► leased something
 //!      ▲                                           │
 //!      └── it has more room, a job runs again, or ─┘
 //!          an overrun sets nobody back any more
@@ -30,8 +30,8 @@ use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    Across, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms, Millis, Range, Recount,
-    SessionId, WorkerOrder,
+    Across, CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms, Millis,
+    Range, Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
@@ -70,7 +70,7 @@ impl Farm {
     pub(super) fn serve(&mut self, id: SessionId) {
         match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
             true => {
-                self.hungry.insert(id);
+                self.idle.insert(id);
             }
             false => self.feed(id),
         }
@@ -80,7 +80,7 @@ impl Farm {
     fn feed(&mut self, id: SessionId) {
         self.stop_waiting(id);
         if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
-            self.hungry.insert(id);
+            self.idle.insert(id);
             return;
         }
         while let Some(session) = self.sessions.get(&id)
@@ -99,28 +99,28 @@ impl Farm {
 
     /// Takes a session out of those that wait for something to do.
     pub(super) fn stop_waiting(&mut self, id: SessionId) {
-        self.hungry.remove(&id);
+        self.idle.remove(&id);
         self.refused.remove(&id);
     }
 
     /// New work has appeared, or the grace after a restart is over.
-    pub(super) fn feed_hungry(&mut self) {
+    pub(super) fn serve_idle(&mut self) {
         self.lease_from = self.lease_from.filter(|&from| from > self.now);
         while self.rests.first().is_some_and(|&until| until <= self.now) {
             self.rests.pop_first();
         }
         while self.turns.first().is_some_and(|&until| until <= self.now) {
             self.turns.pop_first();
-            self.hungry.append(&mut self.refused);
+            self.idle.append(&mut self.refused);
         }
         let offers = self.take_offers();
         // There may be ten thousands of them, and mostly there is nothing for any.
         let refused = self.refused.iter().take(if offers.are_none() { 0 } else { usize::MAX });
         let refused = refused.filter(|id| self.is_for(&offers, id));
-        let mut hungry: Vec<SessionId> = self.hungry.iter().chain(refused).copied().collect();
-        hungry.sort_by_key(|id| self.sessions[id].missed);
-        for id in hungry {
-            if self.hungry.contains(&id) || self.is_for(&offers, &id) {
+        let mut idle: Vec<SessionId> = self.idle.iter().chain(refused).copied().collect();
+        idle.sort_by_key(|id| self.sessions[id].missed);
+        for id in idle {
+            if self.idle.contains(&id) || self.is_for(&offers, &id) {
                 self.feed(id);
             }
         }
@@ -211,7 +211,7 @@ impl Farm {
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
-            let may = |range| !job.overruns.sets_back(range, session.maker(), self.now);
+            let may = |range| !job.overruns.sets_back(range, session.principal(), self.now);
             let (range, unlike) =
                 job.audits.for_session(session, job.across(), among.clone(), may)?;
             Some((range, Recount { unlike, by_search }))
@@ -229,8 +229,8 @@ impl Farm {
         let mut open = job.disputes.range(among).filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
-            let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
-            let is_heard = session.is_trusted || dispute.hears(session.maker());
+            let is_others_turn = job.overruns.sets_back(**range, session.principal(), self.now);
+            let is_heard = session.is_trusted || dispute.hears(session.principal());
             waits && fits && !is_others_turn && is_heard
         });
         open.next().map(|(&range, _)| range)
@@ -333,11 +333,11 @@ impl Farm {
         self.stats.leases += 1;
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
         let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
-        let owner = &self.sessions[&session].maker().owner;
+        let owner = &self.sessions[&session].principal().owner;
         let terms = LeaseTerms { job, plan: fingerprint, lease, owner };
         let token = self.key.sign(&terms, range, kind);
         let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
-        self.tell(session, WorkerOrder::Lease(lease));
+        self.tell(session, CoordinatorMessage::Lease(lease));
     }
 
     /// Notes that `range` is with `session` for this term, under a new or an adopted lease.
@@ -401,17 +401,17 @@ impl Farm {
     fn overrun(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
-        let maker = self.sessions[&lease.session].maker();
-        let is_only_owner = self.processes.keys().all(|process| process.owner == maker.owner);
+        let principal = self.sessions[&lease.session].principal();
+        let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { Across::Owners };
-        let (party, until) = (maker.party(across), self.now.after(held_ms));
+        let (party, until) = (principal.party(across), self.now.after(held_ms));
         job.overruns.note(range.expect("a lease is not empty"), party, until);
         self.turns.insert(until);
         // Another range may have been forgotten for this one.
-        self.hungry.append(&mut self.refused);
+        self.idle.append(&mut self.refused);
     }
 
     /// A worker that is there has reported nothing of a lease, all its time long.

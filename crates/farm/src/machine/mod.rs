@@ -12,13 +12,13 @@ mod audits;
 mod clients;
 mod holds;
 mod leasing;
+mod overview;
 mod removal;
 mod restore;
 mod results;
 mod sessions;
 mod staff;
 mod stats;
-mod survey;
 mod trust;
 
 use std::cmp::Reverse;
@@ -33,9 +33,9 @@ use crate::job_view::turn;
 use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
 use crate::{
-    Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Maker, Millis, Origin, Pace, Party, RequestId,
-    SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
+    Asker, AuditView, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
+    JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
+    Principal, RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -62,7 +62,7 @@ pub struct Farm {
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
-    hungry: BTreeSet<SessionId>,
+    idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. Only what is offered since may be for them.
     refused: BTreeSet<SessionId>,
     /// When sessions that missed a deadline may be served again.
@@ -73,7 +73,7 @@ pub struct Farm {
     /// Parties that are not believed.
     distrusted: Distrusted,
     /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
-    losses: BTreeMap<Process, Maker>,
+    losses: BTreeMap<Process, Principal>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
@@ -122,7 +122,7 @@ impl Farm {
             Event::Tick => {}
         }
         self.expire();
-        self.feed_hungry();
+        self.serve_idle();
         std::mem::take(&mut self.effects)
     }
 
@@ -141,7 +141,7 @@ impl Farm {
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
         let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
-        let is_idle = !self.hungry.is_empty() || !self.refused.is_empty();
+        let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.queue.iter().filter(|_| is_idle);
         let late = jobs.filter_map(|&(_, job)| self.jobs[&job].next_late(self.now));
         let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
@@ -249,8 +249,8 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let makers = staff.makers(&self.sessions, thread_memory);
-                job.audits.stranded(makers, job.across())
+                let principals = staff.principals(&self.sessions, thread_memory);
+                job.audits.stranded(principals, job.across())
             } else {
                 Some(0)
             },
@@ -260,7 +260,7 @@ impl Farm {
         }
     }
 
-    fn tell(&mut self, session: SessionId, order: WorkerOrder) {
+    fn tell(&mut self, session: SessionId, order: CoordinatorMessage) {
         self.effects.push(Effect::Tell { session, order });
     }
 
@@ -316,7 +316,7 @@ impl Farm {
                 self.removed(request, job, is_whole);
             }
             (Session(session), Accept { report, author, audit }, Written) => {
-                self.range_written(session, report, author.maker, audit);
+                self.range_written(session, report, author.principal, audit);
             }
             (Session(session), Compare { report, author }, Compared(found)) => {
                 self.compared(session, author, report, found);
@@ -346,7 +346,7 @@ impl Farm {
         let key = turn(job.spec.priority, id);
         if job.is_served() {
             self.queue.insert(key);
-            self.hungry.append(&mut self.refused);
+            self.idle.append(&mut self.refused);
         } else {
             self.queue.remove(&key);
         }

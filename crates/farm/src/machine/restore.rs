@@ -93,7 +93,7 @@ impl Farm {
             queue: BTreeSet::new(),
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
-            hungry: BTreeSet::new(),
+            idle: BTreeSet::new(),
             refused: BTreeSet::new(),
             rests: BTreeSet::new(),
             turns: BTreeSet::new(),

@@ -29,9 +29,9 @@ use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, Author, Claim, Dismissal, JobState, KernelName, LeaseId, LeaseKind, LeaseTerms,
-    LedgerCommand, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
-    Withdrawn, WorkerOrder,
+    Ack, Asker, Author, Claim, CoordinatorMessage, Dismissal, JobState, KernelName, LeaseId,
+    LeaseKind, LeaseTerms, LedgerCommand, Party, Principal, Range, Report, SessionId, TaskCounts,
+    Unaudited, Verdict, Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -42,7 +42,7 @@ impl Farm {
         let Some(known) = self.sessions.get(&session) else { return };
         let author = known.author().clone();
         let Report { job, fingerprint: plan, lease, range, ref token, .. } = report;
-        let terms = LeaseTerms { job, plan, lease, owner: &author.maker.owner };
+        let terms = LeaseTerms { job, plan, lease, owner: &author.principal.owner };
         if !self.key.recognizes(token, &terms, range) {
             return self.dismiss(session, Dismissal::Unproven);
         }
@@ -147,12 +147,12 @@ impl Farm {
         let taken = self.leases.shrink(id, part);
         let session = self.sessions.get_mut(&session_id).expect("leases end with their session");
         session.outstanding -= taken;
-        self.hungry.insert(session_id);
+        self.idle.insert(session_id);
         if self.leases.get(id).is_none() {
             session.leases.remove(&id);
             self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
             if id != by {
-                self.tell(session_id, WorkerOrder::Revoke(id));
+                self.tell(session_id, CoordinatorMessage::Revoke(id));
             }
         }
     }
@@ -161,7 +161,7 @@ impl Farm {
         &mut self,
         session: SessionId,
         report: Report,
-        maker: Maker,
+        principal: Principal,
         audit: bool,
     ) {
         let Report { range, kernel, tally, .. } = report;
@@ -172,7 +172,7 @@ impl Farm {
         self.stats.accepted(&report);
         *self.progressed.entry(report.job).or_default() += tally.count as f64;
         if audit {
-            job.audits.want(Unaudited { range, maker, kernel });
+            job.audits.want(Unaudited { range, principal, kernel });
             self.find_audits(report.job);
         }
         self.ack(session, &report, Verdict::Accepted);
@@ -192,7 +192,7 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
         }
-        let is_believed = !self.distrusted.includes(&author.maker);
+        let is_believed = !self.distrusted.includes(&author.principal);
         let is_certain = self.settling == 0
             && job.claimed().contains(report.range)
             && !job.audits.is_confirming(report.range);
@@ -207,7 +207,7 @@ impl Farm {
         match found {
             Some(claim) if claim == report.tally.claim() => {
                 let confirms = was_asked_for
-                    && job.audits.confirms(range, (&author.maker, its_kernel), lease, across);
+                    && job.audits.confirms(range, (&author.principal, its_kernel), lease, across);
                 if !confirms {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
@@ -217,8 +217,8 @@ impl Farm {
             }
             Some(claim) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
-                    Some((maker, kernel)) => {
-                        let stored = Vote { maker: maker.clone(), claim };
+                    Some((principal, kernel)) => {
+                        let stored = Vote { principal: principal.clone(), claim };
                         self.dispute(session, author, report, stored, kernel);
                     }
                     None => self.contradicted(session, author, report),
@@ -254,7 +254,7 @@ impl Farm {
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
         let dispute = &self.jobs[&report.job].disputes[&report.range];
-        let is_heard = self.is_trusted(session) || dispute.hears(&author.maker);
+        let is_heard = self.is_trusted(session) || dispute.hears(&author.principal);
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
@@ -275,7 +275,7 @@ impl Farm {
         let (claim, across) = (report.tally.claim(), job.across());
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
-        dispute.votes.push(Vote { maker: author.maker.clone(), claim });
+        dispute.votes.push(Vote { principal: author.principal.clone(), claim });
         if let Some(ground) = dispute.ground(claim, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
@@ -326,7 +326,7 @@ impl Farm {
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
-            self.tell(session, WorkerOrder::Ack(Ack::of(report, verdict)));
+            self.tell(session, CoordinatorMessage::Ack(Ack::of(report, verdict)));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::lease::OpenLease;
 use crate::session::Session;
 use crate::{
-    Dismissal, Effect, Hello, Holding, JobState, LeaseId, LeaseTerms, SessionId, WorkerOrder,
+    CoordinatorMessage, Dismissal, Effect, Hello, Holding, JobState, LeaseId, LeaseTerms, SessionId,
 };
 
 impl Farm {
@@ -26,7 +26,7 @@ impl Farm {
         if let Some(&earlier) = self.processes.get(session.process()) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
-        if self.distrusted.includes(session.maker()) {
+        if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
             return;
         }
@@ -41,14 +41,14 @@ impl Farm {
         let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
         let adopted = &self.sessions[&id].leases;
         let unwanted: Vec<LeaseId> = held.difference(adopted).copied().collect();
-        unwanted.into_iter().for_each(|lease| self.tell(id, WorkerOrder::Revoke(lease)));
+        unwanted.into_iter().for_each(|lease| self.tell(id, CoordinatorMessage::Revoke(lease)));
         self.serve(id);
     }
 
     /// Whether this farm has leased to the session's owner what the worker says that it holds.
     fn has_leased_to(&self, session: &Session, holding: &Holding) -> bool {
         let Holding { lease, job, fingerprint: plan, range, ref token } = *holding;
-        let terms = LeaseTerms { job, plan, lease, owner: &session.maker().owner };
+        let terms = LeaseTerms { job, plan, lease, owner: &session.principal().owner };
         self.key.recognizes(token, &terms, range)
     }
 
@@ -152,7 +152,7 @@ impl Farm {
         if let Some(session) = self.sessions.get_mut(&lease.session) {
             session.leases.remove(&id);
             session.outstanding -= lease.open.len();
-            self.hungry.insert(lease.session);
+            self.idle.insert(lease.session);
         }
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
@@ -170,7 +170,7 @@ impl Farm {
     pub(super) fn revoke(&mut self, id: LeaseId) {
         if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
             self.end_lease(id);
-            self.tell(session, WorkerOrder::Revoke(id));
+            self.tell(session, CoordinatorMessage::Revoke(id));
         }
     }
 }

@@ -42,7 +42,7 @@ impl Farm {
     /// Nothing that these parties say is believed any more.
     pub(super) fn distrust(&mut self, parties: impl IntoIterator<Item = Party>) {
         self.distrusted.0.extend(parties);
-        let is_theirs = |id: &SessionId| self.distrusted.includes(self.sessions[id].maker());
+        let is_theirs = |id: &SessionId| self.distrusted.includes(self.sessions[id].principal());
         let theirs: Vec<SessionId> = self.sessions.keys().copied().filter(is_theirs).collect();
         theirs.into_iter().for_each(|id| self.dismiss(id, Dismissal::Distrusted));
     }
@@ -67,7 +67,7 @@ impl Farm {
         job.total = job.total.checked_sub(*total).expect("the total includes its rows");
         let is_gone = |range| ranges.intersects(range);
         let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
-        let is_wrong = |vote: &Vote| self.distrusted.includes(&vote.maker);
+        let is_wrong = |vote: &Vote| self.distrusted.includes(&vote.principal);
         let is_over = |range, votes: &[Vote]| is_gone(range) || votes.iter().any(is_wrong);
         let disputes =
             job.disputes.extract_if(.., |&range, dispute| is_over(range, &dispute.votes));

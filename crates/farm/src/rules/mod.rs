@@ -31,7 +31,7 @@ pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
-use crate::maker::is_second_opinion;
+use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
     Across, AuditPolicy, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
@@ -171,8 +171,8 @@ fn confirms(first: &CountedRange, second: &Row, across: Across) -> bool {
         && first.range == second.range
         && first.tally.claim() == second.tally.claim()
         && is_second_opinion(
-            (&first.author.maker, first.kernel),
-            (&second.author.maker, second.kernel),
+            (&first.author.principal, first.kernel),
+            (&second.author.principal, second.kernel),
             across,
         )
 }
@@ -214,7 +214,7 @@ fn request_audit<S: Store>(
     store.add_policy(job, policy, by)?;
     let mut changed = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
-        let (range, first) = (row.range, &row.author.maker);
+        let (range, first) = (row.range, &row.author.principal);
         let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range),
             Check::Wanted => !policy.is_none(),

@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 
 use farm::{
-    Effect, Event, Hello, IntervalSet, JobState, Lease, Range, Report, SessionId, WorkerOrder,
+    CoordinatorMessage, Effect, Event, Hello, IntervalSet, JobState, Lease, Range, Report,
+    SessionId,
 };
 
 use crate::stage::{CONFIG, Stage, hello, report};
@@ -63,12 +64,12 @@ impl Model {
 
     fn takes(&mut self, effect: &Effect) {
         match effect {
-            Effect::Tell { session, order: WorkerOrder::Lease(lease) }
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
                 if *session == self.session =>
             {
                 self.queue.push_back((*lease, lease.range));
             }
-            Effect::Tell { session, order: WorkerOrder::Revoke(lease) }
+            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) }
                 if *session == self.session =>
             {
                 let current = self.queue.front().map(|(lease, left)| (*lease, left.first(1)));
@@ -215,10 +216,12 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
         for effect in &stage.sent[seen..] {
             honest.iter_mut().for_each(|model| model.takes(effect));
             match effect {
-                Effect::Tell { session, order: WorkerOrder::Lease(lease) } if session.0 <= 20 => {
+                Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
+                    if session.0 <= 20 =>
+                {
                     trickled.push((*lease, 0))
                 }
-                Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
+                Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
                     trickled.retain(|(held, _)| held.id != *lease)
                 }
                 _ => {}

@@ -110,5 +110,5 @@ fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
     assert_eq!(numbers(&mut farm.jobs(..jobs[1], all).rev()), [1]);
     assert_eq!(numbers(&mut farm.jobs(.., JobState::is_over).rev()), [3, 1]);
     assert_eq!(numbers(&mut farm.jobs(..jobs[2], JobState::is_over).rev()), [1]);
-    assert_eq!(stage.farm.survey().ended_in_all, 2);
+    assert_eq!(stage.farm.overview().ended_in_all, 2);
 }

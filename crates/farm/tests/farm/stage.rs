@@ -2,11 +2,11 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, Answer, AuditPolicy, Author, Change, Config, Effect, Event, Farm, Hello, JobId,
-    JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms,
-    LeaseToken, LedgerCommand, Maker, Method, Millis, Origin, Plan, Problem, Range, Refusal,
-    Report, Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
-    WorkerMessage, WorkerOrder,
+    Across, Answer, AuditPolicy, Author, Change, Config, CoordinatorMessage, Effect, Event, Farm,
+    Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind,
+    LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range,
+    Refusal, Report, Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
+    WorkerMessage,
 };
 
 /// A farm on a stage.
@@ -185,7 +185,7 @@ impl Stage {
     /// What has been leased to a session so far.
     pub fn leases(&self, to: SessionId) -> Vec<Lease> {
         let lease = |effect: &Effect| match effect {
-            Effect::Tell { session, order: WorkerOrder::Lease(lease) } if *session == to => {
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } if *session == to => {
                 Some(*lease)
             }
             _ => None,
@@ -200,7 +200,7 @@ impl Stage {
     pub fn revoked(&self, lease: LeaseId) -> bool {
         self.sent
             .iter()
-            .any(|e| matches!(e, Effect::Tell { order: WorkerOrder::Revoke(l), .. } if *l == lease))
+            .any(|e| matches!(e, Effect::Tell { order: CoordinatorMessage::Revoke(l), .. } if *l == lease))
     }
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
@@ -297,8 +297,8 @@ pub fn tally(plan: Plan, range: Range, more: u64) -> Tally {
 
 /// Who makes the counts of a worker that joins with the usual owner.
 pub fn author(worker: &str) -> Author {
-    let maker = Maker { owner: OWNER.into(), machine: worker.into() };
-    Author { maker, worker: worker.into(), build: "1.0".into() }
+    let principal = Principal { owner: OWNER.into(), machine: worker.into() };
+    Author { principal, worker: worker.into(), build: "1.0".into() }
 }
 
 /// The report with a token that the farm has leased its range to `owner`.
@@ -353,7 +353,7 @@ pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
 
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
-        Effect::Tell { order: WorkerOrder::Ack(ack), .. } => Some(ack.verdict),
+        Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => Some(ack.verdict),
         _ => None,
     }
 }

@@ -172,7 +172,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
     stage.report(one, report(half, plan(4), range(0, 2)));
     assert_eq!(stage.state(done), (JobState::Done, 3));
 
-    decide(&mut stage, author("w1").maker.party(Across::Machines), false);
+    decide(&mut stage, author("w1").principal.party(Across::Machines), false);
 
     assert!(is_dismissed(&stage, one, Dismissal::Distrusted));
     assert_eq!(stage.state(done), (JobState::Running, 0));
@@ -183,10 +183,10 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
 }
 
 #[test]
-fn who_is_pardoned_may_work_again_also_after_a_restart() {
+fn who_is_reinstated_may_work_again_also_after_a_restart() {
     let mut stage = Stage::new();
     stage.submit(3, 0);
-    let party = author("w1").maker.party(Across::Machines);
+    let party = author("w1").principal.party(Across::Machines);
     decide(&mut stage, party.clone(), false);
     stage.join("w1", 3);
     assert!(is_dismissed(&stage, SessionId(1), Dismissal::Distrusted));
@@ -204,7 +204,7 @@ fn who_distrusts_an_owner_distrusts_all_its_machines() {
     stage.submit(3, 0);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
 
-    decide(&mut stage, author("w1").maker.party(Across::Owners), false);
+    decide(&mut stage, author("w1").principal.party(Across::Owners), false);
 
     for session in [one, two] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));

@@ -1,7 +1,8 @@
 //! What becomes of a report.
 
 use farm::{
-    Change, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict, WorkerOrder,
+    Change, CoordinatorMessage, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId,
+    Verdict,
 };
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
@@ -20,7 +21,7 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     assert!(matches!(
         stage.sent.last(),
         Some(farm::Effect::Tell {
-            order: WorkerOrder::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
+            order: CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
             ..
         })
     ));

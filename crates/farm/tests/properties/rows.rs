@@ -3,8 +3,8 @@
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
     Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName, LeaseId,
-    LeaseKind, LeaseToken, LedgerCommand, Maker, Method, Origin, Plan, Problem, Range, Report, Row,
-    Slice, Tally, TaskCounts,
+    LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem, Range, Report,
+    Row, Slice, Tally, TaskCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
             tally: tally.expect("one task counts everything"),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             author: Author {
-                maker: Maker { owner: "lab".into(), machine: machine.clone() },
+                principal: Principal { owner: "lab".into(), machine: machine.clone() },
                 worker: machine,
                 build: "1.0".into(),
             },

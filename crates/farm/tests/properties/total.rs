@@ -1,10 +1,10 @@
 //! The farm's total, however a plan is cut into reports.
 
 use farm::{
-    Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
-    LeaseKey, LeaseKind, LeaseTerms, LedgerAnswer, LedgerCommand, Millis, Origin, Range, Report,
-    Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict, WorkerMessage,
-    WorkerOrder,
+    Config, CoordinatorMessage, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName,
+    Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerAnswer, LedgerCommand, Millis, Origin,
+    Range, Report, Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict,
+    WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -81,7 +81,9 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                 }
-                Effect::Tell { order: WorkerOrder::Ack(ack), .. } => verdicts.push(ack.verdict),
+                Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => {
+                    verdicts.push(ack.verdict)
+                }
                 _ => {}
             }
         }

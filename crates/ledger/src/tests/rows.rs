@@ -30,7 +30,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let by = |start, end, worker| range_by(start, end, 1, worker);
     let dispute = LedgerCommand::Dispute {
         report: report(interval(0, 10), 8),
-        author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
+        author: Author { principal: principal("c"), worker: "c".into(), build: "1".into() },
     };
     let priority = |priority| {
         let by = "admin".into();
@@ -83,7 +83,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         (name.to_string(), None, tasks, placements, contradicted)
     };
     assert_eq!(workers, [of("a", 10, 1.0, 0), of("b", 10, 1.0, 0), of("c", 0, 0.0, 1)]);
-    let of_one = credits(CreditOf::Jobs(maker("a"), "a".into()));
+    let of_one = credits(CreditOf::Jobs(principal("a"), "a".into()));
     assert_eq!(of_one, [("a".into(), Some(JOB), 10, 1.0, 0)]);
     assert_eq!(credits(CreditOf::Workers("nobody".into())), []);
 
@@ -136,7 +136,7 @@ fn overlaps_of_every_kind_are_refused() {
 
 /// A look-up of the first `end` tasks.
 fn compare(end: u64) -> LedgerCommand {
-    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
     LedgerCommand::Compare { report: report(interval(0, end), 1), author }
 }
 
@@ -183,7 +183,8 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
     let confirm = |(start, end), worker: &str| {
         let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
-        let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+        let author =
+            Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
         LedgerCommand::Confirm { report, author }
     };
     part.apply(&[new_job()]).expect("it is written");
@@ -196,7 +197,7 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
     part.close().expect("it can be closed");
 
-    let parties = ["liar", "friend"].map(|worker| maker(worker).party(Across::Machines));
+    let parties = ["liar", "friend"].map(|worker| principal(worker).party(Across::Machines));
     let wrong = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);
@@ -296,7 +297,7 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
     };
     let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
     let accept = |at, told: &[u64]| {
-        let author = Author { maker: maker("a"), worker: "a".into(), build: "1".into() };
+        let author = Author { principal: principal("a"), worker: "a".into(), build: "1".into() };
         let (fingerprint, tally, task_counts) =
             (plan.fingerprint(), one(at), TaskCounts::new(told));
         let report = report(interval(at, at + 1), 5);

@@ -133,7 +133,7 @@ impl Pair {
                         let answer = answers.expect("it is written").remove(0);
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
-                    Effect::Tell { session, order: WorkerOrder::Lease(lease) } => {
+                    Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
                         self.leases.push((session, lease))
                     }
                     _ => {}

@@ -1,5 +1,6 @@
 //! The command line: words in, one result on standard output, one exit code.
 
+mod access;
 mod args;
 mod audits;
 mod backup;
@@ -10,7 +11,6 @@ mod compare;
 mod complete;
 mod coordinator;
 mod count;
-mod door;
 mod download;
 mod draw;
 mod explain;

@@ -20,7 +20,7 @@ use crate::table::{ListArgs, ListFormat, Table};
 pub(super) struct WorkersArgs {
     /// What they are sorted by; numbers the largest first
     #[arg(long, value_enum, default_value_t)]
-    sort: WorkerOrder,
+    sort: CoordinatorMessage,
     #[command(flatten)]
     list: ListArgs,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(super) struct WorkersArgs {
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum WorkerOrder {
+enum CoordinatorMessage {
     /// Owner, machine and name
     #[default]
     Owner,
@@ -110,18 +110,18 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     }
 }
 
-impl WorkerOrder {
+impl CoordinatorMessage {
     fn sort(self, workers: &mut [v1::Worker]) {
         let place = |worker: &v1::Worker| {
             (worker.owner.clone(), worker.machine.clone(), worker.name.clone())
         };
         workers.sort_by_cached_key(place);
         match self {
-            WorkerOrder::Owner => {}
-            WorkerOrder::Name => workers.sort_by_cached_key(|worker| worker.name.clone()),
-            WorkerOrder::Threads => workers.sort_by_key(|worker| Reverse(worker.threads)),
-            WorkerOrder::Memory => workers.sort_by_key(|worker| Reverse(worker.memory)),
-            WorkerOrder::Tasks => workers.sort_by_key(|worker| Reverse(worker.tasks)),
+            CoordinatorMessage::Owner => {}
+            CoordinatorMessage::Name => workers.sort_by_cached_key(|worker| worker.name.clone()),
+            CoordinatorMessage::Threads => workers.sort_by_key(|worker| Reverse(worker.threads)),
+            CoordinatorMessage::Memory => workers.sort_by_key(|worker| Reverse(worker.memory)),
+            CoordinatorMessage::Tasks => workers.sort_by_key(|worker| Reverse(worker.tasks)),
         }
     }
 }
@@ -198,7 +198,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     output::print(match (trusted, still.is_empty()) {
         (true, true) => format!("{party} is believed again; its workers may be started anew"),
         (true, false) => format!(
-            "{party} is pardoned, but what was decided about {} still stands; `queens trust` pardons each",
+            "{party} is reinstated, but what was decided about {} still stands; `queens trust` reinstates each",
             still.iter().map(Party::to_string).collect::<Vec<_>>().join(", ")
         ),
         (false, _) => format!(

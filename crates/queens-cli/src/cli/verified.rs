@@ -251,7 +251,7 @@ impl Verified<'_> {
             "counted": total.to_string(),
             "ranges": header.ranges,
             "machines": self.machines(),
-            "owners": shares(&|author, _| author.maker.owner.clone()),
+            "owners": shares(&|author, _| author.principal.owner.clone()),
             "kernels": shares(&|_, kernel| kernel.to_string()),
             "builds": builds,
             "thread_seconds": taken.counts.as_secs_f64(),
@@ -304,14 +304,14 @@ impl Verified<'_> {
     }
 
     fn machines(&self) -> usize {
-        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
-        makers.collect::<BTreeSet<_>>().len()
+        let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
+        principals.collect::<BTreeSet<_>>().len()
     }
 
     /// How many machines are told apart by what.
     fn told_by(&self, by: ToldBy) -> usize {
-        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
-        makers.filter(|maker| maker.told_by() == by).collect::<BTreeSet<_>>().len()
+        let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
+        principals.filter(|principal| principal.told_by() == by).collect::<BTreeSet<_>>().len()
     }
 
     fn told_apart(&self) -> String {
@@ -330,7 +330,7 @@ impl Verified<'_> {
             .content
             .authors
             .iter()
-            .map(|author| author.author.maker.owner.as_str())
+            .map(|author| author.author.principal.owner.as_str())
             .collect()
     }
 
@@ -342,7 +342,7 @@ impl Verified<'_> {
     /// different names look different.
     fn author_of(&self, row: &StatedRow) -> String {
         let by = &self.checked.content.authors[row.by as usize];
-        format!("\"{}\" with {}", by.author.maker.to_string().escape_default(), by.kernel)
+        format!("\"{}\" with {}", by.author.principal.to_string().escape_default(), by.kernel)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The coordinator's doors: who gets in, what may be asked, and how much of it.
+//! The coordinator's access: who gets in, what may be asked, and how much of it.
 
 use std::fs;
 use std::io::{Read, Write};

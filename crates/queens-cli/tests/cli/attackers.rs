@@ -189,8 +189,8 @@ fn a_token_is_of_no_use_to_another_owner() {
     let say = |secret: &str, messages, listen| {
         runtime.block_on(session(&guarded.farm, Some(secret), messages, listen))
     };
-    let hungry = v1::Hello { credit: 1, ..hello() };
-    let (told, _) = say(&holder, vec![Message::Hello(hungry)], SHORT);
+    let idle = v1::Hello { credit: 1, ..hello() };
+    let (told, _) = say(&holder, vec![Message::Hello(idle)], SHORT);
     let lease = first_lease(&told);
 
     let idle = v1::Hello { credit: 0, instance: 2, ..hello() };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use farm::{
-    Agent, AgentConfig, Hello, KernelName, Lease, Millis, Range, Report, Tally, TaskCounts,
-    WorkerOrder,
+    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
+    TaskCounts,
 };
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
@@ -67,17 +67,19 @@ async fn lie(
     loop {
         let order = tokio::time::timeout(Duration::from_millis(100), orders.next()).await;
         match order {
-            Ok(Some(Ok(WorkerOrder::Lease(lease)))) => {
+            Ok(Some(Ok(CoordinatorMessage::Lease(lease)))) => {
                 agent.leased(lease);
                 let tasks = lease.range.start()..lease.range.end();
                 tasks.for_each(|task| {
                     agent.finished(Millis(0), part(lease, task, count(&lease, task)))
                 });
             }
-            Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
-            Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
+            Ok(Some(Ok(CoordinatorMessage::Ack(ack)))) => agent.acked(&ack),
+            Ok(Some(Ok(CoordinatorMessage::Revoke(lease)))) => agent.revoked(lease),
             Ok(Some(Ok(
-                WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) | WorkerOrder::Tasks(_),
+                CoordinatorMessage::Welcome { .. }
+                | CoordinatorMessage::Pace(_)
+                | CoordinatorMessage::Tasks(_),
             )))
             | Err(_) => {}
             Ok(Some(Err(end))) => return end,

@@ -23,11 +23,11 @@ use tonic::server::NamedService as _;
 use tonic::{Extensions, Status};
 use wire::v1::farm_service_server::FarmServiceServer;
 
-use super::HubHandle;
+use super::FarmHandle;
 use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
 use super::metrics::Meters;
-use crate::error::HubGone;
+use crate::error::CoordinatorGone;
 use crate::{JoinFile, ServiceError, Token};
 
 /// The owner of the coordinator's own token, and of the workers of whoever runs the farm: one owner, so that
@@ -162,14 +162,14 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// [`HubGone`], if the coordinator is stopping.
+    /// [`CoordinatorGone`], if the coordinator is stopping.
     pub async fn create(
         &self,
-        hub: &HubHandle,
+        farm: &FarmHandle,
         owner: &str,
         role: Role,
         lifetime: Option<Duration>,
-    ) -> Result<(Token, Credential), HubGone> {
+    ) -> Result<(Token, Credential), CoordinatorGone> {
         let token = Token::random();
         let credential = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
@@ -178,7 +178,7 @@ impl Credentials {
             known.add(credential.clone());
             credential
         };
-        hub.change_credential(CredentialChange::Add(credential.clone())).await?;
+        farm.change_credential(CredentialChange::Add(credential.clone())).await?;
         Ok((token, credential))
     }
 
@@ -191,7 +191,7 @@ impl Credentials {
     /// cannot be written.
     pub async fn revoke(
         &self,
-        hub: &HubHandle,
+        farm: &FarmHandle,
         id: u64,
     ) -> Result<Option<Credential>, ServiceError> {
         let at_ms = unix_ms();
@@ -211,7 +211,7 @@ impl Credentials {
         };
         self.shared.changed.send_replace(());
         if id != OWN {
-            hub.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
+            farm.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
         }
         Ok(Some(revoked))
     }

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use count::Backend;
-use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Report, TasksBlock, WorkerOrder};
+use farm::{Ack, Agent, AgentConfig, CoordinatorMessage, LeaseId, Millis, Report, TasksBlock};
 use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -14,13 +14,13 @@ use tokio_stream::StreamExt;
 
 use executor::{Accepted, Devices, Executor};
 
-use super::departure::Departure;
-use super::outage::Outage;
+use super::backoff::Backoff;
+use super::shutdown::Shutdown;
 use super::{Connect, LeaveRules, Link, LinkEnd};
 use crate::ServiceError;
 
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
-const FAREWELL: Duration = Duration::from_secs(4);
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
@@ -56,7 +56,7 @@ pub async fn work(
     let started = Instant::now();
     let mut worker = Worker {
         most_tasks: usize::try_from(config.hello.credit).unwrap_or(usize::MAX),
-        departure: Departure::new(rules, config.hello.threads, started),
+        shutdown: Shutdown::new(rules, config.hello.threads, started),
         agent: Agent::new(config),
         executor,
         parts,
@@ -80,7 +80,7 @@ struct Worker {
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
-    departure: Departure,
+    shutdown: Shutdown,
     /// The latest time to leave; `None` until the worker is asked to stop or leaves by itself.
     leave_by: Option<Instant>,
     /// Why there is no coordinator.
@@ -92,7 +92,7 @@ struct Worker {
 impl Worker {
     /// Connects again and again, until it is time to leave.
     async fn run(&mut self, connector: &mut impl Connect) -> Result<(), ServiceError> {
-        let mut outage = Outage::new();
+        let mut backoff = Backoff::new();
         let mut had_session = false;
         loop {
             self.last_failure = match self.until(connector.connect()).await? {
@@ -106,12 +106,12 @@ impl Worker {
                 Some(Ok(link)) => {
                     let begun = Instant::now();
                     let Some(reason) = self.session(link).await? else { return Ok(()) };
-                    outage.interrupted(begun.elapsed());
+                    backoff.interrupted(begun.elapsed());
                     had_session = true;
                     reason
                 }
             };
-            let pause = outage.next_pause(Instant::now(), &self.last_failure);
+            let pause = backoff.next_pause(Instant::now(), &self.last_failure);
             if self.until(tokio::time::sleep(pause)).await?.is_none() {
                 return Ok(());
             }
@@ -199,31 +199,31 @@ impl Worker {
             }
         };
         self.agent.disconnected();
-        self.departure.alone(Instant::now());
+        self.shutdown.alone(Instant::now());
         self.drop_unfinished_leases();
         Ok(Some(reason))
     }
 
-    fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
+    fn obey(&mut self, order: CoordinatorMessage) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome { leases_in_ms } => {
+            CoordinatorMessage::Welcome { leases_in_ms } => {
                 tracing::info!(leases_in_ms, "the coordinator welcomes this worker");
-                self.departure.welcomed(Instant::now(), Duration::from_millis(leases_in_ms));
+                self.shutdown.welcomed(Instant::now(), Duration::from_millis(leases_in_ms));
             }
-            WorkerOrder::Lease(lease) if self.leases.contains_key(&lease.id) => {
+            CoordinatorMessage::Lease(lease) if self.leases.contains_key(&lease.id) => {
                 return Err(ServiceError::Incompatible(format!(
                     "the coordinator leased something as lease {} while tasks of that lease are still to come",
                     lease.id
                 )));
             }
-            WorkerOrder::Lease(_) if self.leases.len() >= self.most_tasks => {
+            CoordinatorMessage::Lease(_) if self.leases.len() >= self.most_tasks => {
                 return Err(ServiceError::Incompatible(format!(
                     "the coordinator leased more than {} ranges without their tasks, although this worker \
                      agreed to hold no more tasks than that",
                     self.most_tasks
                 )));
             }
-            WorkerOrder::Lease(lease) if self.leave_by.is_none() => {
+            CoordinatorMessage::Lease(lease) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
                 match self.executor.accepts(lease) {
                     Ok(accepted) => {
@@ -237,25 +237,25 @@ impl Worker {
                     }
                 }
             }
-            WorkerOrder::Tasks(block) => self.take_tasks(block)?,
-            WorkerOrder::Ack(ack) => {
+            CoordinatorMessage::Tasks(block) => self.take_tasks(block)?,
+            CoordinatorMessage::Ack(ack) => {
                 let Ack { job, range, verdict, .. } = ack;
                 tracing::debug!(%job, %range, ?verdict, "acknowledged");
                 self.agent.acked(&ack);
             }
-            WorkerOrder::Revoke(lease) => {
+            CoordinatorMessage::Revoke(lease) => {
                 self.agent.revoked(lease);
                 self.leases.remove(&lease);
                 self.executor.drop_lease(lease);
             }
-            WorkerOrder::Pace(pace) => {
+            CoordinatorMessage::Pace(pace) => {
                 tracing::debug!(
                     report_ms = pace.report_ms(),
                     "the coordinator says how often to report"
                 );
                 self.agent.paced(pace);
             }
-            WorkerOrder::Lease(_) => {}
+            CoordinatorMessage::Lease(_) => {}
         }
         Ok(())
     }
@@ -302,7 +302,7 @@ impl Worker {
                 return Ok(());
             }
         };
-        self.departure.counted(&part);
+        self.shutdown.counted(&part);
         self.agent.finished(self.now(), part);
         Ok(())
     }
@@ -322,10 +322,10 @@ impl Worker {
             return;
         }
         let now = Instant::now();
-        self.departure.occupied(now, !self.is_done());
-        match self.departure.reason(now) {
+        self.shutdown.occupied(now, !self.is_done());
+        match self.shutdown.reason(now) {
             Some(reason) => self.begin_leaving(reason),
-            None => self.agent.hold_at_most(self.departure.most_tasks(now)),
+            None => self.agent.hold_at_most(self.shutdown.most_tasks(now)),
         }
     }
 
@@ -333,7 +333,7 @@ impl Worker {
     fn next_times(&self) -> (Option<Instant>, Option<Instant>) {
         match self.leave_by {
             Some(_) => (None, None),
-            None => (self.departure.next_look(Instant::now()), self.departure.gives_up_at()),
+            None => (self.shutdown.next_look(Instant::now()), self.shutdown.gives_up_at()),
         }
     }
 
@@ -343,7 +343,7 @@ impl Worker {
 
     fn begin_leaving(&mut self, reason: &str) {
         tracing::info!("{reason}: handing back the tasks that are not begun");
-        self.leave_by = Some(Instant::now() + FAREWELL);
+        self.leave_by = Some(Instant::now() + GRACE);
         self.agent.stop();
         self.executor.clear();
     }

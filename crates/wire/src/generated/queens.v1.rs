@@ -933,7 +933,7 @@ pub struct Party {
     #[prost(string, optional, tag = "2")]
     pub machine: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// After a pardon: the parties that are not believed all the same and have machines in common with the pardoned one. They
+/// After a reinstatement: the parties that are not believed all the same and have machines in common with the reinstated one. They
 /// are its owner as a whole, or machines that were distrusted one by one.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Parties {

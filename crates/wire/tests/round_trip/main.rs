@@ -5,8 +5,8 @@ mod protocol;
 
 use board::{MethodChoice, Tasks};
 use farm::{
-    Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId, LeaseKind, LeaseToken, Plan,
-    Problem, Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
+    CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId, LeaseKind,
+    LeaseToken, Plan, Problem, Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ proptest! {
     fn what_a_worker_is_told_arrives(order in order()) {
         let bytes = v1::WorkResponse::from(order.clone()).encode_to_vec();
         let read = v1::WorkResponse::decode(bytes.as_slice()).expect("it was just encoded");
-        prop_assert_eq!(WorkerOrder::try_from(read), Ok(order));
+        prop_assert_eq!(CoordinatorMessage::try_from(read), Ok(order));
     }
 
     #[test]
@@ -111,7 +111,7 @@ fn a_choice_of_a_method_comes_back() {
 /// Reads `bytes` as everything that an end may be sent.
 fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
-    let _ = v1::WorkResponse::decode(bytes).map(WorkerOrder::try_from);
+    let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
     let _ = v1::Job::decode(bytes).map(JobView::try_from);
 }
 
@@ -135,7 +135,7 @@ fn the_largest_messages_fit_the_limit() {
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];
-    let block = WorkerOrder::Tasks(TasksBlock {
+    let block = CoordinatorMessage::Tasks(TasksBlock {
         lease: LeaseId(u64::MAX),
         start: u64::MAX - tasks as u64,
         tasks: Tasks { left: masks(), down: masks(), right: masks(), weight: vec![8; tasks] },

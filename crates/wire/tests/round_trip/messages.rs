@@ -2,10 +2,10 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
-    JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Method, Origin, Pace,
-    Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times,
-    Verdict, WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, CoordinatorMessage, Digest, Fingerprint, Hello, Holding,
+    JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Method,
+    Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts,
+    TasksBlock, Times, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,19 +91,19 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
     (unlike, any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
 }
 
-pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
+pub(super) fn order() -> impl Strategy<Value = CoordinatorMessage> {
     prop_oneof![
-        any::<u64>().prop_map(|leases_in_ms| WorkerOrder::Welcome { leases_in_ms }),
-        lease().prop_map(WorkerOrder::Lease),
-        tasks().prop_map(WorkerOrder::Tasks),
-        (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
+        any::<u64>().prop_map(|leases_in_ms| CoordinatorMessage::Welcome { leases_in_ms }),
+        lease().prop_map(CoordinatorMessage::Lease),
+        tasks().prop_map(CoordinatorMessage::Tasks),
+        (holding(), verdict()).prop_map(|(holding, verdict)| CoordinatorMessage::Ack(Ack {
             job: holding.job,
             fingerprint: holding.fingerprint,
             range: holding.range,
             verdict,
         })),
-        any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
-        (0..=200_000usize).prop_map(|workers| WorkerOrder::Pace(Pace::of(workers))),
+        any::<u64>().prop_map(|lease| CoordinatorMessage::Revoke(LeaseId(lease))),
+        (0..=200_000usize).prop_map(|workers| CoordinatorMessage::Pace(Pace::of(workers))),
     ]
 }
 

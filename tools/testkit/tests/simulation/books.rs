@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use farm::rules::MemoryJob;
 use farm::{
     Across, AuditPolicy, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
-    JobSpec, JobState, LeaseId, Maker, Range, Row, Vote,
+    JobSpec, JobState, LeaseId, Principal, Range, Row, Vote,
 };
 
 use crate::rows::Rows;
@@ -78,7 +78,7 @@ pub struct Held {
 impl Seat {
     /// Its owner, and the number by which the owner tells its processes apart.
     pub fn process(&self) -> (String, u64) {
-        (self.author.maker.owner.clone(), self.instance)
+        (self.author.principal.owner.clone(), self.instance)
     }
 
     /// Whether it has nothing to do, and no reason not to count this job.
@@ -136,8 +136,8 @@ impl Book {
             let votes = book.disputes.entry(row.range).or_insert_with(|| {
                 vec![rows.vote(row.range).expect("only what rows tile is disputed")]
             });
-            let maker = row.author.maker.clone();
-            votes.push(Vote { maker, claim: row.tally.claim() });
+            let principal = row.author.principal.clone();
+            votes.push(Vote { principal, claim: row.tally.claim() });
         }
         book
     }
@@ -188,7 +188,7 @@ impl Book {
             ordinals(range).for_each(|ordinal| self.claimed[ordinal] = false);
             self.free += range.len();
         }
-        let is_wrong = |vote: &Vote| distrusted.includes(&vote.maker);
+        let is_wrong = |vote: &Vote| distrusted.includes(&vote.principal);
         let over = self
             .disputes
             .extract_if(.., |&range, votes| ranges.intersects(range) || votes.iter().any(is_wrong));
@@ -197,11 +197,11 @@ impl Book {
 
     /// Whether a machine that is not trusted has a vote on a disputed range: each machine has one, and each owner two once
     /// another owner has a part.
-    pub fn has_vote(&self, range: Range, maker: &Maker) -> bool {
+    pub fn has_vote(&self, range: Range, principal: &Principal) -> bool {
         let votes = &self.disputes[&range];
-        let own = votes.iter().filter(|vote| vote.maker.owner == maker.owner);
+        let own = votes.iter().filter(|vote| vote.principal.owner == principal.owner);
         let is_alone = own.clone().count() == votes.len();
-        own.clone().all(|vote| vote.maker != *maker) && (is_alone || own.count() < 2)
+        own.clone().all(|vote| vote.principal != *principal) && (is_alone || own.count() < 2)
     }
 
     /// Whether an ordinal is expected of a lease.

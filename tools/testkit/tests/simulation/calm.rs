@@ -171,7 +171,7 @@ impl Ledger {
                 continue;
             }
             believed += 1;
-            let owner = |row: &farm::Row| row.author.maker.owner.clone();
+            let owner = |row: &farm::Row| row.author.principal.owner.clone();
             let second = stored.seconds.get(&row.range.start());
             let policy = stored.job.policy;
             let is_across = policy.is_some_and(|policy| policy.across == Across::Owners);
@@ -188,7 +188,7 @@ impl Ledger {
             assert!(found_out.is_none(), "{row:?} stayed, against {found_out:?}");
             assert_eq!(*check, Check::NotChosen, "a lie that was counted twice: {row:?}");
             assert!(
-                !self.is_distrusted(&row.author.maker),
+                !self.is_distrusted(&row.author.principal),
                 "of one that was proven wrong: {row:?}"
             );
         }

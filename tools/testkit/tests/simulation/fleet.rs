@@ -1,6 +1,6 @@
 //! The workers around the agent: their sessions, their threads, their troubles.
 
-use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage, WorkerOrder};
+use farm::{CoordinatorMessage, Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
 use crate::agenda::Happening;
 use crate::world::World;
@@ -87,11 +87,11 @@ impl World {
         }
         self.network.arrived_down(session, serial, &mut self.tally);
         match effect {
-            Effect::Tell { order: WorkerOrder::Lease(lease), .. } => there.leased(lease),
-            Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
+            Effect::Tell { order: CoordinatorMessage::Lease(lease), .. } => there.leased(lease),
+            Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
                 there.revoked(&mut self.random, lease)
             }
-            Effect::Tell { order: WorkerOrder::Ack(ack), .. } => there.acked(&ack),
+            Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => there.acked(&ack),
             _ => unreachable!("nothing else is sent to workers"),
         }
         self.go_on(worker);
@@ -99,7 +99,9 @@ impl World {
 
     /// A lease that somebody else is given to count, too: how else would a lie come out?
     pub fn echo(&mut self, effect: &Effect) {
-        let Effect::Tell { session, order: WorkerOrder::Lease(lease) } = *effect else { return };
+        let Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } = *effect else {
+            return;
+        };
         let holder = self.network.links[&session].worker;
         let other = self.random.below(self.workers.len() as u64) as usize;
         if self.random.per_mille(self.workers[holder].traits.echo_per_mille)

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AgentConfig, AuditPolicy, Change, Config, Hello, KernelName, Maker, Method, Party,
-    Plan, Problem, Range, Slice,
+    Across, AgentConfig, AuditPolicy, Change, Config, Hello, KernelName, Method, Party, Plan,
+    Principal, Problem, Range, Slice,
 };
 
 use crate::random::Random;
@@ -125,17 +125,17 @@ pub struct League {
     /// Owners that lie together, each with several machines. One alone must be found out; two may do what they like.
     pub owners: u64,
     /// Machines that count wrong at times, by the names that they have before they take others.
-    liars: BTreeSet<Maker>,
+    liars: BTreeSet<Principal>,
 }
 
 impl League {
     fn of(workers: &[Traits], owners: Owners) -> League {
         let liars = workers.iter().filter(|worker| worker.lies_per_mille > 0);
-        let maker = |worker: &Traits| Maker {
+        let principal = |worker: &Traits| Principal {
             owner: worker.owner.clone(),
             machine: worker.agent.hello.machine.clone(),
         };
-        League { owners: owners.lying(), liars: liars.map(maker).collect() }
+        League { owners: owners.lying(), liars: liars.map(principal).collect() }
     }
 
     /// Whether it is right to believe a party no more.

@@ -259,7 +259,7 @@ impl Metrics {
 
     fn service(&self, page: &mut Page<'_>) -> fmt::Result {
         let help = "Events that wait for the farm";
-        page.gauge("hub_queue_events", help, None, self.figures.hub_queue)?;
+        page.gauge("event_queue_length", help, None, self.figures.event_queue)?;
         let help = "Time until a gRPC call is answered, or until its stream of answers is open";
         page.metric("rpc", help, Some(&Unit::Seconds), &self.meters.call_seconds)?;
         page.metric(

@@ -21,8 +21,8 @@ pub(in crate::coordinator) struct Figures {
     pub(super) distrusted: usize,
     /// Leases that workers hold.
     pub(super) leases: usize,
-    /// Events that wait for the hub.
-    pub(super) hub_queue: usize,
+    /// Events that wait for the event loop.
+    pub(super) event_queue: usize,
     /// Requests that wait for the ledger's thread.
     pub(super) ledger_queue: usize,
 }
@@ -34,7 +34,7 @@ impl Figures {
     /// Looks at `farm`, for which so much waits.
     pub(in crate::coordinator) fn of(
         farm: &Farm,
-        hub_queue: usize,
+        event_queue: usize,
         ledger_queue: usize,
     ) -> Figures {
         let jobs = farm.jobs(.., |state| !state.is_over()).take(Figures::MOST_JOBS).collect();
@@ -48,7 +48,7 @@ impl Figures {
             pace: farm.pace(),
             distrusted: farm.distrusted().count(),
             leases: farm.leases(),
-            hub_queue,
+            event_queue,
             ledger_queue,
         }
     }

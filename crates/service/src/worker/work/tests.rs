@@ -119,7 +119,7 @@ async fn a_lease_is_not_leased_again_before_its_tasks_are_there() {
         let (lease, job, fingerprint) = (LeaseId(1), JobId(1), Fingerprint([1; 32]));
         let token = LeaseToken { range, kind: LeaseKind::Count, mac: [seal; 16] };
         let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
-        Ok(WorkerOrder::Lease(lease))
+        Ok(CoordinatorMessage::Lease(lease))
     };
     let (messages, _read) = mpsc::channel(64);
     let orders = tokio_stream::iter([lease(1), lease(2)]).chain(tokio_stream::pending());

@@ -17,18 +17,20 @@ use crate::tally::Tally;
 impl Witness {
     /// A worker that voted may forget its vote only when that is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
-        let Author { maker, .. } = self.reporter(event);
+        let Author { principal, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
-        if voted.iter().any(|vote| vote.maker == maker) {
+        if voted.iter().any(|vote| vote.principal == principal) {
             let known = ledger.stored(job);
             let stored = vote(&known.rows, range);
-            let counted = stored.is_some_and(|vote| vote.maker == maker);
+            let counted = stored.is_some_and(|vote| vote.principal == principal);
             let mut evidence = known.evidence.iter();
             let durable = counted
                 || evidence.any(|(row, state)| {
-                    *state == DisputeState::Open && row.range == range && row.author.maker == maker
+                    *state == DisputeState::Open
+                        && row.range == range
+                        && row.author.principal == principal
                 });
-            assert!(durable, "{maker}'s vote on {range} is not durable");
+            assert!(durable, "{principal}'s vote on {range} is not durable");
         }
     }
 

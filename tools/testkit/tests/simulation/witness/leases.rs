@@ -19,7 +19,7 @@ impl Witness {
         let whole = recount.is_some();
         assert!(lease.0 > self.last_lease, "lease {lease} was leased before");
         self.last_lease = lease.0;
-        let owner = self.seats[&session].author.maker.owner.clone();
+        let owner = self.seats[&session].author.principal.owner.clone();
         self.leased.insert(lease, Leased { owner, job, range, kind: token.kind });
         assert_eq!((token.range, token.kind == LeaseKind::Recount), (range, whole), "{lease:?}");
         let durable = ledger.jobs.get(&job).expect("only a durable job is leased");
@@ -102,14 +102,17 @@ impl Witness {
 
 /// Whoever counts again has not counted this before, and is asked for another kernel.
 fn check_recount(seat: &Seat, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
-    let maker = &seat.author.maker;
+    let principal = &seat.author.principal;
     if book.disputes.contains_key(&range) {
-        assert!(seat.is_trusted || book.has_vote(range, maker), "{maker} has voted on {range}");
+        assert!(
+            seat.is_trusted || book.has_vote(range, principal),
+            "{principal} has voted on {range}"
+        );
         return;
     }
     tally.audits_leased += 1;
     let row = book.unaudited(range).expect("only what waits for it is counted again");
-    let is_apart = row.author.maker.is_apart_from(maker, book.across());
+    let is_apart = row.author.principal.is_apart_from(principal, book.across());
     assert!(is_apart, "it would agree with itself");
     let by_search = book.policy.is_some_and(|policy| policy.by_search);
     assert_eq!(recount, Recount { unlike: row.kernel, by_search });

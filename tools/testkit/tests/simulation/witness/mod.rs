@@ -11,9 +11,9 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId, JobState,
-    LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Maker, Range, Report, Request, RequestId,
-    SessionId, WorkerMessage, WorkerOrder,
+    Ack, Author, Change, CoordinatorMessage, Dismissal, Distrusted, Effect, Event, Farm, Hello,
+    JobId, JobState, LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Principal, Range, Report,
+    Request, RequestId, SessionId, WorkerMessage,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -143,9 +143,9 @@ impl Witness {
             let is_certain = !self.settling
                 && !book.confirming.contains(&report.range)
                 && book.has_claimed(report.range);
-            let acked = effects
-                .iter()
-                .any(|effect| matches!(effect, Effect::Tell { order: WorkerOrder::Ack(_), .. }));
+            let acked = effects.iter().any(|effect| {
+                matches!(effect, Effect::Tell { order: CoordinatorMessage::Ack(_), .. })
+            });
             if live && !is_certain {
                 tally.doubts += 1;
                 assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
@@ -190,11 +190,11 @@ impl Witness {
         let unproven =
             |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
         if let Event::Joined { session, owner, hello, .. } = event {
-            let maker = Maker { owner: owner.clone(), machine: hello.machine.clone() };
+            let principal = Principal { owner: owner.clone(), machine: hello.machine.clone() };
             let is_honest = self.has_leased_all(owner, hello);
-            let known = self.distrusted.includes(&maker);
-            assert_eq!(is_dismissed(*session), is_honest && known, "{maker}");
-            assert_eq!(unproven(*session), !is_honest, "{maker}");
+            let known = self.distrusted.includes(&principal);
+            assert_eq!(is_dismissed(*session), is_honest && known, "{principal}");
+            assert_eq!(unproven(*session), !is_honest, "{principal}");
         }
         if let Event::Said { session, message: WorkerMessage::Report(_) } = event
             && self.seats.contains_key(session)
@@ -206,21 +206,21 @@ impl Witness {
                 continue;
             };
             for (&session, seat) in &self.seats {
-                let maker = &seat.author.maker;
-                let is_wrong = wrong.iter().any(|party| party.includes(maker));
-                assert_eq!(is_dismissed(session), is_wrong, "{maker}");
+                let principal = &seat.author.principal;
+                let is_wrong = wrong.iter().any(|party| party.includes(principal));
+                assert_eq!(is_dismissed(session), is_wrong, "{principal}");
             }
         }
     }
 
     /// One effect, as it is carried out.
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
-        self.judged |= !matches!(effect, Effect::Tell { order: WorkerOrder::Revoke(_), .. });
+        self.judged |= !matches!(effect, Effect::Tell { order: CoordinatorMessage::Revoke(_), .. });
         match effect {
-            Effect::Tell { session, order: WorkerOrder::Lease(lease) } => {
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
                 self.assign(*session, lease, ledger, tally)
             }
-            Effect::Tell { session, order: WorkerOrder::Revoke(lease) } => {
+            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) } => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
@@ -250,7 +250,10 @@ impl Witness {
                 }
                 self.end_lease(*session, *lease);
             }
-            Effect::Tell { order: WorkerOrder::Ack(Ack { job, range, verdict, .. }), .. } => {
+            Effect::Tell {
+                order: CoordinatorMessage::Ack(Ack { job, range, verdict, .. }),
+                ..
+            } => {
                 self.ack(event, *job, *range, *verdict, ledger, tally);
             }
             Effect::Tell { order, .. } => panic!("the farm does not say this: {order:?}"),
@@ -310,7 +313,7 @@ impl Witness {
         let Some(seat) = self.seats.get(session) else { return false };
         let Report { lease, job, fingerprint, range, token, .. } = report;
         self.leased.get(lease).is_some_and(|leased| {
-            let is_known = leased.owner == seat.author.maker.owner && leased.job == *job;
+            let is_known = leased.owner == seat.author.principal.owner && leased.job == *job;
             let is_whole = (leased.range, leased.kind) == (token.range, token.kind);
             let is_of_plan =
                 self.books.get(job).is_none_or(|book| book.fingerprint == *fingerprint);
@@ -379,13 +382,13 @@ impl Witness {
         let same = |seat: &Seat| seat.process() == process;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
-        let maker = Maker { owner: owner.into(), machine: hello.machine.clone() };
-        if self.distrusted.includes(&maker) {
+        let principal = Principal { owner: owner.into(), machine: hello.machine.clone() };
+        if self.distrusted.includes(&principal) {
             return;
         }
         let (worker, build) = (hello.worker.clone(), hello.build.clone());
         let seat = Seat {
-            author: Author { maker, worker, build },
+            author: Author { principal, worker, build },
             is_trusted,
             instance: hello.instance,
             memory: hello.memory,

@@ -1,23 +1,23 @@
-//! What people see of the farm: see [`Survey`].
+//! What people see of the farm: see [`Overview`].
 
 use super::Farm;
 use crate::lease::OpenLease;
 use crate::session::Session;
-use crate::{Cell, JobId, JobState, PlanMap, Progress, SessionId, Survey, WorkerSight};
+use crate::{Cell, JobId, JobState, Overview, PlanMap, Progress, SessionId, WorkerDetail};
 
 impl Farm {
     /// The most jobs that have ended of which people see at a time.
     pub const ENDED_SHOWN: usize = 100;
 
     /// What people see of the farm now. It costs about a microsecond for each job and worker.
-    pub fn survey(&self) -> Survey {
+    pub fn overview(&self) -> Overview {
         let ended_in_all = [JobState::Done, JobState::Cancelled].map(|state| self.jobs_in(state));
-        Survey {
+        Overview {
             at: self.now,
             ended: self.jobs(.., JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect(),
             ended_in_all: ended_in_all.iter().sum(),
             live: self.jobs(.., |state| !state.is_over()).collect(),
-            workers: self.sessions.iter().map(|(&id, session)| self.sight(id, session)).collect(),
+            workers: self.sessions.iter().map(|(&id, session)| self.detail(id, session)).collect(),
             distrusted: self.distrusted().cloned().collect(),
         }
     }
@@ -32,7 +32,7 @@ impl Farm {
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 
-    fn sight(&self, id: SessionId, session: &Session) -> WorkerSight {
+    fn detail(&self, id: SessionId, session: &Session) -> WorkerDetail {
         let mut leased: Vec<(JobId, u64)> = Vec::new();
         for lease in session.leases.iter().filter_map(|&lease| self.leases.get(lease)) {
             match leased.iter_mut().find(|(job, _)| *job == lease.job) {
@@ -40,7 +40,7 @@ impl Farm {
                 None => leased.push((lease.job, lease.open.len())),
             }
         }
-        WorkerSight {
+        WorkerDetail {
             session: id,
             view: self.worker_view(id, session),
             leased,

@@ -1,10 +1,10 @@
 //! What people see of a farm at one moment.
 
-use crate::{IntervalSet, JobId, JobView, Maker, Millis, Party, Range, SessionId, WorkerView};
+use crate::{IntervalSet, JobId, JobView, Millis, Party, Principal, Range, SessionId, WorkerView};
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Survey {
+pub struct Overview {
     /// When that was, on the farm's clock.
     pub at: Millis,
     /// The jobs that are neither done nor cancelled, the oldest first.
@@ -14,14 +14,14 @@ pub struct Survey {
     /// How many jobs are done or cancelled altogether.
     pub ended_in_all: usize,
     /// All connected workers.
-    pub workers: Vec<WorkerSight>,
+    pub workers: Vec<WorkerDetail>,
     /// Parties that are not believed.
     pub distrusted: Vec<Party>,
 }
 
 /// What people see of a connected worker.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WorkerSight {
+pub struct WorkerDetail {
     /// Its connection.
     pub session: SessionId,
     /// Who it is, and what it has.
@@ -59,7 +59,7 @@ pub enum CreditOf {
     /// Those of each worker of an owner.
     Workers(String),
     /// Those of one worker, for each job. It is named by what answers for it, and by its own name.
-    Jobs(Maker, String),
+    Jobs(Principal, String),
 }
 
 /// What somebody has counted: the sum of rows of a ledger.

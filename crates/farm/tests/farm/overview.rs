@@ -66,28 +66,28 @@ fn a_map_shows_what_is_disputed() {
 }
 
 #[test]
-fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
+fn a_overview_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     let mut stage = Stage::new();
     let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
     stage.now = 500;
     let worker = stage.join("w1", 10);
     stage.act(change(RequestId(7), second, Change::Cancel));
 
-    let survey = stage.farm.survey();
+    let overview = stage.farm.overview();
     let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
-    assert_eq!((ids(&survey.live), ids(&survey.ended)), (vec![first], vec![second]));
-    assert_eq!(survey.ended_in_all, 1);
-    let sight = &survey.workers[0];
+    assert_eq!((ids(&overview.live), ids(&overview.ended)), (vec![first], vec![second]));
+    assert_eq!(overview.ended_in_all, 1);
+    let detail = &overview.workers[0];
     let lease = stage.last_lease(worker);
-    assert_eq!(sight.leased, [(first, lease.range.len())]);
-    assert_eq!((sight.heard_at.0, sight.counted), (500, 0));
-    assert_eq!(sight.view.rate, Rate::default());
+    assert_eq!(detail.leased, [(first, lease.range.len())]);
+    assert_eq!((detail.heard_at.0, detail.counted), (500, 0));
+    assert_eq!(detail.view.rate, Rate::default());
 
     stage.finish(worker, &lease, 1_000_000);
-    let sight = &stage.farm.survey().workers[0];
-    assert_eq!((sight.heard_at.0, sight.counted), (4_500, lease.range.len()));
+    let detail = &stage.farm.overview().workers[0];
+    assert_eq!((detail.heard_at.0, detail.counted), (4_500, lease.range.len()));
     let rate = Rate { tasks_per_second: 1.0, placements_per_second: 1.0 };
-    assert_eq!(sight.view.rate, rate, "a second for a task, which counts 1");
+    assert_eq!(detail.view.rate, rate, "a second for a task, which counts 1");
     assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
     let mut done = || {
         let progress = stage.farm.take_progress();

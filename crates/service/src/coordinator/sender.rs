@@ -1,4 +1,4 @@
-//! Turns the hub's orders into a stream of messages: enumerates the tasks of leases, at the pace at which
+//! Turns the event loop's orders into a stream of messages: enumerates the tasks of leases, at the pace at which
 //! the worker reads them.
 
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{Cut, Tasks};
-use farm::{Ack, Lease, LeaseId, TasksBlock, Verdict, WorkerOrder};
+use farm::{Ack, CoordinatorMessage, Lease, LeaseId, TasksBlock, Verdict};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use wire::MAX_TASKS_PER_MESSAGE;
@@ -26,9 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// [`SessionFault`], if the worker is dismissed, if it has reported a range that its plan does not have,
 /// or if a plan cannot be cut.
-pub(super) async fn pump(
+pub(super) async fn send_messages(
     mut orders: mpsc::Receiver<Order>,
-    out: mpsc::Sender<WorkerOrder>,
+    out: mpsc::Sender<CoordinatorMessage>,
     plans: Arc<Plans>,
 ) -> Result<(), SessionFault> {
     let mut leased = Leased::default();
@@ -37,7 +37,7 @@ pub(super) async fn pump(
             Ok(order) => order,
             Err(TryRecvError::Empty) => match leased.next_block() {
                 Some(block) => {
-                    if out.send_timeout(WorkerOrder::Tasks(block), PATIENCE).await.is_err() {
+                    if out.send_timeout(CoordinatorMessage::Tasks(block), PATIENCE).await.is_err() {
                         return Ok(());
                     }
                     continue;
@@ -52,15 +52,15 @@ pub(super) async fn pump(
         let order = order?;
         match order {
             // To number its tasks may take a while after a restart, and meanwhile the worker is to know that it has work.
-            WorkerOrder::Lease(lease) => {
+            CoordinatorMessage::Lease(lease) => {
                 if out.send_timeout(order, PATIENCE).await.is_err() {
                     return Ok(());
                 }
                 leased.push(lease, plans.cut(lease.plan).await?);
                 continue;
             }
-            WorkerOrder::Revoke(lease) => leased.revoke(lease),
-            WorkerOrder::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
+            CoordinatorMessage::Revoke(lease) => leased.revoke(lease),
+            CoordinatorMessage::Ack(Ack { range, verdict: Verdict::Invalid, .. }) => {
                 return Err(SessionFault::Range(range));
             }
             _ => {}
@@ -131,14 +131,16 @@ mod tests {
     }
 
     /// The next message as text. Blocks of tasks are named by their first ordinal.
-    async fn next(out: &mut mpsc::Receiver<WorkerOrder>) -> String {
-        match out.recv().await.expect("the pump runs") {
-            WorkerOrder::Lease(lease) => format!("lease {}", lease.id),
-            WorkerOrder::Tasks(block) => format!("tasks {} from {}", block.lease, block.start),
-            WorkerOrder::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
-            WorkerOrder::Revoke(lease) => format!("revoke {lease}"),
-            WorkerOrder::Welcome { .. } => "welcome".into(),
-            WorkerOrder::Pace(_) => "pace".into(),
+    async fn next(out: &mut mpsc::Receiver<CoordinatorMessage>) -> String {
+        match out.recv().await.expect("the sender runs") {
+            CoordinatorMessage::Lease(lease) => format!("lease {}", lease.id),
+            CoordinatorMessage::Tasks(block) => {
+                format!("tasks {} from {}", block.lease, block.start)
+            }
+            CoordinatorMessage::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
+            CoordinatorMessage::Revoke(lease) => format!("revoke {lease}"),
+            CoordinatorMessage::Welcome { .. } => "welcome".into(),
+            CoordinatorMessage::Pace(_) => "pace".into(),
         }
     }
 
@@ -146,22 +148,22 @@ mod tests {
     async fn orders_overtake_tasks_and_a_revocation_ends_them() {
         let plans = Arc::new(Plans::default());
         let (first, second) = (long_lease(&plans, 1), long_lease(&plans, 2));
-        let (orders, from_hub) = mpsc::channel(8);
+        let (orders, from_loop) = mpsc::channel(8);
         let (to_worker, mut out) = mpsc::channel(1);
-        tokio::spawn(async move { pump(from_hub, to_worker, plans).await });
+        tokio::spawn(async move { send_messages(from_loop, to_worker, plans).await });
 
-        orders.send(Ok(WorkerOrder::Lease(first))).await.expect("the pump runs");
+        orders.send(Ok(CoordinatorMessage::Lease(first))).await.expect("the sender runs");
         assert_eq!(next(&mut out).await, "lease 1");
         assert_eq!(next(&mut out).await, "tasks 1 from 0");
 
         let verdict = Verdict::Accepted;
         let Lease { job, fingerprint, range, .. } = first;
         orders
-            .send(Ok(WorkerOrder::Ack(Ack { job, fingerprint, range, verdict })))
+            .send(Ok(CoordinatorMessage::Ack(Ack { job, fingerprint, range, verdict })))
             .await
             .expect("it runs");
-        orders.send(Ok(WorkerOrder::Revoke(LeaseId(1)))).await.expect("the pump runs");
-        orders.send(Ok(WorkerOrder::Lease(second))).await.expect("the pump runs");
+        orders.send(Ok(CoordinatorMessage::Revoke(LeaseId(1)))).await.expect("the sender runs");
+        orders.send(Ok(CoordinatorMessage::Lease(second))).await.expect("the sender runs");
         drop(orders);
 
         // Two blocks were already on their way: one in the channel, one about to be sent.
@@ -172,6 +174,6 @@ mod tests {
         let late = told.iter().filter(|message| message.starts_with("tasks 1")).count();
         assert!(late <= 2, "{told:?}");
         assert_eq!(told[late..], ["ack Accepted", "revoke 1", "lease 2"]);
-        assert!(out.recv().await.is_none(), "the pump ends with its orders");
+        assert!(out.recv().await.is_none(), "the sender ends with its orders");
     }
 }

@@ -24,7 +24,7 @@ use crate::{JobId, KernelName, Range};
 
 /// An owner of a credential, and one of its machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Maker {
+pub struct Principal {
     /// The owner of the credential under which the count came.
     pub owner: String,
     /// The machine, as its worker names it.
@@ -46,7 +46,7 @@ pub enum ToldBy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
     /// Who answers for it.
-    pub maker: Maker,
+    pub principal: Principal,
     /// The worker's name, for people.
     pub worker: String,
     /// Its program and its machine, as it says.
@@ -86,8 +86,8 @@ pub struct Party {
     pub machine: Option<String>,
 }
 
-impl Maker {
-    /// Who is taken for one with this maker.
+impl Principal {
+    /// Who is taken for one with this principal.
     #[must_use]
     pub fn party(&self, across: Across) -> Party {
         let machine = match across {
@@ -106,15 +106,15 @@ impl Maker {
     #[must_use]
     pub fn told_by(&self) -> ToldBy {
         match self.machine.as_str() {
-            Maker::UNKNOWN => ToldBy::Nothing,
-            name if name.starts_with(Maker::BOOT) => ToldBy::Boot,
+            Principal::UNKNOWN => ToldBy::Nothing,
+            name if name.starts_with(Principal::BOOT) => ToldBy::Boot,
             _ => ToldBy::Name,
         }
     }
 
     /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
     #[must_use]
-    pub fn is_apart_from(&self, other: &Maker, across: Across) -> bool {
+    pub fn is_apart_from(&self, other: &Principal, across: Across) -> bool {
         let may_be_one = || {
             let (one, two) = (self.told_by(), other.told_by());
             self.machine == other.machine
@@ -140,15 +140,15 @@ impl Party {
     /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
     /// owner that is believed no more as a whole has confirmed nothing.
     #[must_use]
-    pub fn voids(&self, first: &Maker, second: &Maker) -> bool {
+    pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
         self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
     }
 
-    /// Whether it answers for what `maker` counts.
+    /// Whether it answers for what `principal` counts.
     #[must_use]
-    pub fn includes(&self, maker: &Maker) -> bool {
-        let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == maker.machine);
-        self.owner == maker.owner && is_machine
+    pub fn includes(&self, principal: &Principal) -> bool {
+        let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == principal.machine);
+        self.owner == principal.owner && is_machine
     }
 }
 
@@ -184,23 +184,23 @@ impl Distrusted {
         distrusted
     }
 
-    /// Whether nothing of this maker is believed.
+    /// Whether nothing of this principal is believed.
     #[must_use]
-    pub fn includes(&self, maker: &Maker) -> bool {
-        let is_in = |across| self.0.contains(&maker.party(across));
+    pub fn includes(&self, principal: &Principal) -> bool {
+        let is_in = |across| self.0.contains(&principal.party(across));
         is_in(Across::Machines) || is_in(Across::Owners)
     }
 }
 
-/// Whether a count by one maker and kernel says something new about one by another. Nobody can check itself,
+/// Whether a count by one principal and kernel says something new about one by another. Nobody can check itself,
 /// and a loop cannot check itself either.
 #[must_use]
 pub(crate) fn is_second_opinion(
-    (maker, kernel): (&Maker, KernelName),
-    (other_maker, other_kernel): (&Maker, KernelName),
+    (principal, kernel): (&Principal, KernelName),
+    (other_principal, other_kernel): (&Principal, KernelName),
     across: Across,
 ) -> bool {
-    maker.is_apart_from(other_maker, across) && kernel != other_kernel
+    principal.is_apart_from(other_principal, across) && kernel != other_kernel
 }
 
 impl Across {
@@ -220,7 +220,7 @@ impl Across {
     }
 }
 
-impl fmt::Display for Maker {
+impl fmt::Display for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.owner, self.machine)
     }
@@ -239,8 +239,8 @@ impl fmt::Display for Party {
 mod tests {
     use super::*;
 
-    fn maker(owner: &str, machine: &str) -> Maker {
-        Maker { owner: owner.into(), machine: machine.into() }
+    fn principal(owner: &str, machine: &str) -> Principal {
+        Principal { owner: owner.into(), machine: machine.into() }
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn machines_of_one_owner_check_each_other_only_across_machines() {
-        let (a, b, other) = (maker("o", "a"), maker("o", "b"), maker("p", "a"));
+        let (a, b, other) = (principal("o", "a"), principal("o", "b"), principal("p", "a"));
         assert!(a.is_apart_from(&b, Across::Machines) && !a.is_apart_from(&b, Across::Owners));
         for across in [Across::Machines, Across::Owners] {
             assert!(!a.is_apart_from(&a.clone(), across));
@@ -265,10 +265,10 @@ mod tests {
     #[test]
     fn a_machine_of_which_nothing_is_known_is_apart_from_declared_ones_alone() {
         let machines = [
-            maker("o", "node1"),
-            maker("o", "boot-1"),
-            maker("o", "boot-2"),
-            maker("o", "unknown"),
+            principal("o", "node1"),
+            principal("o", "boot-1"),
+            principal("o", "boot-2"),
+            principal("o", "unknown"),
         ];
         let apart =
             |one: usize, two: usize| machines[one].is_apart_from(&machines[two], Across::Machines);
@@ -277,15 +277,19 @@ mod tests {
         {
             assert_eq!((apart(one, two), apart(two, one)), (expected, expected), "{one} and {two}");
         }
-        assert!(machines[3].is_apart_from(&maker("p", "unknown"), Across::Machines));
+        assert!(machines[3].is_apart_from(&principal("p", "unknown"), Across::Machines));
     }
 
     #[test]
     fn who_distrusts_an_owner_distrusts_all_its_machines() {
         let mut distrusted = Distrusted::default();
-        distrusted.0.insert(maker("o", "a").party(Across::Machines));
-        assert!(distrusted.includes(&maker("o", "a")) && !distrusted.includes(&maker("o", "b")));
-        distrusted.0.insert(maker("o", "a").party(Across::Owners));
-        assert!(distrusted.includes(&maker("o", "b")) && !distrusted.includes(&maker("p", "a")));
+        distrusted.0.insert(principal("o", "a").party(Across::Machines));
+        assert!(
+            distrusted.includes(&principal("o", "a")) && !distrusted.includes(&principal("o", "b"))
+        );
+        distrusted.0.insert(principal("o", "a").party(Across::Owners));
+        assert!(
+            distrusted.includes(&principal("o", "b")) && !distrusted.includes(&principal("p", "a"))
+        );
     }
 }

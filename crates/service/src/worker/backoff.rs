@@ -13,18 +13,18 @@ const REMINDER: Duration = Duration::from_secs(60);
 
 /// Attempts to find a coordinator, from the first one on that fails.
 #[derive(Debug)]
-pub(super) struct Outage {
+pub(super) struct Backoff {
     pause: Duration,
     told: Option<Instant>,
 }
 
-impl Outage {
-    pub(super) fn new() -> Outage {
-        Outage { pause: BACKOFF.0, told: None }
+impl Backoff {
+    pub(super) fn new() -> Backoff {
+        Backoff { pause: BACKOFF.0, told: None }
     }
 
     /// A session ended that lasted for `lasted`. One that was longer than the pause before it ends the pauses.
-    /// One that was longer than any pause ends the outage: others are too short to be told again at each.
+    /// One that was longer than any pause ends the outage: shorter ones are too short to be logged again at each.
     pub(super) fn interrupted(&mut self, lasted: Duration) {
         if lasted > self.pause {
             self.pause = BACKOFF.0;
@@ -54,12 +54,12 @@ mod tests {
     use super::*;
 
     /// The pauses of attempts that all fail, and how often they are told of.
-    fn fail(outage: &mut Outage, now: &mut Instant, attempts: usize) -> (Vec<Duration>, usize) {
+    fn fail(backoff: &mut Backoff, now: &mut Instant, attempts: usize) -> (Vec<Duration>, usize) {
         let (mut pauses, mut told) = (Vec::new(), 0);
         for _ in 0..attempts {
-            let before = outage.told;
-            let pause = outage.next_pause(*now, "nobody answers");
-            told += usize::from(outage.told != before);
+            let before = backoff.told;
+            let pause = backoff.next_pause(*now, "nobody answers");
+            told += usize::from(backoff.told != before);
             pauses.push(pause);
             *now += pause;
         }
@@ -68,13 +68,13 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_an_outage_is_told_once_and_then_every_minute() {
-        let (mut outage, mut now) = (Outage::new(), Instant::now());
+        let (mut backoff, mut now) = (Backoff::new(), Instant::now());
         let begun = now;
-        let (pauses, told) = fail(&mut outage, &mut now, 5);
+        let (pauses, told) = fail(&mut backoff, &mut now, 5);
         assert_eq!(told, 1);
         assert!(pauses[0] <= BACKOFF.0 && pauses[4] >= 8 * BACKOFF.0, "{pauses:?}");
 
-        let (pauses, told) = fail(&mut outage, &mut now, 100);
+        let (pauses, told) = fail(&mut backoff, &mut now, 100);
         assert!(pauses.iter().all(|&pause| pause <= BACKOFF.1), "{pauses:?}");
         let minutes = now.duration_since(begun).as_secs() / 60;
         assert!((1..=minutes).contains(&(told as u64)), "{told} times in {minutes} minutes");
@@ -82,13 +82,13 @@ mod tests {
 
     #[test]
     fn sessions_that_end_at_once_are_no_news_and_long_ones_are() {
-        let (mut outage, mut now) = (Outage::new(), Instant::now());
-        fail(&mut outage, &mut now, 1);
-        outage.interrupted(Duration::from_millis(300));
-        let (pauses, told) = fail(&mut outage, &mut now, 1);
+        let (mut backoff, mut now) = (Backoff::new(), Instant::now());
+        fail(&mut backoff, &mut now, 1);
+        backoff.interrupted(Duration::from_millis(300));
+        let (pauses, told) = fail(&mut backoff, &mut now, 1);
         assert_eq!(told, 0);
         assert!(pauses[0] <= BACKOFF.0, "but the next attempt comes soon");
-        outage.interrupted(Duration::from_secs(5));
-        assert_eq!(fail(&mut outage, &mut now, 1).1, 1);
+        backoff.interrupted(Duration::from_secs(5));
+        assert_eq!(fail(&mut backoff, &mut now, 1).1, 1);
     }
 }

@@ -11,19 +11,19 @@ use wire::v1::ask_request::Request as Asked;
 use wire::{AuditDefaults, WireError, v1};
 
 use super::plans::NoPlan;
-use super::{Credentials, HubHandle, Identity, Plans, Right};
+use super::{Credentials, FarmHandle, Identity, Plans, Right};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
-pub(super) struct Desk {
-    hub: HubHandle,
+pub(super) struct JobApi {
+    farm: FarmHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
 }
 
-impl Desk {
-    pub(super) fn new(hub: HubHandle, plans: Arc<Plans>, credentials: Credentials) -> Desk {
-        Desk { hub, plans, credentials }
+impl JobApi {
+    pub(super) fn new(farm: FarmHandle, plans: Arc<Plans>, credentials: Credentials) -> JobApi {
+        JobApi { farm, plans, credentials }
     }
 
     /// Has the farm do what somebody asks for who may.
@@ -42,7 +42,7 @@ impl Desk {
         };
         self.require(identity, &ask).await?;
         let told = ask.clone();
-        let answer = self.hub.ask(&identity.owner, ask).await?.map_err(refused)?;
+        let answer = self.farm.ask(&identity.owner, ask).await?.map_err(refused)?;
         log(&told, &answer, &identity.owner);
         Ok(answer)
     }
@@ -53,7 +53,7 @@ impl Desk {
     ///
     /// A status that says that there is none of this number.
     pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
-        self.hub.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
+        self.farm.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
     /// The job that somebody submits. Its plan is made only for those who may.

@@ -1,4 +1,4 @@
-//! The books of a check: sums and sets over the lines of a bundle so far.
+//! The running totals of a check: sums and sets over the lines of a bundle so far.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub struct Content {
 }
 
 /// Sums and sets over the lines so far.
-pub(super) struct Books {
+pub(super) struct Running {
     pub(super) content: Content,
     plan: Plan,
     fingerprint: Fingerprint,
@@ -79,9 +79,9 @@ pub(super) struct Books {
     open_disputes: u64,
 }
 
-impl Books {
-    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Books {
-        Books {
+impl Running {
+    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Running {
+        Running {
             content: Content::default(),
             plan,
             fingerprint: plan.fingerprint(),
