@@ -161,7 +161,7 @@ pub(super) struct RangeLine {
 impl RangeLine {
     pub(super) fn new(check: Check, row: RowText, counts: &TaskCounts) -> RangeLine {
         let decimals = || counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
-        let counts = (!counts.are_untold()).then(decimals);
+        let counts = (!counts.are_omitted()).then(decimals);
         RangeLine { audit: check, row, counts }
     }
 

@@ -33,7 +33,7 @@ mod pieces;
 mod recount;
 mod running;
 mod statistics;
-mod told;
+mod task_counts;
 mod verdict;
 mod worth;
 

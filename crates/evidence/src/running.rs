@@ -11,7 +11,7 @@ use farm::{
 
 use crate::draw::Drawing;
 use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
-use crate::told;
+use crate::task_counts;
 use crate::worth::{Amount, Worth};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
@@ -43,7 +43,7 @@ pub struct Content {
     /// What second counts are worth.
     pub worth: Worth,
     /// The tasks of which it is told what each of them counts.
-    pub tasks_told: u64,
+    pub tasks_reported: u64,
     /// The thread time that it took.
     pub busy: Busy,
     /// Who counted.
@@ -210,9 +210,9 @@ impl Running {
             return Ok(());
         };
         ensure!(self.plan.tells_tasks(), "what tasks by {} count is not told", self.plan.method);
-        let tasks = told::claims(self.fingerprint, &self.known, row, counts)?;
-        self.drawing.told(row, &tasks, told::seal(counts));
-        self.content.tasks_told += row.range.len();
+        let tasks = task_counts::claims(self.fingerprint, &self.known, row, counts)?;
+        self.drawing.reported(row, &tasks, task_counts::checksum(counts));
+        self.content.tasks_reported += row.range.len();
         Ok(())
     }
 

@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn parts_of_halves_tell_what_each_task_counts_and_others_do_not() {
-        for (method, is_told) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
+        for (method, is_reported) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
             let (plan, tasks) = all_tasks(10, method);
             let (executor, parts) = start(2, Backend::detect(), MEMORY);
             push(&executor, lease(1, plan), tasks);
@@ -441,7 +441,7 @@ mod tests {
             while left > 0 {
                 let part = parts.recv().expect("threads run").expect("tasks are right");
                 left -= part.range.len();
-                assert_eq!(!part.task_counts.are_untold(), is_told, "{part:?}");
+                assert_eq!(!part.task_counts.are_omitted(), is_reported, "{part:?}");
                 let plan = plan.fingerprint();
                 assert!(part.task_counts.add_up_to(plan, part.range, part.tally), "{part:?}");
             }

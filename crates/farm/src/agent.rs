@@ -35,8 +35,8 @@ pub struct Agent {
     config: AgentConfig,
     connected: bool,
     stopping: bool,
-    told_leaving: bool,
-    told_credit: u64,
+    sent_leaving: bool,
+    sent_credit: u64,
     /// The most tasks to hold for as long as the caller says so, below the configured credit.
     most_tasks: Option<u64>,
     /// What is to be counted of each lease.
@@ -108,11 +108,11 @@ impl Agent {
     /// A worker that holds nothing.
     pub fn new(config: AgentConfig) -> Agent {
         Agent {
-            told_credit: config.hello.credit,
+            sent_credit: config.hello.credit,
             config,
             connected: false,
             stopping: false,
-            told_leaving: false,
+            sent_leaving: false,
             most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -126,12 +126,12 @@ impl Agent {
     /// A session begins. [`Agent::poll`] follows with what is due.
     pub fn connected(&mut self) -> WorkerMessage {
         self.connected = true;
-        self.told_leaving = false;
+        self.sent_leaving = false;
         self.pace = Pace::default();
-        self.told_credit = self.credit();
+        self.sent_credit = self.credit();
         let resend_ms = self.config.resend_ms;
         self.unacked.values_mut().for_each(|sent| sent.begin(resend_ms));
-        let (credit, holding) = (self.told_credit, self.holdings());
+        let (credit, holding) = (self.sent_credit, self.holdings());
         WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
 
@@ -225,8 +225,8 @@ impl Agent {
             return Vec::new();
         }
         let mut messages = Vec::new();
-        if self.stopping && !self.told_leaving {
-            self.told_leaving = true;
+        if self.stopping && !self.sent_leaving {
+            self.sent_leaving = true;
             messages.push(WorkerMessage::Leaving);
         }
         messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
@@ -237,8 +237,8 @@ impl Agent {
         }
         messages.extend(self.take_reports(now));
         let credit = self.credit();
-        if credit != self.told_credit {
-            self.told_credit = credit;
+        if credit != self.sent_credit {
+            self.sent_credit = credit;
             messages.push(WorkerMessage::Credit(credit));
         }
         messages

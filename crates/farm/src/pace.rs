@@ -56,8 +56,8 @@ impl Pace {
     #[must_use]
     pub(crate) fn with(self, workers: usize) -> Pace {
         let right = Pace::of(workers);
-        let (told, wanted) = (self.report_ms, right.report_ms);
-        let is_near = wanted >= told - told / 4 && wanted <= told + told / 4;
+        let (reported, wanted) = (self.report_ms, right.report_ms);
+        let is_near = wanted >= reported - reported / 4 && wanted <= reported + reported / 4;
         if is_near { self } else { right }
     }
 
@@ -118,16 +118,16 @@ mod tests {
 
     #[test]
     fn a_farm_that_grows_and_shrinks_is_seldom_told_and_never_far_from_right() {
-        let (mut pace, mut told) = (Pace::default(), 0);
+        let (mut pace, mut reported) = (Pace::default(), 0);
         let sizes = (0..20_000).chain((0..20_000).rev());
         for workers in sizes {
             let next = pace.with(workers);
-            told += u32::from(next != pace);
+            reported += u32::from(next != pace);
             pace = next;
             let (is, right) = (pace.report_ms() as f64, Pace::of(workers).report_ms() as f64);
             assert!((is - right).abs() <= right.max(is) / 4.0, "{is} for {workers}");
         }
-        assert!((40..100).contains(&told), "{told} times");
+        assert!((40..100).contains(&reported), "{reported} times");
         assert_eq!(Pace::of(100).with(110), Pace::of(100));
     }
 }

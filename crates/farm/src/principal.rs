@@ -33,7 +33,7 @@ pub struct Principal {
 
 /// How a machine is told from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ToldBy {
+pub enum IdentifiedBy {
     /// By the name that whoever started its workers gave it.
     Name,
     /// By the number of its latest start.
@@ -99,16 +99,16 @@ impl Principal {
 
     /// The name of a machine of which nothing is known.
     pub const UNKNOWN: &str = "unknown";
-    /// What the names of machines begin with that are told apart by their starts.
+    /// What the names of machines begin with that are identified by their starts.
     pub const BOOT: &str = "boot-";
 
     /// How its machine is told from others.
     #[must_use]
-    pub fn told_by(&self) -> ToldBy {
+    pub fn identified_by(&self) -> IdentifiedBy {
         match self.machine.as_str() {
-            Principal::UNKNOWN => ToldBy::Nothing,
-            name if name.starts_with(Principal::BOOT) => ToldBy::Boot,
-            _ => ToldBy::Name,
+            Principal::UNKNOWN => IdentifiedBy::Nothing,
+            name if name.starts_with(Principal::BOOT) => IdentifiedBy::Boot,
+            _ => IdentifiedBy::Name,
         }
     }
 
@@ -116,10 +116,10 @@ impl Principal {
     #[must_use]
     pub fn is_apart_from(&self, other: &Principal, across: Across) -> bool {
         let may_be_one = || {
-            let (one, two) = (self.told_by(), other.told_by());
+            let (one, two) = (self.identified_by(), other.identified_by());
             self.machine == other.machine
-                || one == ToldBy::Nothing && two != ToldBy::Name
-                || two == ToldBy::Nothing && one != ToldBy::Name
+                || one == IdentifiedBy::Nothing && two != IdentifiedBy::Name
+                || two == IdentifiedBy::Nothing && one != IdentifiedBy::Name
         };
         match across {
             Across::Machines => self.owner != other.owner || !may_be_one(),

@@ -201,10 +201,12 @@ impl Ledger {
         there: Vec<(CountedRange, TaskCounts)>,
     ) -> Result<(), MergeFault> {
         let mut store = SqlStore(&self.db);
-        for (counted, task_counts) in there.into_iter().filter(|(_, told)| !told.are_untold()) {
+        for (counted, task_counts) in
+            there.into_iter().filter(|(_, reported)| !reported.are_omitted())
+        {
             let (range, claim) = (counted.row.range, counted.row.tally.claim());
             let is_here = |row: &Row| row.range == range && row.tally.claim() == claim;
-            if here.iter().any(is_here) && store.task_counts(job, range)?.are_untold() {
+            if here.iter().any(is_here) && store.task_counts(job, range)?.are_omitted() {
                 store.set_task_counts(job, range, &task_counts)?;
             }
         }

@@ -61,11 +61,11 @@ impl Report {
         if self.range.end() != next.range.start() || self.kernel != next.kernel {
             return None;
         }
-        let untold = self.is_recount().then(TaskCounts::default);
+        let omitted = self.is_recount().then(TaskCounts::default);
         Some(Report {
             range: Range::new(self.range.start(), next.range.end())?,
             tally: self.tally.join(next.tally)?,
-            task_counts: self.task_counts.join(&next.task_counts).or(untold)?,
+            task_counts: self.task_counts.join(&next.task_counts).or(omitted)?,
             busy_us: self.busy_us.saturating_add(next.busy_us),
             ..*self
         })

@@ -45,7 +45,7 @@ pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
     let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
     let (mut free, mut total) = (0, 0);
     // SAFETY: the name ends with a zero, and the two numbers are written to.
-    let told = unsafe {
+    let reported = unsafe {
         windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW(
             name.as_ptr(),
             &mut free,
@@ -53,7 +53,7 @@ pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
             std::ptr::null_mut(),
         )
     };
-    if told == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
+    if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
 }
 
 /// Makes a folder that only its owner can enter, if there is none.

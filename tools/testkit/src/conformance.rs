@@ -177,18 +177,18 @@ fn an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(store: &mut imp
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
-    let told = |store: &mut _| {
+    let reported = |store: &mut _| {
         let job = restored(store, JOB);
         (job.state, job.total, job.audits_wanted, job.audits_agreed)
     };
 
     write(store, &[ask(ALL)]);
-    assert_eq!(told(store), (JobState::Done, 3, 2, 0));
+    assert_eq!(reported(store), (JobState::Done, 3, 2, 0));
     write(store, &[confirm(JOB, "b", "search", (0, 50), 1)]);
-    assert_eq!(told(store), (JobState::Done, 3, 1, 1));
+    assert_eq!(reported(store), (JobState::Done, 3, 1, 1));
 
     write(store, &[ask(AuditPolicy { share_ppm: 0, ..ALL })]);
-    assert_eq!(told(store), (JobState::Done, 3, 0, 1));
+    assert_eq!(reported(store), (JobState::Done, 3, 0, 1));
     store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("nobody asks for it");
 
     // A count that contradicts is no audit any more: the total is in doubt.

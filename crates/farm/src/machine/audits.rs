@@ -118,8 +118,8 @@ impl Farm {
         let is_over = job.is_over() || job.is_being_held();
         let is_new = !is_over && job.audits.doubt(report.range, &author.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
-        let told = Effect::Contradicted { report: report.clone(), author: author.clone() };
-        self.effects.push(told);
+        let reported = Effect::Contradicted { report: report.clone(), author: author.clone() };
+        self.effects.push(reported);
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }

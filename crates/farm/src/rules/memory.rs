@@ -155,7 +155,7 @@ impl Store for MemoryStore {
         job.rows.extract_if(within.clone(), |_, _| true).for_each(drop);
         job.task_counts.extract_if(within, |_, _| true).for_each(drop);
         job.rows.insert(range.start(), counted.clone());
-        if !task_counts.are_untold() {
+        if !task_counts.are_omitted() {
             job.task_counts.insert(range.start(), task_counts.clone());
         }
         Ok(())
@@ -173,7 +173,7 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let all = &mut self.get(job)?.task_counts;
         all.remove(&range.start());
-        if !task_counts.are_untold() {
+        if !task_counts.are_omitted() {
             all.insert(range.start(), task_counts.clone());
         }
         Ok(())

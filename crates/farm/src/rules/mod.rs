@@ -90,9 +90,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
             let new = CountedRange { row: Row::new(report, author), check };
             let beside = beside(store, report.job, report.range)?;
-            let told = report.task_counts.clone();
-            let (joined, told) = join::join(store, report.job, new, told, beside)?;
-            store.insert(report.job, &joined, &told)?;
+            let reported = report.task_counts.clone();
+            let (joined, reported) = join::join(store, report.job, new, reported, beside)?;
+            store.insert(report.job, &joined, &reported)?;
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {
@@ -158,7 +158,7 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     }
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
     let first = store.task_counts(job, report.range)?;
-    if !report.task_counts.are_untold() && report.task_counts != first {
+    if !report.task_counts.are_omitted() && report.task_counts != first {
         store.set_task_counts(job, report.range, &TaskCounts::default())?;
     }
     store.confirm(job, &second)

@@ -164,14 +164,14 @@ fn fates<S: Store>(
             fates.extend(rows);
         }
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for party in wrong {
         store.visit(job, Select::By(party), &mut |counted, second| {
             let fate = fate(&counted, second.as_ref(), wrong, distrusted);
             let row = &counted.row;
             match fate {
                 Fate::Stays => {
-                    told.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.principal)))
+                    reported.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.principal)))
                 }
                 _ => drop(fates.entry(row.range).or_insert((fate, row.tally.count))),
             }
@@ -179,7 +179,7 @@ fn fates<S: Store>(
         })?;
     }
     // Somebody else has confirmed the sum of such a row, and not what its principal has told of its tasks.
-    for range in told {
+    for range in reported {
         store.set_task_counts(job, range, &TaskCounts::default())?;
     }
     Ok(fates)

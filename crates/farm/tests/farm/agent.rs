@@ -66,12 +66,19 @@ fn a_worker_with_little_time_asks_for_less_and_then_for_as_much_as_before() {
         };
         messages.into_iter().filter_map(credit).collect()
     };
-    let mut told = |most| {
+    let mut reported = |most| {
         agent.hold_at_most(most);
         credits(agent.poll(Millis(0)))
     };
-    assert_eq!([told(Some(8)), told(Some(8)), told(Some(0))], [vec![8], vec![], vec![0]]);
-    assert_eq!([told(Some(101)), told(None)], [vec![100], vec![]], "never more than was agreed to");
+    assert_eq!(
+        [reported(Some(8)), reported(Some(8)), reported(Some(0))],
+        [vec![8], vec![], vec![0]]
+    );
+    assert_eq!(
+        [reported(Some(101)), reported(None)],
+        [vec![100], vec![]],
+        "never more than was agreed to"
+    );
 }
 
 #[test]
@@ -127,9 +134,10 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     // Then each is reported for its own plan.
     let mut reports = reports(agent.poll(Millis(500)));
     reports.sort_by_key(|report| report.range);
-    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
+    let reported: Vec<_> =
+        reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
     let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -147,17 +155,17 @@ fn a_number_that_a_restored_coordinator_gives_again_is_another_lease_of_the_same
     // When neighbouring parts of both are reported, and then held in a new session
     agent.finished(Millis(0), part(old, 1, 3));
     agent.finished(Millis(0), part(new, 5, 7));
-    let mut told = reports(agent.poll(Millis(500)));
+    let mut reported = reports(agent.poll(Millis(500)));
     agent.finished(Millis(500), part(old, 3, 4));
     agent.finished(Millis(500), part(new, 4, 5));
-    told.extend(reports(agent.poll(Millis(1_000))));
+    reported.extend(reports(agent.poll(Millis(1_000))));
     agent.disconnected();
     let WorkerMessage::Hello(hello) = agent.connected() else { panic!("it says who it is") };
 
     // Then nothing is said with a token of another range.
-    let ranges: Vec<Range> = told.iter().map(|report| report.range).collect();
+    let ranges: Vec<Range> = reported.iter().map(|report| report.range).collect();
     assert_eq!(ranges, [range(1, 3), range(5, 7), range(3, 4), range(4, 5)]);
-    let reported = told.iter().map(|report| (report.token, report.range));
+    let reported = reported.iter().map(|report| (report.token, report.range));
     let held = hello.holding.iter().map(|holding| (holding.token, holding.range));
     for (token, said) in reported.chain(held) {
         assert_eq!(token.range.intersect(said), Some(said), "{token:?}");
@@ -194,9 +202,9 @@ fn a_lease_that_comes_twice_loses_nothing() {
     agent.finished(Millis(0), part(lease, 0, 1));
     agent.revoked(lease.id);
 
-    let told = reports(agent.poll(Millis(0)));
+    let reported = reports(agent.poll(Millis(0)));
 
-    assert!(told.iter().any(|report| report.range == range(0, 3)), "{told:?}");
+    assert!(reported.iter().any(|report| report.range == range(0, 3)), "{reported:?}");
 }
 
 #[test]
@@ -210,9 +218,9 @@ fn a_worker_of_a_large_farm_gathers_for_longer_until_it_has_another_coordinator(
     agent.finished(Millis(50_000), part(lease, 1, 2));
     assert_eq!(reports(agent.poll(Millis(99_999))), []);
 
-    let told = reports(agent.poll(Millis(100_000)));
+    let reported = reports(agent.poll(Millis(100_000)));
 
-    assert_eq!(told.iter().map(|report| report.range).collect::<Vec<_>>(), [range(0, 2)]);
+    assert_eq!(reported.iter().map(|report| report.range).collect::<Vec<_>>(), [range(0, 2)]);
     // Of a lease that is finished nothing more is to come, so that there is nothing to wait for.
     agent.finished(Millis(100_001), part(lease, 2, 10));
     assert_eq!(reports(agent.poll(Millis(100_001))).len(), 1);
@@ -252,9 +260,10 @@ fn a_recount_that_comes_twice_is_reported_once_as_a_whole() {
     agent.leased(recount);
     agent.finished(Millis(0), part(recount, 0, 1));
 
-    let told: Vec<_> = reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
+    let reported: Vec<_> =
+        reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
 
-    assert!(told.iter().all(|&reported| reported == range(0, 4)), "{told:?}");
+    assert!(reported.iter().all(|&reported| reported == range(0, 4)), "{reported:?}");
 }
 
 #[test]
@@ -283,16 +292,16 @@ fn what_two_kernels_have_counted_is_reported_apart() {
     agent.finished(Millis(0), part(lease, 0, 2));
     agent.finished(Millis(0), Report { kernel: kernel("avx512"), ..part(lease, 2, 4) });
 
-    let told = reports(agent.poll(Millis(0)));
-    let told: Vec<_> = told.iter().map(|report| (report.range, report.kernel)).collect();
-    assert_eq!(told, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
+    let reported = reports(agent.poll(Millis(0)));
+    let reported: Vec<_> = reported.iter().map(|report| (report.range, report.kernel)).collect();
+    assert_eq!(reported, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
 }
 
 /// What single tasks count is told of so many together; a recount has to come back as a whole, whatever is told of it.
 #[test]
 fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
     const MOST: u64 = TaskCounts::MOST as u64;
-    let told = |lease, start, end| {
+    let reported = |lease, start, end| {
         let counts = vec![0; (end - start) as usize];
         Report { task_counts: TaskCounts::new(&counts), ..part(lease, start, end) }
     };
@@ -303,10 +312,10 @@ fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
         let mut agent = connected();
         let lease = lease(1, 1, MOST + 2, whole);
         agent.leased(lease);
-        agent.finished(Millis(0), told(lease, 0, 1));
-        agent.finished(Millis(0), told(lease, 1, MOST - 1));
-        agent.finished(Millis(0), told(lease, MOST - 1, MOST + 1));
-        agent.finished(Millis(0), told(lease, MOST + 1, MOST + 2));
+        agent.finished(Millis(0), reported(lease, 0, 1));
+        agent.finished(Millis(0), reported(lease, 1, MOST - 1));
+        agent.finished(Millis(0), reported(lease, MOST - 1, MOST + 1));
+        agent.finished(Millis(0), reported(lease, MOST + 1, MOST + 2));
         let reports = reports(agent.poll(Millis(0)));
         let reports = reports.iter();
         let reports =

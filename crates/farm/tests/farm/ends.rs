@@ -39,7 +39,7 @@ struct Run {
     workers: Vec<Worker>,
     cost: Cost,
     /// What was predicted: when, and for when, in ms.
-    told: Vec<(u64, f64)>,
+    reported: Vec<(u64, f64)>,
 }
 
 impl Run {
@@ -51,7 +51,7 @@ impl Run {
             Worker { session, slowness, leases: Vec::new(), seen: 0, busy_until: None }
         };
         let workers = slownesses.iter().enumerate().map(worker).collect();
-        Run { stage, workers, cost, told: Vec::new() }
+        Run { stage, workers, cost, reported: Vec::new() }
     }
 
     /// The part of a lease that its worker reports next, and the thread time that it takes.
@@ -99,7 +99,7 @@ impl Run {
         let job = self.stage.farm.job(JOB).expect("it exists");
         if let Some(busy_us) = job.busy_us_left {
             let left_ms = busy_us as f64 / 1_000.0 / f64::from(job.threads);
-            self.told.push((end, end as f64 + left_ms));
+            self.reported.push((end, end as f64 + left_ms));
         }
         true
     }
@@ -111,8 +111,8 @@ impl Run {
         assert_eq!(self.stage.state(JOB), (JobState::Done, TASKS.into()));
         let end = self.stage.now as f64;
         assert!(end > 600_000.0, "it lasts longer than ten minutes: {end}");
-        let late = self.told.iter().filter(|&&(at, _)| at as f64 >= share * end);
-        late.map(|&(_, told)| (told / end - 1.0).abs()).fold(0.0, f64::max)
+        let late = self.reported.iter().filter(|&&(at, _)| at as f64 >= share * end);
+        late.map(|&(_, reported)| (reported / end - 1.0).abs()).fold(0.0, f64::max)
     }
 }
 
@@ -152,8 +152,8 @@ fn after_a_restart_the_ledger_tells_what_was_learned() {
     assert_eq!(left(&run), None, "nobody knows how fast the new worker is");
 
     // Its first leases are short, and tell little.
-    run.told.clear();
-    while run.told.len() < 12 {
+    run.reported.clear();
+    while run.reported.len() < 12 {
         run.step();
     }
 

@@ -236,15 +236,15 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
             }
         }
         if now.is_multiple_of(59_000) {
-            for (lease, told) in &mut trickled {
-                let task = lease.range.start() + *told;
+            for (lease, reported) in &mut trickled {
+                let task = lease.range.start() + *reported;
                 let session = holder(&stage, lease);
                 if let (Some(session), Some(task)) = (session, Range::new(task, task + 1)) {
                     stage.report_as_is(session, of(lease, task));
-                    *told += 1;
+                    *reported += 1;
                 }
             }
-            trickled.retain(|(lease, told)| *told < lease.range.len());
+            trickled.retain(|(lease, reported)| *reported < lease.range.len());
         }
         // Nobody is idle while there is something that no honest worker is at.
         let at_work: IntervalSet =

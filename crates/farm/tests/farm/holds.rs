@@ -28,14 +28,14 @@ fn submit_plan(stage: &mut Stage, plan: Plan, audit: Option<AuditPolicy>) -> Job
 /// Reports the worker's newest lease with one count a task, but `more` in its first.
 fn tell(stage: &mut Stage, worker: SessionId, more: u64, name: &str) -> Option<Verdict> {
     let lease = stage.last_lease(worker);
-    let told = farm::Report {
+    let reported = farm::Report {
         lease: lease.id,
         token: lease.token,
         tally: tally(lease.plan, lease.range, more),
         kernel: kernel(name),
         ..report(lease.job, lease.plan, lease.range)
     };
-    stage.report(worker, told)
+    stage.report(worker, reported)
 }
 
 /// A job that is held, because w1 has counted 4 where 5 is known.
@@ -65,14 +65,14 @@ fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
         let lease = stage.last_lease(worker);
         let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
         let tally = (0..4).zip(&counts).try_fold(Tally::EMPTY, with).expect("it is small");
-        let told = farm::Report {
+        let reported = farm::Report {
             lease: lease.id,
             token: lease.token,
             tally,
             task_counts: TaskCounts::new(&counts),
             ..report(lease.job, plan, lease.range)
         };
-        assert_eq!(stage.report(worker, told), Some(expected), "{counts:?}");
+        assert_eq!(stage.report(worker, reported), Some(expected), "{counts:?}");
     }
 }
 

@@ -16,8 +16,8 @@ fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
 
     let stats = stage.farm.stats();
     assert_eq!((stats.tasks_accepted, stats.busy_us), (lease.range.len(), 250 * lease.range.len()));
-    let told = Verdict::ALL.map(|verdict| stats.reports(verdict));
-    assert_eq!(told, [1, 1, 0, 0, 0, 0, 0], "one was accepted, and one agreed");
+    let reported = Verdict::ALL.map(|verdict| stats.reports(verdict));
+    assert_eq!(reported, [1, 1, 0, 0, 0, 0, 0], "one was accepted, and one agreed");
 }
 
 #[test]
@@ -65,15 +65,15 @@ fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_i
     let job = stage.submit_audited(4);
     let sessions = ["w1", "w2", "w3"].map(|worker| stage.join(worker, 0));
     let [one, two, three] = sessions;
-    let told = |count: u64| {
+    let reported = |count: u64| {
         let tally = tally(plan(4), range(0, 4), count - 4);
         asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) })
     };
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, told(5));
+    stage.report(two, reported(5));
     assert_eq!(stage.farm.stats().proven_wrong, 0);
 
-    stage.report(three, told(4));
+    stage.report(three, reported(4));
 
     assert_eq!(stage.farm.stats().proven_wrong, 1);
     assert_eq!(stage.farm.stats().reports(Verdict::Disputed), 2);

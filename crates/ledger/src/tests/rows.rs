@@ -73,8 +73,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
 
     let credits = |of| {
         let credits = look.credits(&of).expect("it can be read").into_iter();
-        let told = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
-        credits.map(told).collect::<Vec<_>>()
+        let reported = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
+        credits.map(reported).collect::<Vec<_>>()
     };
     assert_eq!(credits(CreditOf::Owners), [(String::new(), None, 20, 2.0, 1)]);
     let mut workers = credits(CreditOf::Workers(OWNER.into()));
@@ -296,18 +296,18 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
         audit: None,
     };
     let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
-    let accept = |at, told: &[u64]| {
+    let accept = |at, reported: &[u64]| {
         let author = Author { principal: principal("a"), worker: "a".into(), build: "1".into() };
         let (fingerprint, tally, task_counts) =
-            (plan.fingerprint(), one(at), TaskCounts::new(told));
+            (plan.fingerprint(), one(at), TaskCounts::new(reported));
         let report = report(interval(at, at + 1), 5);
         let report = Report { fingerprint, tally, task_counts, lease: LeaseId(1), ..report };
         LedgerCommand::Accept { report, author, audit: false }
     };
-    let told = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
+    let reported = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
     let some = [accept(6, &[5]), accept(7, &[]), accept(8, &[])];
     ledger.apply(&[job]).expect("it is written");
-    ledger.apply(&told).expect("it is written");
+    ledger.apply(&reported).expect("it is written");
     ledger.apply(&some).expect("it is written");
 
     let mut rows = Vec::new();
@@ -315,8 +315,9 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
     let ranges: Vec<_> = rows.iter().map(|row| row.range).collect();
     assert_eq!(ranges, [interval(0, 4), interval(6, 7), interval(7, 9)]);
     let mut store = SqlStore(&ledger.db);
-    let told = ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
-    let told: Vec<_> = told.map(|told| told.as_slice().to_vec()).collect();
-    assert_eq!(told, [vec![5; 4], vec![5], vec![]]);
+    let reported =
+        ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
+    let reported: Vec<_> = reported.map(|reported| reported.as_slice().to_vec()).collect();
+    assert_eq!(reported, [vec![5; 4], vec![5], vec![]]);
     assert_eq!(crate::scrub(&path).expect("it can be read").damages, Vec::<String>::new());
 }

@@ -440,8 +440,9 @@ mod tests {
         let poisoned_first = vec![3, 14];
         let job = JobView { poisoned: 2, poisoned_first, ..job() };
         for text in [details(&job, &[]), remarked(&job)] {
-            let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
-            assert!(is_told && text.contains("--backend"), "{text}");
+            let is_reported =
+                text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
+            assert!(is_reported && text.contains("--backend"), "{text}");
         }
         assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
     }

@@ -172,8 +172,8 @@ fn kernel(worker: &v1::Worker) -> &str {
     }
 }
 
-fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
-    let parties: Result<_, _> = told.into_iter().map(Party::try_from).collect();
+fn parties(reported: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
+    let parties: Result<_, _> = reported.into_iter().map(Party::try_from).collect();
     parties.map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))
 }
 

@@ -93,9 +93,9 @@ fn wrong_credentials_are_counted_and_logged_with_a_line_a_second() {
     }
     let seconds = begun.elapsed().as_secs() as usize + 1;
 
-    let told = ask(fs::read_to_string(&token).expect("it was made").trim());
+    let reported = ask(fs::read_to_string(&token).expect("it was made").trim());
     let counted = format!("queens_wrong_credentials_total {ATTEMPTS}\n");
-    assert!(told.contains(&counted), "{told}");
+    assert!(reported.contains(&counted), "{reported}");
     let said = coordinator.said();
     let lines = said.matches("a wrong credential was shown").count();
     assert!((1..=seconds).contains(&lines), "{lines} lines in {seconds} s: {said}");

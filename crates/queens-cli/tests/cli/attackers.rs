@@ -37,16 +37,16 @@ pub(crate) async fn session(
         let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
         request.metadata_mut().insert("authorization", bearer);
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut answers = match in_time(client.work(request)).await {
         Ok(answers) => answers.into_inner(),
-        Err(status) => return (told, Some(status)),
+        Err(status) => return (reported, Some(status)),
     };
     loop {
         match tokio::time::timeout(listen, answers.message()).await {
-            Ok(Ok(Some(v1::WorkResponse { message }))) => told.extend(message),
-            Ok(Ok(None)) | Err(_) => return (told, None),
-            Ok(Err(status)) => return (told, Some(status)),
+            Ok(Ok(Some(v1::WorkResponse { message }))) => reported.extend(message),
+            Ok(Ok(None)) | Err(_) => return (reported, None),
+            Ok(Err(status)) => return (reported, Some(status)),
         }
     }
 }
@@ -54,12 +54,12 @@ pub(crate) async fn session(
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
-pub(crate) fn first_lease(told: &[work_response::Message]) -> v1::Lease {
+pub(crate) fn first_lease(reported: &[work_response::Message]) -> v1::Lease {
     let lease = |message: &work_response::Message| match message {
         work_response::Message::Lease(lease) => Some(lease.clone()),
         _ => None,
     };
-    told.iter().find_map(lease).expect("something was leased")
+    reported.iter().find_map(lease).expect("something was leased")
 }
 
 /// A report of the whole lease, of which no task is said to have a solution.
@@ -130,9 +130,9 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
     };
     for lie in [vec![1; tasks(&report)], vec![0; tasks(&report) + 1]] {
         let lie = v1::Report { task_counts: lie, ..report.clone() };
-        let (told, end) = say(2, vec![Message::Report(lie)]);
+        let (reported, end) = say(2, vec![Message::Report(lie)]);
         let end = end.expect("it is sent away");
-        assert_eq!(end.code(), Code::InvalidArgument, "{told:?}");
+        assert_eq!(end.code(), Code::InvalidArgument, "{reported:?}");
         assert!(end.message().contains("with the counts of its tasks"), "{end}");
     }
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
@@ -150,8 +150,8 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
     // Of a plan of many short tasks nothing is kept, whatever a worker says.
     farm.submit(10, 3, 0);
     let report = zero(&first_lease(&say(4, Vec::new()).0));
-    let told = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
-    say(5, vec![Message::Report(told)]);
+    let reported = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
+    say(5, vec![Message::Report(reported)]);
     wait_until("the count to be durable", || !farm.snapshot().jobs[&2].rows.is_empty());
     assert_eq!(kept(), 1);
 }
@@ -171,10 +171,11 @@ fn a_hello_that_holds_what_was_not_leased_is_refused_and_delays_nobody() {
     let greedy = v1::Hello { credit: u64::MAX, holding: vec![holding], ..hello() };
 
     let runtime = Runtime::new().expect("it starts");
-    let (told, end) = runtime.block_on(session(&farm, None, vec![Message::Hello(greedy)], LONG));
+    let (reported, end) =
+        runtime.block_on(session(&farm, None, vec![Message::Hello(greedy)], LONG));
 
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
-    assert!(told.iter().all(|message| !matches!(message, work_response::Message::Lease(_))));
+    assert!(reported.iter().all(|message| !matches!(message, work_response::Message::Lease(_))));
     let _worker = farm.start_worker();
     farm.client(&["watch", "1"]).success();
 }
@@ -190,8 +191,8 @@ fn a_token_is_of_no_use_to_another_owner() {
         runtime.block_on(session(&guarded.farm, Some(secret), messages, listen))
     };
     let idle = v1::Hello { credit: 1, ..hello() };
-    let (told, _) = say(&holder, vec![Message::Hello(idle)], SHORT);
-    let lease = first_lease(&told);
+    let (reported, _) = say(&holder, vec![Message::Hello(idle)], SHORT);
+    let lease = first_lease(&reported);
 
     let idle = v1::Hello { credit: 0, instance: 2, ..hello() };
     let stolen = vec![Message::Hello(idle.clone()), Message::Report(zero(&lease))];
@@ -199,13 +200,13 @@ fn a_token_is_of_no_use_to_another_owner() {
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
 
     // Its owner may still bring it, in whatever session.
-    let (told, end) = say(&holder, stolen, SHORT);
+    let (reported, end) = say(&holder, stolen, SHORT);
     let acked = |message: &work_response::Message| match message {
         work_response::Message::Ack(ack) => Some(ack.verdict()),
         _ => None,
     };
     assert!(end.is_none(), "{end:?}");
-    assert_eq!(told.iter().find_map(acked), Some(v1::Verdict::Accepted));
+    assert_eq!(reported.iter().find_map(acked), Some(v1::Verdict::Accepted));
 }
 
 #[test]
@@ -385,12 +386,12 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
     let total = format!("{}\n", vectors::total(8));
     assert_eq!(watched(), total);
     for (machine, lie) in lies {
-        let told = talk(machine, 0, Some(lie));
-        let verdict = told.iter().find_map(|message| match message {
+        let reported = talk(machine, 0, Some(lie));
+        let verdict = reported.iter().find_map(|message| match message {
             work_response::Message::Ack(ack) => Some(ack.verdict()),
             _ => None,
         });
-        assert_eq!(verdict, Some(v1::Verdict::Superseded), "{told:?}");
+        assert_eq!(verdict, Some(v1::Verdict::Superseded), "{reported:?}");
     }
 
     // Then nothing has changed, and nobody is believed less.

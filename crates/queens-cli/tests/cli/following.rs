@@ -112,16 +112,16 @@ fn the_join_string_tells_what_is_advertised() {
         let mut coordinator =
             Process::start(command.args(["--advertise", address]), farm.new_log());
         coordinator.wait_for_line("coordinator serves");
-        let told = (read(&file), addresses(&coordinator)[0].port());
+        let reported = (read(&file), addresses(&coordinator)[0].port());
         coordinator.stop();
-        told
+        reported
     };
-    let (told, port) = advertise("head-node");
-    assert!(told.contains(&format!("@head-node:{port}#")), "{told}");
-    let (told, port) = advertise("2001:db8::1");
-    assert!(told.contains(&format!("@[2001:db8::1]:{port}#")), "{told}");
-    let (told, _) = advertise("head-node:99");
-    assert!(told.contains("@head-node:99#"), "{told}");
+    let (reported, port) = advertise("head-node");
+    assert!(reported.contains(&format!("@head-node:{port}#")), "{reported}");
+    let (reported, port) = advertise("2001:db8::1");
+    assert!(reported.contains(&format!("@[2001:db8::1]:{port}#")), "{reported}");
+    let (reported, _) = advertise("head-node:99");
+    assert!(reported.contains("@head-node:99#"), "{reported}");
     for nonsense in ["head node", "h:", "h:0", "h:1:2", "[h]x"] {
         run(farm.coordinator().args(["--advertise", nonsense])).usage("--advertise");
     }

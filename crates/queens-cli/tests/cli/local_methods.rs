@@ -43,15 +43,15 @@ fn as_json_they_say_what_it_took() {
 
 #[test]
 fn statistics_are_a_table_beside_the_result() {
-    let told = |method: &str, words: &[&str]| {
+    let reported = |method: &str, words: &[&str]| {
         let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats", "-q"]));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "92\n"));
         let said = outcome.stderr;
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
         said.lines().count()
     };
-    assert_eq!(told("forced", &["tries", "592", "dead ends"]), 3);
-    assert_eq!(told("states", &["row", "states", "merged", "bytes"]), 10);
+    assert_eq!(reported("forced", &["tries", "592", "dead ends"]), 3);
+    assert_eq!(reported("states", &["row", "states", "merged", "bytes"]), 10);
     // The distinct states of the source, which keeps them as they are.
     let plain = ["count", "8", "--method", "states", "--no-mirror", "--stats", "-q"];
     let outcome = run(&mut queens(&plain));
@@ -88,10 +88,10 @@ fn a_plan_shows_the_jobs_of_the_direct_search_and_their_sizes() {
     assert_eq!(estimated["jobs_by_first"], serde_json::json!([7, 7, 5, 5, 5]));
     let number = |name: &str| estimated[name].as_f64().expect("a number");
     assert!((number("nodes") - 8_391.0).abs() < 2.0 * number("nodes_error"), "{estimated}");
-    let told = run(&mut queens(&short)).success();
+    let reported = run(&mut queens(&short)).success();
     for words in ["29 by the queens", "7 with a queen in the corner", "724", "+- ", "seed 1", "e1 "]
     {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(reported.contains(words), "{words}: {reported}");
     }
     let refused = |words: &[&str], code, ways: &[&str]| run(&mut queens(words)).refusal(code, ways);
     let none = [&plan[..], &["--seconds", "0"]].concat();

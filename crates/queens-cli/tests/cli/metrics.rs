@@ -31,17 +31,17 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
     let _worker = farm.start_worker_by(&["--join-file", join]);
 
     // When Prometheus reads it, with what the coordinator wrote for it
-    let mut told = String::new();
+    let mut reported = String::new();
     wait_until("the time left to be known", || {
-        told = read_as_prometheus(&farm.address(), &monitor);
-        told.contains("\nqueens_job_remaining_seconds{")
+        reported = read_as_prometheus(&farm.address(), &monitor);
+        reported.contains("\nqueens_job_remaining_seconds{")
     });
 
     // Then each metric is in the documentation's tables, with its kind, labels and meaning, and none is only there.
     let listed: BTreeSet<String> =
         TABLES.lines().filter(|line| line.starts_with("| `")).map(String::from).collect();
-    check_format(&told);
-    let rows = rows(&told);
+    check_format(&reported);
+    let rows = rows(&reported);
     let missing: Vec<&String> = rows.difference(&listed).collect();
     let stale: Vec<&String> = listed.difference(&rows).collect();
     assert!(missing.is_empty() && stale.is_empty(), "missing {missing:#?}\nstale {stale:#?}");
@@ -245,8 +245,8 @@ fn check_format(text: &str) {
         {
             assert!(families.insert(name) && !words.is_empty(), "{line}");
             help = name;
-        } else if let Some(told) = line.strip_prefix("# TYPE ") {
-            (family, kind) = told.split_once(' ').expect("a kind follows");
+        } else if let Some(reported) = line.strip_prefix("# TYPE ") {
+            (family, kind) = reported.split_once(' ').expect("a kind follows");
             assert_eq!(help, family, "help comes first");
             assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert_eq!(kind == "counter", family.ends_with("_total"), "{line}");

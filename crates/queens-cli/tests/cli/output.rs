@@ -372,7 +372,7 @@ fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
     }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPLAINED.md");
     let page = std::fs::read_to_string(page).expect("it is in the repository");
-    let told = run(&mut queens(&["explain"])).success();
-    assert_eq!(page, told, "`queens explain > docs/EXPLAINED.md` writes the page anew");
+    let reported = run(&mut queens(&["explain"])).success();
+    assert_eq!(page, reported, "`queens explain > docs/EXPLAINED.md` writes the page anew");
     run(&mut queens(&["explain", "7"])).usage("6, 8, 10");
 }

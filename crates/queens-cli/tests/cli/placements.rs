@@ -175,11 +175,11 @@ fn what_a_completion_took_is_told() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["attempts"], &json["exact_nodes"]), (&1.into(), &0.into()));
     assert!(json["swaps"].as_u64() > Some(0) && json["conflicts"].as_u64() > Some(0), "{json}");
-    let told = run(&mut queens(&words));
-    assert_eq!(told.stdout.lines().count(), 1000);
+    let reported = run(&mut queens(&words));
+    assert_eq!(reported.stdout.lines().count(), 1000);
     for word in ["attempts", "conflicts", "swaps", "exact"] {
-        let line = told.stderr.lines().find(|line| line.starts_with(word));
-        line.unwrap_or_else(|| panic!("{word} is missing: {}", told.stderr));
+        let line = reported.stderr.lines().find(|line| line.starts_with(word));
+        line.unwrap_or_else(|| panic!("{word} is missing: {}", reported.stderr));
     }
 
     // Without an attempt the exact search does all.

@@ -46,9 +46,9 @@ fn a_census_says_how_many_have_which_symmetry() {
     assert_eq!(census["problem"], "fundamental");
     assert_eq!(numbers(&json("12 --problem fundamental --method unique --json")), numbers(&census));
 
-    let told = run(&mut queens(&["count", "12", "--problem", "fundamental", "--stats"]));
-    assert_eq!(told.stdout, "1787\n");
-    assert!(told.stderr.contains("orbits of 8 boards"), "{told:?}");
+    let reported = run(&mut queens(&["count", "12", "--problem", "fundamental", "--stats"]));
+    assert_eq!(reported.stdout, "1787\n");
+    assert!(reported.stderr.contains("orbits of 8 boards"), "{reported:?}");
 }
 
 #[test]
@@ -83,9 +83,10 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     let csv = farm.client(&["jobs", "--output", "csv"]).success();
     assert!(csv.lines().any(|line| line.ends_with(",1787")) && !csv.contains("14200"), "{csv}");
     for words in [&["jobs", fundamental, "--json"][..], &["watch", fundamental, "--json"]] {
-        let told = farm.client(words).success();
-        let told: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
-        assert_eq!([&told["total"], &told["counted"]], ["1787", "14200"], "{words:?}");
+        let reported = farm.client(words).success();
+        let reported: Value =
+            serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
+        assert_eq!([&reported["total"], &reported["counted"]], ["1787", "14200"], "{words:?}");
     }
     let bundle = Scratch::new();
     let bundle = bundle.path("q12.bundle");

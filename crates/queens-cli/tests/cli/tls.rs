@@ -50,7 +50,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
     let mut served = start(&[]);
     served.wait_for_line("coordinator serves");
     served.stop();
-    let told = read(&join);
+    let reported = read(&join);
     let folder = farm.key("authority.pem").parent().expect("it is in a folder").to_owned();
 
     for lost in [&["authority.pem", "token"][..], &["token"], &["authority.pem"]] {
@@ -63,7 +63,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
         let refused = run(farm.coordinator().args(option));
         refused
             .refusal(6, &[&format!("lacks {}", lost.join(" and ")), "--new-keys", "from a copy"]);
-        assert_eq!(read(&join), told, "nobody is told anything else");
+        assert_eq!(read(&join), reported, "nobody is told anything else");
         assert!(!farm.key(lost[0]).exists(), "nothing is made");
 
         let mut renewed = start(&["--new-keys"]);
@@ -72,7 +72,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
         let mut again = start(&[]);
         again.wait_for_line("coordinator serves");
         again.stop();
-        write_private(&join, &told);
+        write_private(&join, &reported);
     }
 }
 

@@ -168,7 +168,7 @@ impl ClientService for Clients {
         let (id, by) = (credential.id, identity.owner);
         tracing::info!(id, owner, role = role.name(), by, "token created");
         let secret = token.secret().to_string();
-        Ok(Response::new(v1::CreateTokenResponse { token: Some(told(credential)), secret }))
+        Ok(Response::new(v1::CreateTokenResponse { token: Some(reported(credential)), secret }))
     }
 
     async fn list_tokens(
@@ -176,7 +176,7 @@ impl ClientService for Clients {
         request: Request<v1::ListTokensRequest>,
     ) -> Result<Response<v1::ListTokensResponse>, Status> {
         identity(&request).require(Right::Decide)?;
-        let tokens = self.credentials.list().into_iter().map(told).collect();
+        let tokens = self.credentials.list().into_iter().map(reported).collect();
         Ok(Response::new(v1::ListTokensResponse { tokens }))
     }
 
@@ -193,7 +193,7 @@ impl ClientService for Clients {
             || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
         let credential = revoked.ok_or_else(none)?;
         tracing::info!(id, owner = credential.owner, by = identity.owner, "token revoked");
-        Ok(Response::new(told(credential)))
+        Ok(Response::new(reported(credential)))
     }
 
     async fn list_workers(
@@ -250,7 +250,7 @@ fn role(role: v1::Role) -> Result<Role, Status> {
     }
 }
 
-fn told(credential: Credential) -> v1::Token {
+fn reported(credential: Credential) -> v1::Token {
     let role = match credential.role {
         Role::Admin => v1::Role::Admin,
         Role::Submitter => v1::Role::Submitter,

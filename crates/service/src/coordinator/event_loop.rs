@@ -240,7 +240,7 @@ impl EventLoop {
     /// Sessions tell their workers.
     fn send_pace(&self) {
         let now = self.farm.pace();
-        let is_new = |told: &mut Pace| std::mem::replace(told, now) != now;
+        let is_new = |reported: &mut Pace| std::mem::replace(reported, now) != now;
         if self.pace.send_if_modified(is_new) {
             tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
         }

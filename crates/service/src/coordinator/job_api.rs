@@ -41,9 +41,9 @@ impl JobApi {
             Asked::Trust(trust) => Request::try_from(trust)?,
         };
         self.require(identity, &ask).await?;
-        let told = ask.clone();
+        let reported = ask.clone();
         let answer = self.farm.ask(&identity.owner, ask).await?.map_err(refused)?;
-        log(&told, &answer, &identity.owner);
+        log(&reported, &answer, &identity.owner);
         Ok(answer)
     }
 

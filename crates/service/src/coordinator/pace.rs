@@ -35,15 +35,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn changes_are_gathered_before_a_worker_is_told() {
         let (sender, paces) = watch::channel(Pace::of(1));
-        let (out, mut told) = mpsc::channel(1);
+        let (out, mut reported) = mpsc::channel(1);
         tokio::spawn(send_pace(paces, out));
-        assert_eq!(told.recv().await, Some(CoordinatorMessage::Pace(Pace::of(1))));
+        assert_eq!(reported.recv().await, Some(CoordinatorMessage::Pace(Pace::of(1))));
         for workers in 1..=5 {
             sender.send_replace(Pace::of(1_000 * workers));
             tokio::task::yield_now().await;
         }
-        assert_eq!(told.recv().await, Some(CoordinatorMessage::Pace(Pace::of(5_000))));
+        assert_eq!(reported.recv().await, Some(CoordinatorMessage::Pace(Pace::of(5_000))));
         drop(sender);
-        assert_eq!(told.recv().await, None);
+        assert_eq!(reported.recv().await, None);
     }
 }

@@ -167,13 +167,13 @@ mod tests {
         drop(orders);
 
         // Two blocks were already on their way: one in the channel, one about to be sent.
-        let mut told = Vec::new();
-        while told.last().is_none_or(|last| last != "lease 2") {
-            told.push(next(&mut out).await);
+        let mut reported = Vec::new();
+        while reported.last().is_none_or(|last| last != "lease 2") {
+            reported.push(next(&mut out).await);
         }
-        let late = told.iter().filter(|message| message.starts_with("tasks 1")).count();
-        assert!(late <= 2, "{told:?}");
-        assert_eq!(told[late..], ["ack Accepted", "revoke 1", "lease 2"]);
+        let late = reported.iter().filter(|message| message.starts_with("tasks 1")).count();
+        assert!(late <= 2, "{reported:?}");
+        assert_eq!(reported[late..], ["ack Accepted", "revoke 1", "lease 2"]);
         assert!(out.recv().await.is_none(), "the sender ends with its orders");
     }
 }

@@ -73,11 +73,11 @@ pub async fn host(
         tokio::select! {
             () = send_pace => unreachable!("it does not end"),
             ended = &mut heard => ended,
-            told = send_messages(orders, out, plans) => match told {
+            reported = send_messages(orders, out, plans) => match reported {
                 Ok(()) if answers.is_closed() => {
                     timeout(LAST_WORDS, heard).await.unwrap_or(Err(SessionFault::Ended))
                 }
-                told => told.and(Err(SessionFault::Ended)),
+                reported => reported.and(Err(SessionFault::Ended)),
             },
             () = ended => Err(SessionFault::Expired),
         }

@@ -70,12 +70,12 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
     all.prop_map(|(holding, tally, counts, kernel, busy_us)| {
         let Holding { lease, job, fingerprint, range, token } = holding;
         let start = range.start().min(1 << 62);
-        let told = Range::new(start, start + counts.len() as u64);
+        let reported = Range::new(start, start + counts.len() as u64);
         let each = (start..).zip(&counts);
         let sum = each.fold(Tally::EMPTY, |sum, (ordinal, &count)| {
             sum.with(fingerprint, ordinal, count).expect("it is small")
         });
-        let (range, tally) = told.map_or((range, tally), |told| (told, sum));
+        let (range, tally) = reported.map_or((range, tally), |reported| (reported, sum));
         let task_counts = TaskCounts::new(&counts);
         Report { job, fingerprint, lease, token, range, tally, task_counts, kernel, busy_us }
     })

@@ -24,7 +24,7 @@ pub struct Clock {
     /// Shows `.1` until the world's time is `.0`.
     frozen: Option<(u64, u64)>,
     /// The latest time that the farm was told.
-    told: u64,
+    reported: u64,
     /// When the farm must have begun to lease.
     grace_ends: u64,
 }
@@ -70,7 +70,7 @@ impl World {
         self.witness.event(now, &event, &mut self.tally);
         let effects = farm.step(Millis(now), event.clone());
         self.witness.step(&farm, &event, &effects, &mut self.tally);
-        self.clock.told = self.clock.told.max(now);
+        self.clock.reported = self.clock.reported.max(now);
         let count = effects.len();
         for (index, effect) in effects.into_iter().enumerate() {
             self.trace(|| format!("    {effect:?}"));
@@ -82,7 +82,7 @@ impl World {
                 return self.crash();
             }
         }
-        if self.clock.told >= self.clock.grace_ends {
+        if self.clock.reported >= self.clock.grace_ends {
             self.witness.check_idle();
         }
         let wakeup = farm.next_wakeup();
@@ -148,7 +148,7 @@ impl World {
             return;
         }
         let done = self.ledger.answers.pop_front().expect("one for each telling");
-        self.witness.told(&done, &mut self.tally);
+        self.witness.reported(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
         self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
@@ -166,7 +166,7 @@ impl World {
     /// The coordinator is gone, and will start again.
     fn die(&mut self) {
         self.farm = None;
-        self.tally.untold += self.ledger.answers.len() as u64;
+        self.tally.omitted += self.ledger.answers.len() as u64;
         self.tally.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
         self.ledger.real.iter_mut().for_each(RealLedger::die);
@@ -214,7 +214,7 @@ impl World {
     }
 
     fn wake_farm(&mut self, wakeup: Millis) {
-        assert!(wakeup.0 > self.clock.told, "{wakeup:?} is over: the coordinator would spin");
+        assert!(wakeup.0 > self.clock.reported, "{wakeup:?} is over: the coordinator would spin");
         let at = wakeup.0.saturating_sub(self.clock.ahead).max(self.agenda.now + 1);
         if self.farm_wakes_at.is_none_or(|planned| planned > at) {
             self.farm_wakes_at = Some(at);

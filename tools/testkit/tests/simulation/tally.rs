@@ -47,7 +47,7 @@ tally! {
     jobs_held: "jobs left held",
     crashes: "coordinator crashes",
     cut_steps: "of these between two effects of one step",
-    untold: "records durable but not told when it crashed",
+    omitted: "records durable but not told when it crashed",
     forgotten: "records not durable when it crashed",
     lost: "messages lost",
     repeated: "messages repeated",

@@ -128,8 +128,8 @@ impl Worker {
     pub fn check_hello(&self, hello: &Hello) {
         for &(job, ordinal) in &self.owed {
             let mut held = hello.holding.iter().filter(|holding| holding.job == job);
-            let told = held.any(|holding| contains(holding.range, ordinal));
-            assert!(told, "{ordinal} of job {job} was counted, and is forgotten");
+            let reported = held.any(|holding| contains(holding.range, ordinal));
+            assert!(reported, "{ordinal} of job {job} was counted, and is forgotten");
         }
     }
 
@@ -197,8 +197,9 @@ impl Worker {
         if lease.recount.is_none() {
             self.owed.extend((range.start()..range.end()).map(|ordinal| (lease.job, ordinal)));
         }
-        let is_told = lie.is_none() && lease.plan.tells_tasks();
-        let task_counts = if is_told { truth.task_counts(range) } else { TaskCounts::default() };
+        let is_reported = lie.is_none() && lease.plan.tells_tasks();
+        let task_counts =
+            if is_reported { truth.task_counts(range) } else { TaskCounts::default() };
         agent
             .finished(Millis(now), Report::new(&lease, range, tally, task_counts, kernel, busy_us));
         u64::from(lie.is_some())

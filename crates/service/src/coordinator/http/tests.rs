@@ -211,16 +211,16 @@ async fn metrics_are_for_whoever_may_see_the_farm() {
     assert_eq!(farm.get("/metrics", "").await.status, 401);
     assert_eq!(farm.get("/metrics", &bearing(&secret(Role::Worker))).await.status, 403);
 
-    let told = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
-    assert_eq!(told.status, 200);
-    assert_eq!(told.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
-    assert!(told.body.contains("\nqueens_workers 0\n"), "{}", told.body);
+    let reported = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
+    assert_eq!(reported.status, 200);
+    assert_eq!(reported.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert!(reported.body.contains("\nqueens_workers 0\n"), "{}", reported.body);
 
     let accepts = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
-    let told = farm.get("/metrics", &(bearing(&secret(Role::Viewer)) + accepts)).await;
-    let kind = told.header("content-type").expect("it says what it is");
+    let reported = farm.get("/metrics", &(bearing(&secret(Role::Viewer)) + accepts)).await;
+    let kind = reported.header("content-type").expect("it says what it is");
     assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
-    assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
+    assert!(reported.body.ends_with("# EOF\n"), "{}", reported.body);
 }
 
 #[tokio::test]
@@ -448,11 +448,11 @@ async fn a_jobs_log_tells_who_has_changed_it() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     let entries = log.split("</time> ").skip(1);
-    let mut told: Vec<&str> = entries.filter_map(|entry| entry.split("</li>").next()).collect();
+    let mut reported: Vec<&str> = entries.filter_map(|entry| entry.split("</li>").next()).collect();
     // Some of them may have happened within one millisecond.
-    told.sort_unstable();
+    reported.sort_unstable();
     assert_eq!(
-        told,
+        reported,
         [
             "an audit of 50% of the ranges was ordered by auditor",
             "cancelled by submitter",

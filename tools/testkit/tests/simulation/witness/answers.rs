@@ -150,10 +150,10 @@ impl Witness {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");
                 tally.audits_asked += u64::from(state == "audited");
-                let told = self.told_states.entry((job, state)).or_default();
-                *told += 1;
+                let reported = self.told_states.entry((job, state)).or_default();
+                *reported += 1;
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
-                assert!(*told <= durable, "{state} of job {job} is not durable");
+                assert!(*reported <= durable, "{state} of job {job} is not durable");
             }
             Err(
                 Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } | Refusal::KeyTaken(_),

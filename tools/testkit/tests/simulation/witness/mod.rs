@@ -6,7 +6,7 @@
 mod answers;
 mod leases;
 mod records;
-mod told;
+mod task_counts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,11 +156,11 @@ impl Witness {
             {
                 let is_contradiction =
                     |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
-                let told = effects.iter().any(is_contradiction);
+                let reported = effects.iter().any(is_contradiction);
                 let was_asked = report.token.kind == LeaseKind::Recount;
-                assert!(decided != told, "a conflict is kept or told: {report:?}, {claim:?}");
+                assert!(decided != reported, "a conflict is kept or told: {report:?}, {claim:?}");
                 assert!(was_asked || !decided, "nobody asked: {report:?}");
-                tally.contradictions += u64::from(told);
+                tally.contradictions += u64::from(reported);
             }
         }
         self.learn_adopted(farm, event, tally);
@@ -468,8 +468,8 @@ impl Witness {
             seat.late = false;
         }
         let Some(held) = seat.leases.get_mut(&report.lease) else { return };
-        let mut told = ordinals(report.range);
-        if !held.whole && !told.any(|ordinal| book.expects(ordinal, report.lease)) {
+        let mut reported = ordinals(report.range);
+        if !held.whole && !reported.any(|ordinal| book.expects(ordinal, report.lease)) {
             tally.no_news += 1;
             return;
         }

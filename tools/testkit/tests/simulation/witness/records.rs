@@ -15,11 +15,12 @@ impl Witness {
     pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
         match command {
             LedgerCommand::Compare { report, author } => {
-                let Event::Said { session, message: WorkerMessage::Report(told) } = event else {
+                let Event::Said { session, message: WorkerMessage::Report(reported) } = event
+                else {
                     panic!("{command:?}: why?")
                 };
                 let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
-                assert_eq!(of(report), of(told));
+                assert_eq!(of(report), of(reported));
                 assert_eq!(*author, self.seats[session].author, "whose count is it?");
             }
             LedgerCommand::FindAudits { job, .. } => {

@@ -16,7 +16,7 @@ use crate::tally::Tally;
 
 impl Witness {
     /// What the farm is told about its ledger.
-    pub fn told(&mut self, done: &Done, tally: &mut Tally) {
+    pub fn reported(&mut self, done: &Done, tally: &mut Tally) {
         match &done.answer {
             LedgerAnswer::Written => self.told_written(done, tally),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
