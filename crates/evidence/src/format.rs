@@ -70,7 +70,7 @@ pub struct StatedPolicy {
     pub asked_at: i64,
 }
 
-/// Somebody was believed no more, or again.
+/// Somebody was distrusted, or trusted again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrustLine {

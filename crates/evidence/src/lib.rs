@@ -8,7 +8,7 @@
 //! ```text
 //!   line 1      the header: plan, total, number of lines of each kind
 //!   then        policy       what was to be counted twice
-//!               trust        somebody was believed no more, or again
+//!               trust        somebody was distrusted, or trusted again
 //!               author       somebody who counted, before the first count that names them
 //!               range        an accepted count: whose it is and when it came; its digest; what each task counts
 //!               audit        a second count of the range before it

@@ -38,7 +38,7 @@ pub struct Busy {
 pub struct Content {
     /// All audits that were ordered, the oldest first.
     pub policies: Vec<StatedPolicy>,
-    /// Whom the farm believed no more, or again, the oldest first.
+    /// Whom the farm distrusted, or trusted again, the oldest first.
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
     pub worth: Worth,

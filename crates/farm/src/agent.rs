@@ -35,7 +35,7 @@ pub struct Agent {
     config: AgentConfig,
     connected: bool,
     stopping: bool,
-    sent_leaving: bool,
+    sent_draining: bool,
     sent_credit: u64,
     /// The most tasks to hold for as long as the caller says so, below the configured credit.
     most_tasks: Option<u64>,
@@ -112,7 +112,7 @@ impl Agent {
             config,
             connected: false,
             stopping: false,
-            sent_leaving: false,
+            sent_draining: false,
             most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -126,7 +126,7 @@ impl Agent {
     /// A session begins. [`Agent::poll`] follows with what is due.
     pub fn connected(&mut self) -> WorkerMessage {
         self.connected = true;
-        self.sent_leaving = false;
+        self.sent_draining = false;
         self.pace = Pace::default();
         self.sent_credit = self.credit();
         let resend_ms = self.config.resend_ms;
@@ -225,9 +225,9 @@ impl Agent {
             return Vec::new();
         }
         let mut messages = Vec::new();
-        if self.stopping && !self.sent_leaving {
-            self.sent_leaving = true;
-            messages.push(WorkerMessage::Leaving);
+        if self.stopping && !self.sent_draining {
+            self.sent_draining = true;
+            messages.push(WorkerMessage::Draining);
         }
         messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
         messages.extend(self.take_working(now));

@@ -5,7 +5,7 @@
 //!   a worker that the operator trusts recounts the range ──► settled by its claim alone
 //!   only one owner has a part, and two of its machines
 //!   claim the same, where machines check each other ───────► settled: it is that owner's word about its own machine
-//!   anything else ─────────────────────────────────────────► waits, and nobody is believed less
+//!   anything else ─────────────────────────────────────────► waits, and nobody is distrusted
 //! ```
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// Why somebody is believed no more, as ledgers and bundles say it.
+    /// Why somebody is distrusted, as ledgers and bundles say it.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {

@@ -77,7 +77,7 @@ pub enum Effect {
 pub enum Dismissal {
     /// A newer session of the worker replaced it.
     Replaced,
-    /// The worker's machine or owner was proven wrong, and none of its counts is believed any more.
+    /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
     Distrusted,
     /// The worker reported or held something that this farm has not leased to its owner.
     Unproven,

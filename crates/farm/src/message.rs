@@ -18,7 +18,7 @@ pub enum WorkerMessage {
     /// The worker cannot count this lease and gives it back.
     Decline(LeaseId),
     /// The worker wants no more work.
-    Leaving,
+    Draining,
 }
 
 /// A worker's first words in a session.

@@ -15,7 +15,7 @@ pub struct Overview {
     pub ended_in_all: usize,
     /// All connected workers.
     pub workers: Vec<WorkerDetail>,
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub distrusted: Vec<Party>,
 }
 
@@ -37,7 +37,7 @@ pub struct WorkerDetail {
     /// Jobs that it gave ranges back of, because it cannot count them.
     pub declined: usize,
     /// It asked for no more work.
-    pub leaving: bool,
+    pub draining: bool,
 }
 
 /// What was done for a job lately.

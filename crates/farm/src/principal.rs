@@ -138,7 +138,7 @@ impl Party {
 
     /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A machine that miscounts
     /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
-    /// owner that is believed no more as a whole has confirmed nothing.
+    /// owner that is distrusted as a whole has confirmed nothing.
     #[must_use]
     pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
         self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
@@ -152,12 +152,12 @@ impl Party {
     }
 }
 
-/// A party is believed no more, or again. The latest change about a party holds.
+/// A party is distrusted, or trusted again. The latest change about a party holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustChange {
     /// Who.
     pub party: Party,
-    /// Whether it is believed since.
+    /// Whether it is trusted since.
     pub trusted: bool,
     /// The count that proved it wrong, of some job; `None` if a person decided.
     pub proof: Option<(JobId, Range)>,
@@ -167,12 +167,12 @@ pub struct TrustChange {
     pub at_ms: i64,
 }
 
-/// Parties of which nothing is believed any more.
+/// Parties that are distrusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distrusted(pub BTreeSet<Party>);
 
 impl Distrusted {
-    /// Those who are not believed after these changes, of which the newest is the last.
+    /// Those who are distrusted after these changes, of which the newest is the last.
     pub fn after<'a>(changes: impl IntoIterator<Item = &'a TrustChange>) -> Distrusted {
         let mut distrusted = Distrusted::default();
         for TrustChange { party, trusted, .. } in changes {
@@ -184,7 +184,7 @@ impl Distrusted {
         distrusted
     }
 
-    /// Whether nothing of this principal is believed.
+    /// Whether this principal is distrusted.
     #[must_use]
     pub fn includes(&self, principal: &Principal) -> bool {
         let is_in = |across| self.0.contains(&principal.party(across));

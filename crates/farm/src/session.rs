@@ -27,7 +27,7 @@ pub(crate) struct Session {
     /// Tasks leased and not yet reported.
     pub(crate) outstanding: u64,
     /// It asked for no more work.
-    pub(crate) leaving: bool,
+    pub(crate) draining: bool,
     /// When it joined, or last reported something or said that it was getting on.
     pub(crate) heard_at: Millis,
     /// Tasks that it has reported.
@@ -65,7 +65,7 @@ impl Session {
             credit: hello.credit,
             first_credit: hello.credit,
             outstanding: 0,
-            leaving: false,
+            draining: false,
             heard_at: now,
             counted: 0,
             missed: 0,
@@ -122,7 +122,7 @@ impl Session {
 
     /// How many more tasks it may be leased.
     pub(crate) fn room(&self) -> u64 {
-        if self.leaving { 0 } else { self.credit.saturating_sub(self.outstanding) }
+        if self.draining { 0 } else { self.credit.saturating_sub(self.outstanding) }
     }
 }
 

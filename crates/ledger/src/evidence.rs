@@ -75,7 +75,7 @@ impl Evidence {
         Ok(changes)
     }
 
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub fn distrusted(&self) -> &Distrusted {
         &self.distrusted
     }

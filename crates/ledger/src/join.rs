@@ -230,13 +230,13 @@ fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
 }
 
 /// Notes the verdicts, so that a later merge knows of them. Whoever all parts believe again is
-/// believed.
+/// trusted.
 fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
-    let is_believed = |verdict: &&TrustChange| {
+    let is_trusted = |verdict: &&TrustChange| {
         !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
     };
     let reinstatements: BTreeSet<_> =
-        verdicts.iter().filter(is_believed).map(|it| &it.party).collect();
+        verdicts.iter().filter(is_trusted).map(|it| &it.party).collect();
     ledger.in_one_go(|| {
         let mut store = SqlStore(&ledger.db);
         verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;

@@ -132,13 +132,12 @@ CREATE TABLE disputes (
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is believed no
-                                     -- more, or no longer apart enough to confirm
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is distrusted, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 CREATE INDEX disputes_open ON disputes (job, first, past) WHERE state = 0;
 
--- Who is believed no more, or again. The latest row about a party holds; none is ever deleted.
+-- Who is distrusted, or trusted again. The latest row about a party holds; none is ever deleted.
 CREATE TABLE trust (
     owner    TEXT NOT NULL,
     machine  TEXT,                   -- all machines of the owner if it is NULL

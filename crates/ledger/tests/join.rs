@@ -328,12 +328,12 @@ proptest! {
             join_ledgers(std::slice::from_ref(path), &steps).expect("nothing conflicts");
         }
 
-        let believed_by_none = distrusted(&straight);
-        prop_assert_eq!(&distrusted(&other), &believed_by_none);
-        prop_assert_eq!(&distrusted(&steps), &believed_by_none);
+        let trusted_by_none = distrusted(&straight);
+        prop_assert_eq!(&distrusted(&other), &trusted_by_none);
+        prop_assert_eq!(&distrusted(&steps), &trusted_by_none);
         for who in ['a', 'b', LIAR].map(party) {
             let everywhere = paths.iter().all(|path| distrusted(path).0.contains(&who));
-            prop_assert!(!everywhere || believed_by_none.0.contains(&who), "{:?}", who);
+            prop_assert!(!everywhere || trusted_by_none.0.contains(&who), "{:?}", who);
         }
         let right: u64 = (0..TASKS)
             .filter(|&task| !joined.missing.intersects(Range::new(task, task + 1).expect("a task")))

@@ -75,7 +75,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     Page { title: format!("Job {}", view.id), root: "../", live, parts }
 }
 
-/// What the job was asked for, large, and why it may be believed.
+/// What the job was asked for, large, and why it may be trusted.
 fn result(job: &JobView, total: u128) -> Markup {
     let facts = known::facts(job.spec.plan.problem).into_iter();
     let facts = facts.filter(|fact| job.spec.slice.is_all() && fact.allows(job.counted));

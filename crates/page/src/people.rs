@@ -195,7 +195,7 @@ fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
     html! {
         @for it in snapshot.overview.distrusted.iter().filter(covers) {
             p.refusal role="alert" {
-                (it.to_string()) " is not believed, because a count was proven wrong or somebody decided so."
+                (it.to_string()) " is distrusted, because a count was proven wrong or somebody decided so."
             }
         }
     }

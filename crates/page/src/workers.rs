@@ -109,7 +109,7 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
             ("Machines", grouped(snapshot.machines().len()), format!("of {}", plural(owners.len(), "owner"))),
             ("To look at", grouped(troubled), "they come first, unless a column is chosen".into()),
         ]))
-        (not_believed(distrusted))
+        (distrusted_parties(distrusted))
     };
     let listed = html! {
         @if workers.is_empty() {
@@ -124,11 +124,11 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
     Page { title: "Workers".into(), root: "", live, parts }
 }
 
-fn not_believed(distrusted: &[Party]) -> Markup {
+fn distrusted_parties(distrusted: &[Party]) -> Markup {
     html! {
         @if !distrusted.is_empty() {
             p.refusal role="alert" {
-                "Not believed, because a count was proven wrong or somebody decided so: "
+                "Distrusted, because a count was proven wrong or somebody decided so: "
                 @for (at, party) in distrusted.iter().take(10).enumerate() {
                     @if at > 0 { ", " } (party.to_string())
                 }
@@ -182,7 +182,7 @@ fn mark<'a>(
     let troubles = [
         (
             overview.distrusted.iter().any(|party| party.includes(&detail.view.author.principal)),
-            "not believed",
+            "distrusted",
         ),
         (detail.missed > 0, "missed deadlines"),
         (!detail.leased.is_empty() && silent > SILENT, "silent"),
@@ -270,14 +270,14 @@ pub(crate) fn share(part: f64, all: f64) -> Markup {
 pub(crate) fn doing(detail: &WorkerDetail) -> Markup {
     html! {
         @match detail.leased.as_slice() {
-            [] if detail.leaving => { "leaves" },
+            [] if detail.draining => { "leaves" },
             [] => { "nothing" },
             leased => {
                 @for (at, (job, tasks)) in leased.iter().enumerate() {
                     @if at > 0 { ", " }
                     (grouped(*tasks)) " of " a href=(format!("jobs/{job}")) { "job " (job) }
                 }
-                @if detail.leaving { ", then leaves" }
+                @if detail.draining { ", then leaves" }
             },
         }
     }
@@ -326,7 +326,7 @@ mod tests {
             heard_at: Millis(4 * MINUTES),
             missed: 0,
             declined: 0,
-            leaving: false,
+            draining: false,
         }
     }
 

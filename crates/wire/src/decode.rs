@@ -30,7 +30,7 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
             work_request::Message::Decline(decline) => {
                 WorkerMessage::Decline(LeaseId(decline.lease))
             }
-            work_request::Message::Leaving(_) => WorkerMessage::Leaving,
+            work_request::Message::Draining(_) => WorkerMessage::Draining,
         })
     }
 }

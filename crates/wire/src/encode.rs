@@ -69,7 +69,7 @@ impl From<WorkerMessage> for v1::WorkRequest {
             WorkerMessage::Report(report) => Message::Report(report.into()),
             WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
             WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
-            WorkerMessage::Leaving => Message::Leaving(v1::Leaving {}),
+            WorkerMessage::Draining => Message::Draining(v1::Draining {}),
         };
         v1::WorkRequest { message: Some(message) }
     }

@@ -16,8 +16,8 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        self.stats.workers_lost += u64::from(!session.leaving);
-        let leases = session.leases.iter().filter(|_| !session.leaving);
+        self.stats.workers_lost += u64::from(!session.draining);
+        let leases = session.leases.iter().filter(|_| !session.draining);
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;

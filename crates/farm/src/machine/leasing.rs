@@ -37,7 +37,7 @@ use crate::{
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
-/// Before a worker has counted anything, so many of its threads are believed.
+/// Before a worker has counted anything, so many of its threads are trusted.
 const UNSEEN_THREADS: u64 = 64;
 /// No worker holds more than so many times what it was seen to count of a job. The first tasks of a plan may be a hundred
 /// times as cheap as the others.

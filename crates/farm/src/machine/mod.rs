@@ -70,7 +70,7 @@ pub struct Farm {
     /// When parties that kept a recount too long may be asked for it again.
     turns: BTreeSet<Millis>,
     leases: Leases,
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     distrusted: Distrusted,
     /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
     losses: BTreeMap<Process, Principal>,
@@ -80,7 +80,7 @@ pub struct Farm {
     /// Jobs on their way into the ledger, and who has submitted them.
     coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
     /// Jobs that the ledger removes, as they were.
-    leaving: BTreeMap<JobId, Box<JobView>>,
+    removing: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,
     /// The jobs that proved somebody wrong.
     proofs: BTreeSet<JobId>,
@@ -132,7 +132,7 @@ impl Farm {
             WorkerMessage::Report(report) => self.reported(session, report),
             WorkerMessage::Working(lease) => self.working(session, lease),
             WorkerMessage::Decline(lease) => self.declined(session, lease),
-            WorkerMessage::Leaving => self.leaving(session),
+            WorkerMessage::Draining => self.draining(session),
             // It has begun its session already.
             WorkerMessage::Hello(_) => {}
         }
@@ -202,7 +202,7 @@ impl Farm {
         WorkerView { rate, ..session.view() }
     }
 
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub fn distrusted(&self) -> impl Iterator<Item = &Party> {
         self.distrusted.0.iter()
     }

@@ -48,7 +48,7 @@ impl Farm {
             heard_at: session.heard_at,
             missed: session.missed,
             declined: session.declined.len(),
-            leaving: session.leaving,
+            draining: session.draining,
         }
     }
 

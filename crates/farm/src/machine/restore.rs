@@ -22,7 +22,7 @@ pub struct Restored {
     pub last_job: u64,
     /// The jobs that proved somebody wrong.
     pub proofs: BTreeSet<JobId>,
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub distrusted: Distrusted,
 }
 
@@ -102,7 +102,7 @@ impl Farm {
             losses: BTreeMap::new(),
             settling: 0,
             coming: BTreeMap::new(),
-            leaving: BTreeMap::new(),
+            removing: BTreeMap::new(),
             next_job: restored.last_job + 1,
             proofs: restored.proofs,
             next_lease: 0,

@@ -192,11 +192,11 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
         }
-        let is_believed = !self.distrusted.includes(&author.principal);
+        let is_trusted = !self.distrusted.includes(&author.principal);
         let is_certain = self.settling == 0
             && job.claimed().contains(report.range)
             && !job.audits.is_confirming(report.range);
-        if !is_believed || !is_certain {
+        if !is_trusted || !is_certain {
             return; // These rows are changing. The worker asks again.
         }
         if job.disputes.contains_key(&report.range) {

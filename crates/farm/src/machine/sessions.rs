@@ -98,9 +98,9 @@ impl Farm {
         }
     }
 
-    pub(super) fn leaving(&mut self, id: SessionId) {
+    pub(super) fn draining(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.leaving = true;
+            session.draining = true;
             self.stop_waiting(id);
         }
     }

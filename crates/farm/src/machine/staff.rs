@@ -24,7 +24,8 @@ impl Staff {
         sessions: &BTreeMap<SessionId, Session>,
         thread_memory: u64,
     ) -> &BTreeSet<Principal> {
-        let stays = |session: &&Session| session.threads_for(thread_memory) > 0 && !session.leaving;
+        let stays =
+            |session: &&Session| session.threads_for(thread_memory) > 0 && !session.draining;
         let found =
             || sessions.values().filter(stays).map(|session| session.principal().clone()).collect();
         self.principals.entry(thread_memory).or_insert_with(found)

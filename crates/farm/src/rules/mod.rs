@@ -10,7 +10,7 @@
 //! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the row of a range. What it said stays as evidence.
-//! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
+//! - A party that was proven wrong is distrusted, in all jobs that were not cancelled.
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for second counts, it stays so. One
 //!   that was held no longer is, either, when it is audited or loses confirmations.
@@ -374,7 +374,7 @@ fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
     Ok(())
 }
 
-/// Parties that are not believed.
+/// Parties that are distrusted.
 fn distrusted<S: Store>(store: &mut S) -> Result<Distrusted, S::Fault> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }

@@ -1,9 +1,9 @@
-//! The end of a dispute, and what becomes of the other counts of parties that are believed no more.
+//! The end of a dispute, and what becomes of the other counts of parties that are distrusted.
 //!
 //! ```text
 //!   a row that the wrong party counted
 //!     nobody has counted it again ─────────────────────────────► taken back
-//!     a party that is believed has confirmed it ───────────────► stays
+//!     a party that is trusted has confirmed it ───────────────► stays
 //!     a party that is wrong itself has confirmed it ───────────► taken back, whichever of the two was found out first
 //!   a row of another party that the wrong party has confirmed ────► waits for an audit again, unless a machine was wrong
 //!                                                                   and the row is another owner's ([`Party::voids`])
@@ -89,8 +89,8 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     second.map_or(Ok(()), |row| store.confirm(job, &row))
 }
 
-/// The last vote for the `right` count by another party that is believed. `None` if all who agree are not
-/// believed, such as one that contradicted itself.
+/// The last vote for the `right` count by another party that is trusted. `None` if all who agree are not
+/// trusted, such as one that contradicted itself.
 fn second_vote<'a>(
     right: &Row,
     votes: impl DoubleEndedIterator<Item = &'a Row>,
@@ -130,8 +130,8 @@ fn fate(
     let first = &counted.row.author.principal;
     let is_void =
         second.is_some_and(|principal| wrong.iter().any(|party| party.voids(first, principal)));
-    let is_believed = |principal: &Principal| !distrusted.includes(principal);
-    let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_believed);
+    let is_trusted = |principal: &Principal| !distrusted.includes(principal);
+    let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_trusted);
     match distrusted.includes(first) {
         true if !is_confirmed => Fate::TakenBack,
         false if is_void => Fate::WaitsAgain,

@@ -75,7 +75,7 @@ pub trait Store {
     /// Settles all open claims about exactly this range.
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
 
-    /// Notes that a party is believed no more, or again, and why: by which range of which job, if by one.
+    /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if by one.
     fn change_trust(
         &mut self,
         party: &Party,

@@ -346,7 +346,7 @@ fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
 
     agent.stop();
     let messages = agent.poll(Millis(1));
-    assert!(messages.contains(&WorkerMessage::Leaving));
+    assert!(messages.contains(&WorkerMessage::Draining));
     assert_eq!(reports(messages)[0].range, range(0, 2));
 
     agent.acked(&ack(lease.job, lease.fingerprint, range(0, 2)));

@@ -93,7 +93,7 @@ fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
         assert_eq!(case.says("mallory", "w2", 8), Some(Verdict::Disputed));
         assert_eq!(case.says("mallory", "w3", 8), Some(Verdict::Disputed));
 
-        // Then nobody is believed less, and no third one is asked or heard.
+        // Then nobody is distrusted, and no third one is asked or heard.
         assert_eq!((case.total(), case.distrusted()), ((JobState::Running, 4), vec![]));
         assert!(!case.asks("mallory", "w4", false), "{across:?}");
         assert_eq!(case.says("mallory", "w5", 8), Some(Verdict::Superseded));
@@ -107,7 +107,7 @@ fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
         // When a second owner agrees with the first
         case.says("rack8", "w8", 0);
 
-        // Then it is settled, and who lied is believed no more.
+        // Then it is settled, and who lied is distrusted.
         let machines = ["mallory/w2", "mallory/w3"].map(String::from).to_vec();
         let wrong = if across == Across::Owners { vec!["mallory".into()] } else { machines };
         assert_eq!((case.total(), case.distrusted()), ((JobState::Done, 4), wrong));
@@ -235,7 +235,7 @@ fn an_open_dispute_is_decided_as_before_after_a_restart() {
 }
 
 #[test]
-fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_believed_no_more() {
+fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_distrusted() {
     for machines in [[None, None], [Some("w1"), Some("w2")]] {
         let mut case = Case::new(Across::Owners);
         case.says("rack7", "w1", 0);
@@ -256,7 +256,7 @@ fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_believe
 }
 
 #[test]
-fn an_owner_of_which_two_machines_were_wrong_is_believed_no_more_as_a_whole() {
+fn an_owner_of_which_two_machines_were_wrong_is_distrusted_as_a_whole() {
     let mut case = Case::new(Across::Owners);
     for (wrong, worker) in [("rack7/w1", "w1"), ("rack7", "w4")] {
         case.says("rack7", worker, 5);

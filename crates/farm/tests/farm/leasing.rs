@@ -404,7 +404,7 @@ fn a_leaving_worker_is_leased_nothing_more() {
     let worker = stage.join("w1", 100);
     let lease = stage.last_lease(worker);
 
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Leaving });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
     stage.finish(worker, &lease, 1_000);
 
     assert_eq!(stage.leases(worker).len(), 1);

@@ -126,7 +126,7 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
     // When w2 agrees with what w1 said at last
     stage.report(two, asked_again(of(0, "portable")));
 
-    // Then a worker that is believed has to say so, too.
+    // Then a worker that is trusted has to say so, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
     stage.report(three, asked_again(of(0, "search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));

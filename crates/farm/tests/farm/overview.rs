@@ -47,7 +47,7 @@ fn a_map_tells_what_is_leased_to_whom_and_what_is_accepted() {
     assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
 
     stage.finish(worker, &lease, 1_000);
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Leaving });
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
     stage.act(Event::Left { session: worker });
     let map = stage.farm.map(job).expect("it exists");
     assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);

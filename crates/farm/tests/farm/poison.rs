@@ -167,7 +167,7 @@ fn broken_connections_and_workers_that_leave_poison_nothing() {
         let hello = Hello { holding: vec![holding(&lease)], ..hello(&worker, 1) };
         stage.join_as(session, OWNER, hello);
         assert!(!stage.revoked(lease.id), "{worker} would drop what it was left");
-        stage.act(Event::Said { session, message: WorkerMessage::Leaving });
+        stage.act(Event::Said { session, message: WorkerMessage::Draining });
         stage.act(Event::Left { session });
     }
 
@@ -212,7 +212,7 @@ fn a_process_that_comes_back_too_late_for_its_lease_did_not_die_of_its_task() {
         stage.tick(stage.now + 1_000_000);
         let again = SessionId(200 + life);
         stage.join_as(again, OWNER, Hello { holding: vec![holding(&lease)], ..hello("w1", 1) });
-        stage.act(Event::Said { session: again, message: WorkerMessage::Leaving });
+        stage.act(Event::Said { session: again, message: WorkerMessage::Draining });
         stage.act(Event::Left { session: again });
     }
 

@@ -51,7 +51,7 @@ fn a_worker_that_says_farewell_is_not_lost() {
     let mut stage = Stage::new();
     let (one, two) = (stage.join("w1", 1), stage.join("w2", 1));
 
-    stage.act(Event::Said { session: one, message: WorkerMessage::Leaving });
+    stage.act(Event::Said { session: one, message: WorkerMessage::Draining });
     stage.act(Event::Left { session: one });
     assert_eq!(stage.farm.stats().workers_lost, 0);
     stage.act(Event::Left { session: two });

@@ -238,7 +238,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     let lease = stage.last_lease(judge);
     recount(&mut stage, judge, lease, "search");
 
-    // Then the lie does not stand, and rack8 is believed no more.
+    // Then the lie does not stand, and rack8 is distrusted.
     assert_eq!(stage.state(job), (JobState::Done, 4));
     for session in [SessionId(2), SessionId(3)] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));

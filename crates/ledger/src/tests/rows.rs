@@ -99,7 +99,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     for text in [
         &format!("submitted by {OWNER}"),
         &format!(
-            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is not believed any more"
+            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is distrusted"
         ),
         "its first tasks were leased",
         "given the priority 5 by admin",
@@ -175,8 +175,8 @@ fn a_job_is_done_only_if_its_rows_say_so() {
 }
 
 #[test]
-fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_left_out() {
-    // Given: two machines that are not believed have confirmed all rows of a part, and one has counted a row.
+fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_left_out() {
+    // Given: two machines that are distrusted have confirmed all rows of a part, and one has counted a row.
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("part.db");
     let part = open(&path).expect("it opens");

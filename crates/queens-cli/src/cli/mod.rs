@@ -12,6 +12,7 @@ mod complete;
 mod coordinator;
 mod count;
 mod download;
+mod draining;
 mod draw;
 mod explain;
 mod export;
@@ -19,7 +20,6 @@ mod health;
 mod help;
 mod jobs;
 mod keys;
-mod leaving;
 mod list;
 mod local_methods;
 mod log;
@@ -114,7 +114,7 @@ enum Command {
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
     Workers(trust::WorkersArgs),
-    /// Believe nothing of a machine or an owner any more, or believe it again
+    /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(health::HealthArgs),

@@ -47,7 +47,7 @@ pub(super) struct TrustArgs {
     /// The machine, as OWNER/MACHINE, or an owner with all machines
     #[arg(value_name = "OWNER[/MACHINE]", value_parser = party)]
     party: Party,
-    /// Believe nothing of it any more
+    /// Distrust it
     #[arg(long)]
     revoke: bool,
     /// Why, for those who read the ledger later
@@ -105,7 +105,7 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
                 .print(&SPARED, "no worker is connected; `queens worker` starts one")?;
             distrusted
                 .iter()
-                .try_for_each(|party| output::print(format_args!("not believed: {party}")))
+                .try_for_each(|party| output::print(format_args!("distrusted: {party}")))
         }
     }
 }
@@ -196,13 +196,13 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
         }));
     }
     output::print(match (trusted, still.is_empty()) {
-        (true, true) => format!("{party} is believed again; its workers may be started anew"),
+        (true, true) => format!("{party} is trusted again; its workers may be started anew"),
         (true, false) => format!(
             "{party} is reinstated, but what was decided about {} still stands; `queens trust` reinstates each",
             still.iter().map(Party::to_string).collect::<Vec<_>>().join(", ")
         ),
         (false, _) => format!(
-            "{party} is believed no more: its sessions have ended, and what nobody else has confirmed of its \
+            "{party} is distrusted: its sessions have ended, and what nobody else has confirmed of its \
              counts is counted again"
         ),
     })

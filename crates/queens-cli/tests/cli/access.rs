@@ -60,11 +60,11 @@ fn a_wrong_or_missing_token_is_refused() {
     let wrong = wrong.to_str().expect("the path is text");
 
     for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {
-        let words: Vec<&str> = command.split(' ').collect();
+        let args: Vec<&str> = command.split(' ').collect();
         let way_out = ["refuses this token", "--token-file"];
-        farm.client(&[&words[..], &["--log", "error"]].concat()).refusal(6, &way_out);
-        let words = [&words[..], &["--token-file", wrong, "--log", "error"]].concat();
-        farm.client(&words).refusal(6, &way_out);
+        farm.client(&[&args[..], &["--log", "error"]].concat()).refusal(6, &way_out);
+        let args = [&args[..], &["--token-file", wrong, "--log", "error"]].concat();
+        farm.client(&args).refusal(6, &way_out);
     }
     assert_eq!(farm.client(&["health"]).success(), "serving\n", "probes have no token");
 }

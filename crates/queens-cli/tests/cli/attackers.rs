@@ -220,23 +220,23 @@ fn each_role_may_do_its_work_and_nothing_else() {
     for token in [&viewer, &submitter] {
         guarded.client(token, &["jobs"]).success();
         guarded.client(token, &["workers"]).success();
-        let words = ["worker", "--log", "error", "--threads", "1"];
-        guarded.client(token, &words).refusal(6, &["needs that of a worker"]);
+        let args = ["worker", "--log", "error", "--threads", "1"];
+        guarded.client(token, &args).refusal(6, &["needs that of a worker"]);
     }
     let changes = [&["cancel", "1"][..], &["pause", "1"], &["priority", "1", "5"], &["audit", "1"]];
-    for words in changes.into_iter().chain([&["submit", "8"][..]]) {
-        guarded.client(&viewer, words).refusal(6, &["a viewer's", "needs that of a submitter"]);
-        guarded.client(&worker, words).refusal(6, &["a worker's", "needs that of a submitter"]);
+    for args in changes.into_iter().chain([&["submit", "8"][..]]) {
+        guarded.client(&viewer, args).refusal(6, &["a viewer's", "needs that of a submitter"]);
+        guarded.client(&worker, args).refusal(6, &["a worker's", "needs that of a submitter"]);
     }
     guarded.client(&submitter, &["priority", "1", "101"]).refusal(6, &["is for admins only"]);
-    for words in ["jobs", "workers"] {
-        guarded.client(&worker, &[words]).refusal(6, &["a viewer or a submitter"]);
+    for args in ["jobs", "workers"] {
+        guarded.client(&worker, &[args]).refusal(6, &["a viewer or a submitter"]);
     }
     let create = ["token", "create", "--role", "admin", "--owner", "me"];
     let distrust = ["trust", "--revoke", "rack7", "--reason", "envy"];
-    for words in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
+    for args in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
         for token in [&viewer, &submitter, &worker] {
-            guarded.client(token, words).refusal(6, &["needs that of an admin"]);
+            guarded.client(token, args).refusal(6, &["needs that of an admin"]);
         }
     }
     let _worker = guarded.start_worker(&worker);
@@ -342,20 +342,20 @@ fn who_runs_the_farm_decides_whom_to_believe() {
     let known: serde_json::Value = serde_json::from_str(&workers).expect("it is JSON");
     let machine = format!("rack7/{}", known["machine"].as_str().expect("it is text"));
 
-    let words = ["trust", "--revoke", &machine, "--reason", "its fan is broken"];
-    assert!(guarded.client("admin", &words).success().contains("believed no more"));
+    let args = ["trust", "--revoke", &machine, "--reason", "its fan is broken"];
+    assert!(guarded.client("admin", &args).success().contains("distrusted"));
 
     assert_eq!(worker.wait().code(), Some(14));
     assert_eq!(guarded.job()["state"], "running", "nobody else has confirmed its counts");
     let listed = guarded.client("admin", &["workers"]).success();
-    assert!(listed.contains(&format!("not believed: {machine}")), "{listed}");
+    assert!(listed.contains(&format!("distrusted: {machine}")), "{listed}");
     let options = format!("--machine {}", known["machine"].as_str().expect("it is text"));
     let file = guarded.scratch.path(&token).display().to_string();
     let again = || guarded.farm.start_worker_with(&format!("{options} --token-file {file}"));
     assert_eq!(again().wait().code(), Some(14));
 
-    let words = ["trust", &machine, "--reason", "it has a new fan", "--json"];
-    let json = guarded.client("admin", &words).success();
+    let args = ["trust", &machine, "--reason", "it has a new fan", "--json"];
+    let json = guarded.client("admin", &args).success();
     assert!(json.contains("\"trusted\":true,\"still_distrusted\":[]"), "{json}");
     let _worker = again();
     let total = guarded.client("admin", &["watch", "1"]).success();
@@ -394,11 +394,11 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
         assert_eq!(verdict, Some(v1::Verdict::Superseded), "{reported:?}");
     }
 
-    // Then nothing has changed, and nobody is believed less.
+    // Then nothing has changed, and nobody is distrusted.
     assert_eq!((&guarded.job()["state"], watched()), (&"done".into(), total));
     assert_eq!(guarded.job()["disputes"], 0);
     let workers = guarded.client("admin", &["workers"]).success();
-    assert!(workers.contains(" rack7 ") && !workers.contains("not believed"), "{workers}");
+    assert!(workers.contains(" rack7 ") && !workers.contains("distrusted"), "{workers}");
 }
 
 /// What each task of a plan counts.
@@ -432,8 +432,8 @@ fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
     let honest = ["rack7", "rack8", "rack9"].map(|owner| guarded.create("worker", owner).0);
     let workers = honest.each_ref().map(|token| guarded.start_worker(token));
     let submit = |token: &str, n: &str, options: &[&str]| {
-        let words = ["submit", n, "--method", "rows", "--rows", "3", "--certified"];
-        guarded.client(token, &[&words, options].concat()).success()
+        let args = ["submit", n, "--method", "rows", "--rows", "3", "--certified"];
+        guarded.client(token, &[&args, options].concat()).success()
     };
     assert_eq!(submit("admin", "11", &["--wait"]), format!("{}\n", vectors::total(11)));
     assert_eq!(guarded.job()["audit_across"], "owners", "nobody has asked otherwise");
@@ -481,20 +481,20 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     // Given an honest owner that has counted a job, and one that contradicts it, with two machines
     let guarded = Guarded::with("--lease-ms 20 --lease-ttl-ms 2000");
     let [honest, liar] = ["rack7", "mallory"].map(|owner| guarded.create("worker", owner).0);
-    let words = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
-    guarded.client("admin", &words).success();
+    let args = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
+    guarded.client("admin", &args).success();
     let mut worker = guarded.start_worker(&honest);
     wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
     let _liars = ["m1", "m2"].map(|name| liar_in_recounts(&guarded, &liar, name));
 
-    // Then the job waits, nobody is believed less, and it says who is asked.
+    // Then the job waits, nobody is distrusted, and it says who is asked.
     wait_until("a dispute", || guarded.job()["disputed"].is_string());
     let disputed = guarded.client("admin", &["jobs", "1"]).success();
     for asked in ["rack7/", "mallory/m", "a worker of another owner", "--role worker --trusted"] {
         assert!(disputed.contains(asked), "{asked}: {disputed}");
     }
     let listed = || guarded.client("admin", &["workers"]).success();
-    assert!(!listed().contains("not believed"), "{}", listed());
+    assert!(!listed().contains("distrusted"), "{}", listed());
 
     // When the operator lets a machine of his own decide
     let create = ["token", "create", "--role", "worker", "--trusted", "--owner", "admin"];
@@ -509,15 +509,15 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     // Then the honest owner stays.
     let total = guarded.client("admin", &["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
-    assert!(listed().contains("not believed: mallory"), "{}", listed());
+    assert!(listed().contains("distrusted: mallory"), "{}", listed());
     assert!(worker.is_running(), "{}", worker.said());
 }
 
 #[test]
 fn a_pardon_names_what_still_stands() {
     let guarded = Guarded::new();
-    let decide = |words: &[&str]| {
-        guarded.client("admin", &[words, &["--reason", "a trial"]].concat()).success()
+    let decide = |args: &[&str]| {
+        guarded.client("admin", &[args, &["--reason", "a trial"]].concat()).success()
     };
     decide(&["trust", "--revoke", "rack7/node1"]);
     decide(&["trust", "--revoke", "rack8/node1"]);
@@ -529,5 +529,5 @@ fn a_pardon_names_what_still_stands() {
     let owner = decide(&["trust", "rack7"]);
     assert!(owner.contains("what was decided about rack7/node1 still stands"), "{owner}");
     let last = decide(&["trust", "rack7/node1"]);
-    assert!(last.contains("rack7/node1 is believed again"), "{last}");
+    assert!(last.contains("rack7/node1 is trusted again"), "{last}");
 }

@@ -62,8 +62,8 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
         farm.submit(12, 3, 0);
     }
     farm.client(&["cancel", "1-11"]).success();
-    let listed = |words: &[&str]| {
-        let json = farm.client(&[&["jobs", "--json"], words].concat()).success();
+    let listed = |args: &[&str]| {
+        let json = farm.client(&[&["jobs", "--json"], args].concat()).success();
         json.lines().count()
     };
 

@@ -169,8 +169,8 @@ fn addresses(coordinator: &Process) -> Vec<SocketAddr> {
 }
 
 /// Runs a client command that finds the coordinator by a file.
-fn at(file: &Path, words: &[&str]) -> Outcome {
-    run(&mut queens(&[words, &["--join-file", text(file)]].concat()))
+fn at(file: &Path, args: &[&str]) -> Outcome {
+    run(&mut queens(&[args, &["--join-file", text(file)]].concat()))
 }
 
 fn read(file: &Path) -> String {

@@ -20,9 +20,9 @@ fn clients_say_that_nobody_answers_and_what_to_do() {
     let farm = Farm::new("", "");
     let commands = ["jobs", "submit 8", "jobs 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
     for command in commands {
-        let words: Vec<&str> = command.split(' ').collect();
+        let args: Vec<&str> = command.split(' ').collect();
         let url = farm.url();
-        farm.client(&words).refusal(5, &["no coordinator answers", &url, "--coordinator"]);
+        farm.client(&args).refusal(5, &["no coordinator answers", &url, "--coordinator"]);
     }
 }
 
@@ -70,9 +70,9 @@ fn a_worker_leaves_a_coordinator_that_numbers_tasks_differently() {
 
 #[test]
 fn a_worker_leaves_a_coordinator_of_another_protocol() {
-    let words = "the worker speaks version 2 of the protocol, the coordinator version 3";
-    let refused = worker_at(move || Err(Status::failed_precondition(words)));
-    refused.refusal(12, &[words]);
+    let args = "the worker speaks version 2 of the protocol, the coordinator version 3";
+    let refused = worker_at(move || Err(Status::failed_precondition(args)));
+    refused.refusal(12, &[args]);
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
         .refusal(12, &["`weight`"]);
     let leases: Vec<Message> = (1..100).map(|id| leased(v1::Lease { id, ..lease() })).collect();
     let url = serve(Fake(move || Ok(leases.clone())));
-    let words = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
-    run(&mut queens(&words)).refusal(12, &["more than 10 ranges without their tasks"]);
+    let args = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
+    run(&mut queens(&args)).refusal(12, &["more than 10 ranges without their tasks"]);
 }
 
 #[test]
@@ -163,10 +163,10 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
 
     // When it goes to a worker that holds one task at a time
     let url = serve(Fake(move || Ok(answer.clone())));
-    let words = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
+    let args = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
-    run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
+    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
 }
 
 #[test]
@@ -179,10 +179,10 @@ fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
 
     // When it goes to a worker that has no memory for a single thread
     let url = serve(Fake(move || Ok(answer.clone())));
-    let words = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
+    let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
-    run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
+    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
 }
 
 /// A lease with the token that belongs to it.

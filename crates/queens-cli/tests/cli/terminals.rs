@@ -7,9 +7,9 @@ use crate::support::Farm;
 use crate::support::process::queens;
 
 /// Counts on a terminal of so many columns, and returns all that it was sent.
-fn on_a_terminal(columns: u32, term: &str, words: &str) -> String {
+fn on_a_terminal(columns: u32, term: &str, args: &str) -> String {
     let program = queens(&[]).get_program().to_string_lossy().into_owned();
-    of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {words}"), term)
+    of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {args}"), term)
 }
 
 /// A command of the shell on a terminal.
@@ -43,8 +43,8 @@ fn drawn(text: &str) -> Vec<String> {
 
 #[test]
 fn the_bar_fits_a_terminal_of_forty_columns() {
-    for (columns, words) in [(40, "count 18 -t 1"), (24, "count 18 -t 1"), (100, "count 18 -t 1")] {
-        let lines = drawn(&on_a_terminal(columns, "xterm", words));
+    for (columns, args) in [(40, "count 18 -t 1"), (24, "count 18 -t 1"), (100, "count 18 -t 1")] {
+        let lines = drawn(&on_a_terminal(columns, "xterm", args));
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=18 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
         assert!(
@@ -63,12 +63,11 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
 #[test]
 fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
     let total = vectors::total(17).to_string();
-    for (term, words, lines) in
-        [("dumb", "count 17 -t 1", 2), ("xterm", "count 17 -t 1 --quiet", 1)]
+    for (term, args, lines) in [("dumb", "count 17 -t 1", 2), ("xterm", "count 17 -t 1 --quiet", 1)]
     {
-        let text = on_a_terminal(80, term, words);
-        assert_eq!(text.lines().next(), Some(total.as_str()), "{term}, {words}");
-        assert_eq!(text.lines().count(), lines, "{term}, {words}: {text}");
+        let text = on_a_terminal(80, term, args);
+        assert_eq!(text.lines().next(), Some(total.as_str()), "{term}, {args}");
+        assert_eq!(text.lines().count(), lines, "{term}, {args}: {text}");
     }
 }
 

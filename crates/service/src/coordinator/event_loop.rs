@@ -365,7 +365,7 @@ fn log_dispute(command: &LedgerCommand) {
                 "settled: this count is right");
             for party in wrong {
                 tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.reason(),
-                    "this party counted wrong: nothing of it is believed any more, and what nobody \
+                    "this party counted wrong: nothing of it is trusted any more, and what nobody \
                      has confirmed of its counts is counted again; check the memory and cooling of its \
                      machines, then see `queens trust`");
             }

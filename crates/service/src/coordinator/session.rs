@@ -174,7 +174,7 @@ mod tests {
         let ask = Request::Submit { spec, audit: None, known: Box::new(Known::nothing()) };
         handle.ask(OWNER, ask).await.expect("the event loop runs").expect("it is granted");
         tokio::time::sleep(LAST_WORDS / 10).await;
-        says.send(WorkerMessage::Leaving).await.expect("it is heard");
+        says.send(WorkerMessage::Draining).await.expect("it is heard");
         drop(says);
 
         // Then it has left, and was not sent away.

@@ -134,7 +134,7 @@ impl Worker {
                 value = &mut event => return Ok(Some(value)),
                 part = self.parts.recv() => self.finished(part)?,
                 () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                    self.begin_leaving("asked to stop");
+                    self.begin_draining("asked to stop");
                 }
                 () = sleep_until(next_look) => {}
                 () = sleep_until(gives_up_at) => return Err(self.gives_up()),
@@ -189,7 +189,7 @@ impl Worker {
                     },
                     part = self.parts.recv() => self.finished(part)?,
                     () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                        self.begin_leaving("asked to stop");
+                        self.begin_draining("asked to stop");
                     }
                     () = sleep_until(wakeup) => {}
                     () = sleep_until(next_look) => {}
@@ -296,7 +296,7 @@ impl Worker {
             Err(gpu::Error::Device(error)) => {
                 // What was being counted goes back with the rest.
                 if self.failure.is_none() && self.leave_by.is_none() {
-                    self.begin_leaving("a device failed");
+                    self.begin_draining("a device failed");
                 }
                 self.failure.get_or_insert(error);
                 return Ok(());
@@ -324,7 +324,7 @@ impl Worker {
         let now = Instant::now();
         self.shutdown.occupied(now, !self.is_done());
         match self.shutdown.reason(now) {
-            Some(reason) => self.begin_leaving(reason),
+            Some(reason) => self.begin_draining(reason),
             None => self.agent.hold_at_most(self.shutdown.most_tasks(now)),
         }
     }
@@ -341,7 +341,7 @@ impl Worker {
         ServiceError::GaveUp { reason: self.last_failure.clone() }
     }
 
-    fn begin_leaving(&mut self, reason: &str) {
+    fn begin_draining(&mut self, reason: &str) {
         tracing::info!("{reason}: handing back the tasks that are not begun");
         self.leave_by = Some(Instant::now() + GRACE);
         self.agent.stop();

@@ -128,7 +128,7 @@ pub mod work_request {
         #[prost(message, tag = "3")]
         Report(super::Report),
         #[prost(message, tag = "4")]
-        Leaving(super::Leaving),
+        Draining(super::Draining),
         #[prost(message, tag = "5")]
         Decline(super::Decline),
         #[prost(message, tag = "6")]
@@ -255,7 +255,7 @@ pub struct Decline {
 }
 /// The worker was asked to stop: it wants no more work, and closes once all is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Leaving {}
+pub struct Draining {}
 /// A range leased to the worker. Its tasks follow, in order, in one or more Tasks.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Lease {
@@ -787,7 +787,7 @@ pub mod ask_request {
         /// The answer is the job as it was.
         #[prost(uint64, tag = "3")]
         Remove(u64),
-        /// The answer is who is not believed all the same.
+        /// The answer is who is distrusted all the same.
         #[prost(message, tag = "4")]
         Trust(super::Trust),
     }
@@ -912,7 +912,7 @@ pub struct Cancel {}
 pub struct Pause {}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Resume {}
-/// Believes a party no more, or again; for admins. Of a party that is believed no more, sessions end, and what nobody
+/// Distrusts a party, or trusts it again; for admins. Of a party that is distrusted, sessions end, and what nobody
 /// else has confirmed of its counts is counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Trust {
@@ -933,7 +933,7 @@ pub struct Party {
     #[prost(string, optional, tag = "2")]
     pub machine: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// After a reinstatement: the parties that are not believed all the same and have machines in common with the reinstated one. They
+/// After a reinstatement: the parties that are distrusted all the same and have machines in common with the reinstated one. They
 /// are its owner as a whole, or machines that were distrusted one by one.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Parties {
@@ -1494,7 +1494,7 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Export"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Who counts, and who is not believed.
+        /// Who counts, and who is distrusted.
         pub async fn list_workers(
             &mut self,
             request: impl tonic::IntoRequest<super::ListWorkersRequest>,
@@ -1673,7 +1673,7 @@ pub mod client_service_server {
             &self,
             request: tonic::Request<super::JobRequest>,
         ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
-        /// Who counts, and who is not believed.
+        /// Who counts, and who is distrusted.
         async fn list_workers(
             &self,
             request: tonic::Request<super::ListWorkersRequest>,

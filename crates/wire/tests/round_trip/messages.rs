@@ -17,7 +17,7 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
         report().prop_map(WorkerMessage::Report),
         any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
         any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
-        Just(WorkerMessage::Leaving),
+        Just(WorkerMessage::Draining),
     ]
 }
 

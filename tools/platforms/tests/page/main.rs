@@ -229,7 +229,7 @@ async fn screenshots() {
     let folder = std::env::var_os("QUEENS_SCREENSHOTS").map(PathBuf::from);
     let guarded = Guarded::with("--lease-ms 2000");
     let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
-    let submit = |words: &[&str]| guarded.client("admin", &[&["submit"], words].concat()).success();
+    let submit = |args: &[&str]| guarded.client("admin", &[&["submit"], args].concat()).success();
     submit(&["12", "--priority", "3"]);
     submit(&["18", "--rows", "5", "--name", "nightly-18", "--audit", "0.3"]);
     submit(&["20", "--priority", "-5", "--name", "weekend"]);

@@ -87,6 +87,6 @@ fn hurried(rules: &str) -> String {
 }
 
 /// Runs promtool, which must find no fault. Returns what it prints.
-pub(crate) fn promtool(words: &[&str]) -> String {
-    run(Command::new("promtool").args(words)).success()
+pub(crate) fn promtool(args: &[&str]) -> String {
+    run(Command::new("promtool").args(args)).success()
 }

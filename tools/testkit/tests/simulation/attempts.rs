@@ -1,12 +1,12 @@
-//! The witness's books of how often a process was lost with each task.
+//! The model's books of how often a process was lost with each task.
 
 use farm::{
     Change, Effect, Event, JobChange, JobId, JobState, JobView, LedgerCommand, Request, SessionId,
 };
 
 use crate::books::{Book, Seat, ordinals};
+use crate::model::Model;
 use crate::tally::Tally;
-use crate::witness::Witness;
 
 impl Book {
     /// How many tasks may be leased.
@@ -65,11 +65,11 @@ impl Book {
     }
 }
 
-impl Witness {
+impl Model {
     /// A session is over that may have ended with its process.
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
-        let held = if seat.leaving { Vec::new() } else { self.held(seat) };
+        let held = if seat.draining { Vec::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].was_lost_twice(*task));
         let alone = suspected.count() == 1;
         self.left(id);

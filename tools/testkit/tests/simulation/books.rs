@@ -1,4 +1,4 @@
-//! The witness's books: what is claimed, what is held, and by whom.
+//! The model's books: what is claimed, what is held, and by whom.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ pub struct Seat {
     pub declined: BTreeSet<JobId>,
     pub credit: u64,
     pub first_credit: u64,
-    pub leaving: bool,
+    pub draining: bool,
     pub outstanding: u64,
     pub leases: BTreeMap<LeaseId, Held>,
     /// It has missed a deadline and reported nothing since: it rests, and others come first.
@@ -84,7 +84,7 @@ impl Seat {
     /// Whether it has nothing to do, and no reason not to count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
         let has_credit = self.credit > 0 && self.credit >= self.first_credit;
-        let is_idle = self.outstanding == 0 && has_credit && !self.leaving && !self.late;
+        let is_idle = self.outstanding == 0 && has_credit && !self.draining && !self.late;
         is_idle && self.may_count(job, book)
     }
 
@@ -178,7 +178,7 @@ impl Book {
         ordinals(range).all(|ordinal| self.claimed[ordinal])
     }
 
-    /// Accepted ranges are so no more, and disputes are over in which somebody has a part who is believed no more.
+    /// Accepted ranges are so no more, and disputes are over in which somebody has a part who is distrusted.
     pub fn withdraw(&mut self, ranges: &IntervalSet, distrusted: &Distrusted) -> Vec<Range> {
         let gone: Vec<Range> =
             ranges.iter().flat_map(|r| self.rows.overlapping(r)).map(|row| row.range).collect();

@@ -54,7 +54,7 @@ impl World {
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
         self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored));
         self.farm_wakes_at = None;
-        self.witness.restart(now.0, &self.ledger);
+        self.model.restart(now.0, &self.ledger);
         for wanted in std::mem::take(&mut self.unanswered).into_values() {
             self.ask(self.agenda.now + 1, wanted);
         }
@@ -67,23 +67,23 @@ impl World {
         let now = self.strange_clock();
         self.trace(|| format!("  {event:?}"));
         self.tally.steps += 1;
-        self.witness.event(now, &event, &mut self.tally);
+        self.model.event(now, &event, &mut self.tally);
         let effects = farm.step(Millis(now), event.clone());
-        self.witness.step(&farm, &event, &effects, &mut self.tally);
+        self.model.step(&farm, &event, &effects, &mut self.tally);
         self.clock.reported = self.clock.reported.max(now);
         let count = effects.len();
         for (index, effect) in effects.into_iter().enumerate() {
             self.trace(|| format!("    {effect:?}"));
             self.tally.effects += 1;
-            self.witness.effect(&event, &effect, &self.ledger, &mut self.tally);
+            self.model.effect(&event, &effect, &self.ledger, &mut self.tally);
             self.carry_out(effect);
-            if self.random.below(100_000) < self.scenario.weather.crash_per_100k {
+            if self.random.below(100_000) < self.scenario.faults.crash_per_100k {
                 self.tally.cut_steps += u64::from(index + 1 < count);
                 return self.crash();
             }
         }
         if self.clock.reported >= self.clock.grace_ends {
-            self.witness.check_idle();
+            self.model.check_idle();
         }
         let wakeup = farm.next_wakeup();
         self.farm = Some(farm);
@@ -117,7 +117,7 @@ impl World {
 
     fn order(&mut self, asker: Asker, command: LedgerCommand) {
         if self.ledger.queue.is_empty() {
-            let at = self.soon(1, self.scenario.weather.commit_ms);
+            let at = self.soon(1, self.scenario.faults.commit_ms);
             self.agenda.plan(at, Happening::Commit { epoch: self.epoch });
         }
         self.ledger.queue.push_back((asker, command));
@@ -134,7 +134,7 @@ impl World {
         }
         self.trace(|| format!("ledger: {batch} durable"));
         if !self.ledger.queue.is_empty() {
-            let at = self.soon(1, self.scenario.weather.commit_ms);
+            let at = self.soon(1, self.scenario.faults.commit_ms);
             self.agenda.plan(at, Happening::Commit { epoch });
         }
         for _ in 0..batch {
@@ -148,7 +148,7 @@ impl World {
             return;
         }
         let done = self.ledger.answers.pop_front().expect("one for each telling");
-        self.witness.reported(&done, &mut self.tally);
+        self.model.reported(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
         self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
@@ -170,7 +170,7 @@ impl World {
         self.tally.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
         self.ledger.real.iter_mut().for_each(RealLedger::die);
-        let at = self.soon(1, self.scenario.weather.down_ms);
+        let at = self.soon(1, self.scenario.faults.down_ms);
         self.agenda.plan(at, Happening::FarmStarts);
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);
         for (&session, link) in links {
@@ -201,7 +201,7 @@ impl World {
                 (Some(job), Request::Change(job, change))
             }
         };
-        self.witness.asked(request, wanted, job);
+        self.model.asked(request, wanted, job);
         let by = format!("client {}", request.0);
         self.step(Event::Asked { request, by, ask });
     }
@@ -225,7 +225,7 @@ impl World {
     /// What the farm is told as the time.
     fn strange_clock(&mut self) -> u64 {
         let now = self.agenda.now;
-        if self.random.per_mille(self.scenario.weather.clock_per_mille) {
+        if self.random.per_mille(self.scenario.faults.clock_per_mille) {
             match self.random.below(3) {
                 0 => {
                     self.tally.clock_jumps += 1;

@@ -1,4 +1,4 @@
-//! The workers around the agent: their sessions, their threads, their troubles.
+//! The workers around the agent: their sessions, their threads, their faults.
 
 use farm::{CoordinatorMessage, Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
@@ -31,13 +31,13 @@ impl World {
                 self.tally.signs_of_life += 1;
                 self.step(Event::Said { session, message: WorkerMessage::Working(lease) });
             }
-            WorkerMessage::Leaving => {
-                self.step(Event::Said { session, message: WorkerMessage::Leaving })
+            WorkerMessage::Draining => {
+                self.step(Event::Said { session, message: WorkerMessage::Draining })
             }
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
                 self.check_report(worker, &report);
-                if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
+                if self.random.per_mille(self.scenario.faults.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
                     self.step(Event::Said { session, message: WorkerMessage::Report(report) });
                 }
@@ -276,10 +276,10 @@ impl World {
     }
 
     /// Something bad happens to some worker, and again later.
-    pub fn trouble(&mut self) {
-        let Some(pause) = self.scenario.weather.trouble_ms.checked_mul(2) else { return };
+    pub fn inject_fault(&mut self) {
+        let Some(pause) = self.scenario.faults.fault_ms.checked_mul(2) else { return };
         let at = self.agenda.now + 1 + self.random.below(pause) / self.workers.len() as u64;
-        self.agenda.plan(at, Happening::Trouble);
+        self.agenda.plan(at, Happening::Fault);
         let index = self.random.below(self.workers.len() as u64) as usize;
         let worker = &mut self.workers[index];
         if worker.agent.is_none() {

@@ -250,7 +250,7 @@ impl Ledger {
 
     fn check_report(&self, report: &Report, author: &Author) {
         let job = &self.jobs[&report.job];
-        assert!(!self.is_distrusted(&author.principal), "{author:?} is believed again");
+        assert!(!self.is_distrusted(&author.principal), "{author:?} is trusted again");
         assert_eq!(report.fingerprint, job.fingerprint, "a report of another plan");
         assert!(report.tally.is_sound(), "altered on its way: {report:?}");
         assert!(job.ordinals.contains(report.range), "{} is not in the slice", report.range);

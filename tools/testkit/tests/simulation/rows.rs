@@ -1,4 +1,4 @@
-//! The accepted ranges of a job, and what they sum to, as the witness was told of them.
+//! The accepted ranges of a job, and what they sum to, as the model was told of them.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use crate::truth::HUGE_N;
 #[derive(Debug)]
 pub struct Scenario {
     pub config: Config,
-    pub weather: Weather,
+    pub faults: FaultRates,
     pub workers: Vec<Traits>,
     /// What clients want, and when (ms).
     pub requests: Vec<(u64, ClientRequest)>,
@@ -34,14 +34,14 @@ pub struct Scenario {
 
 /// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
 #[derive(Clone, Debug)]
-pub struct Weather {
+pub struct FaultRates {
     pub loss_per_mille: u64,
     pub repeat_per_mille: u64,
     pub delay_ms: u64,
     /// Messages of a session never overtake each other.
     pub in_order: bool,
     /// Between two troubles of a worker or of its session.
-    pub trouble_ms: u64,
+    pub fault_ms: u64,
     /// How many of a hundred thousand effects the coordinator dies after.
     pub crash_per_100k: u64,
     pub down_ms: u64,
@@ -52,15 +52,15 @@ pub struct Weather {
     pub nonsense_per_mille: u64,
 }
 
-impl Weather {
+impl FaultRates {
     /// No faults at all.
-    pub fn calm() -> Weather {
-        Weather {
+    pub fn none() -> FaultRates {
+        FaultRates {
             loss_per_mille: 0,
             repeat_per_mille: 0,
             delay_ms: 10,
             in_order: true,
-            trouble_ms: u64::MAX,
+            fault_ms: u64::MAX,
             crash_per_100k: 0,
             down_ms: 10,
             commit_ms: 10,
@@ -204,7 +204,7 @@ impl Scenario {
                 probe_tasks: random.between(0, 8),
                 ..Config::default()
             },
-            weather: weather(random),
+            faults: faults(random),
             league: League::of(&workers, owners),
             workers,
             requests: requests(random, chaos_ms, audited, across),
@@ -217,19 +217,19 @@ impl Scenario {
     }
 }
 
-fn weather(random: &mut Random) -> Weather {
+fn faults(random: &mut Random) -> FaultRates {
     // Half of the worlds have sessions as TCP gives them: in order, whole until they break.
     let in_order = random.per_mille(500);
     let often = |random: &mut Random, most: u64| match in_order || random.per_mille(300) {
         true => 0,
         false => random.scaled(1, most),
     };
-    Weather {
+    FaultRates {
         loss_per_mille: often(random, 150),
         repeat_per_mille: often(random, 150),
         delay_ms: random.scaled(1, 400),
         in_order,
-        trouble_ms: random.scaled(200, 10_000),
+        fault_ms: random.scaled(200, 10_000),
         crash_per_100k: if random.per_mille(300) { 0 } else { random.scaled(10, 1_500) },
         down_ms: random.scaled(1, 2_000),
         commit_ms: random.scaled(1, 300),
@@ -283,7 +283,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
     let liars = 2 * owners.lying();
     let least = if liars > 0 { liars + 3 } else { 4 };
     let most = least.max(6);
-    // So many have another kernel: with those that are never believed less, two.
+    // So many have another kernel: with those that are never distrusted, two.
     let pliable = if liars > 0 { least } else { least - 1 };
     let count = if lying || audited { random.between(least, most) } else { random.between(1, 6) };
     // With a worker that the operator trusts, one other honest owner is enough.

@@ -74,7 +74,7 @@ tally! {
     lies: "wrong counts told",
     leagues: "worlds in which machines of one owner lied together",
     conspiracies: "worlds in which two owners lied together",
-    believed: "wrong counts that nobody counted again",
+    trusted: "wrong counts that nobody counted again",
     disputes: "conflicts recorded",
     settlements: "disputes settled",
     corrections: "of these against the accepted count",

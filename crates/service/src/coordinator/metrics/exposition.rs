@@ -219,7 +219,7 @@ impl Metrics {
         page.gauge("leasable_threads", help, None, *leasable_threads)?;
         page.gauge(
             "parties_distrusted",
-            "Machines and owners that are not believed",
+            "Machines and owners that are distrusted",
             None,
             *distrusted,
         )?;

@@ -17,7 +17,7 @@ pub(in crate::coordinator) struct Figures {
     pub(super) leasable_threads: u64,
     /// How often workers are to report.
     pub(super) pace: Pace,
-    /// Number of parties that are not believed.
+    /// Number of parties that are distrusted.
     pub(super) distrusted: usize,
     /// Leases that workers hold.
     pub(super) leases: usize,

@@ -21,7 +21,7 @@ use tonic::Code;
 pub(in crate::coordinator) enum Gone {
     /// A newer session of its process replaced it.
     Replaced,
-    /// Its machine or its owner is not believed.
+    /// Its machine or its owner is distrusted.
     Distrusted,
     /// It reported or held what was not leased to its owner.
     Unproven,

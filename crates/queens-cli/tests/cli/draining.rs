@@ -27,8 +27,8 @@ fn a_worker_without_work_leaves_after_a_while() {
 #[test]
 fn a_worker_gives_up_where_no_coordinator_comes() {
     let farm = Farm::new("", "");
-    let words = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
-    farm.client(&words).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
+    let args = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
+    farm.client(&args).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn signals_of_batch_systems_make_a_worker_hand_back_and_leave() {
     let mut coordinator = farm.start_coordinator();
     farm.submit(ENDLESS, 5, 0);
     for signal in ["HUP", "USR1", "INT", "TERM"] {
-        let words = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
-        let mut command = queens_at_a_terminal(&words);
+        let args = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
+        let mut command = queens_at_a_terminal(&args);
         let mut worker = Process::start(&mut command, farm.new_log());
         wait_until("a lease", || farm.client(&["jobs", "1"]).success().contains("workers   1"));
 

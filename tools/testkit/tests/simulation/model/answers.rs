@@ -7,14 +7,14 @@ use farm::{
     LedgerCommand, Range, Refusal, RequestId, Verdict, WorkerMessage,
 };
 
-use super::Witness;
+use super::Model;
 use crate::books::ordinals;
 use crate::ledger::Ledger;
 use crate::rows::{cover, vote};
 use crate::scenario::ClientRequest;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     /// A worker that voted may forget its vote only when that is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
         let Author { principal, .. } = self.reporter(event);

@@ -7,11 +7,11 @@ use farm::{
     LedgerCommand, Party, Report, Request, Vote, WorkerMessage,
 };
 
-use super::Witness;
+use super::Model;
 use crate::books::ordinals;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
         match command {
             LedgerCommand::Compare { report, author } => {
@@ -184,7 +184,7 @@ impl Witness {
     /// A count goes down in the ledger under the name of the worker that told it.
     fn check_author(&self, event: &Event, author: &Author) {
         assert_eq!(self.reporter(event), *author, "whose count is it?");
-        assert!(!self.distrusted.includes(&author.principal), "{author:?} is believed again");
+        assert!(!self.distrusted.includes(&author.principal), "{author:?} is trusted again");
     }
 
     /// Who told the count that this is about.

@@ -8,13 +8,13 @@ use farm::{
     Row, Withdrawn,
 };
 
-use super::Witness;
+use super::Model;
 use crate::books::Book;
 use crate::ledger::Done;
 use crate::rows::Rows;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     /// What the farm is told about its ledger.
     pub fn reported(&mut self, done: &Done, tally: &mut Tally) {
         match &done.answer {

@@ -2,12 +2,12 @@
 
 use farm::{JobId, JobState, Lease, LeaseKind, Range, Recount, SessionId};
 
-use super::{Leased, Witness};
+use super::{Leased, Model};
 use crate::books::{Book, Held, Seat, ordinals};
 use crate::ledger::Ledger;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     pub(super) fn assign(
         &mut self,
         session: SessionId,
@@ -35,7 +35,7 @@ impl Witness {
             tally.overtaken += 1;
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
-        assert!(!seat.leaving, "{session} wants no more");
+        assert!(!seat.draining, "{session} wants no more");
         let alone =
             whole && seat.outstanding == 0 && seat.credit > 0 && seat.credit >= seat.first_credit;
         seat.outstanding += range.len();
@@ -79,7 +79,7 @@ impl Witness {
     }
 }
 
-impl Witness {
+impl Model {
     /// What somebody has is leased to another one, too, only if that one has nothing and finds nothing else; and not what may
     /// have killed workers.
     fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {

@@ -22,7 +22,7 @@ use crate::scenario::{ClientRequest, League};
 use crate::tally::Tally;
 
 #[derive(Default)]
-pub struct Witness {
+pub struct Model {
     pub books: BTreeMap<JobId, Book>,
     pub seats: BTreeMap<SessionId, Seat>,
     /// Who may be called wrong at all.
@@ -59,9 +59,9 @@ struct Leased {
     kind: LeaseKind,
 }
 
-impl Witness {
-    pub fn new(league: League) -> Witness {
-        Witness { league, ..Witness::default() }
+impl Model {
+    pub fn new(league: League) -> Model {
+        Model { league, ..Model::default() }
     }
 
     /// The coordinator died; these are the books of the next one, which begins at the time `now`.
@@ -100,9 +100,9 @@ impl Witness {
                     seat.declined.insert(held.job);
                 }
             }
-            Event::Said { session, message: WorkerMessage::Leaving } => {
+            Event::Said { session, message: WorkerMessage::Draining } => {
                 if let Some(seat) = self.seats.get_mut(session) {
-                    seat.leaving = true;
+                    seat.draining = true;
                 }
             }
             Event::Left { session } => self.lost(*session),
@@ -395,7 +395,7 @@ impl Witness {
             declined: BTreeSet::new(),
             credit: hello.credit,
             first_credit: hello.credit,
-            leaving: false,
+            draining: false,
             outstanding: 0,
             leases: BTreeMap::new(),
             late: false,
