@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, AuditPolicy, Author, Check, Claim, Digest, DisputeState, KernelName, Principal, Range,
-    Row, TaskCounts, TrustChange,
+    AuditPolicy, AuditScope, Author, Check, Claim, Digest, DisputeState, KernelName, Principal,
+    Range, Row, TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ impl PolicyLine {
             share_ppm <= AuditPolicy::ALL,
             "the audited share is {share_ppm} millionths, which is more than all"
         );
-        let across = Across::named(&self.across);
+        let across = AuditScope::named(&self.across);
         let across =
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
         Ok(StatedPolicy { share_ppm, by_search, across, asked_at })
@@ -65,7 +65,7 @@ pub struct StatedPolicy {
     /// Whether to count them by searching where the method does not search.
     pub by_search: bool,
     /// Between whom the second opinion lies.
-    pub across: Across,
+    pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.
     pub asked_at: i64,
 }

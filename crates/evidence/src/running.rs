@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
+    AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
     Slice, TrustChange,
 };
 
@@ -225,7 +225,7 @@ impl Running {
             audit == Check::Agreed,
             second,
             &self.content.authors,
-            across.unwrap_or(Across::Machines),
+            across.unwrap_or(AuditScope::Machines),
             &self.distrusted,
         )
     }

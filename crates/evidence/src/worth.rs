@@ -11,7 +11,7 @@
 //! ```
 
 use anyhow::{Result, ensure};
-use farm::{Across, Distrusted, Principal};
+use farm::{AuditScope, Distrusted, Principal};
 
 use crate::format::{StatedAuthor, StatedRow};
 
@@ -62,7 +62,7 @@ impl Worth {
         is_agreed: bool,
         second: Option<&StatedRow>,
         authors: &[StatedAuthor],
-        across: Across,
+        across: AuditScope,
         distrusted: &Distrusted,
     ) -> Result<()> {
         let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.principal);
@@ -100,7 +100,7 @@ impl Worth {
             self.by_distrusted.add(first);
         } else {
             self.by_machine.add(first);
-            if principal.is_apart_from(other_principal, Across::Owners) {
+            if principal.is_apart_from(other_principal, AuditScope::Owners) {
                 self.by_owner.add(first);
             }
             return Ok(());

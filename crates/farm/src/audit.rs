@@ -15,7 +15,7 @@ use std::ops::RangeBounds;
 
 use crate::principal::is_second_opinion;
 use crate::session::Session;
-use crate::{Across, KernelName, LeaseId, Principal, Range, Unaudited};
+use crate::{AuditScope, KernelName, LeaseId, Principal, Range, Unaudited};
 
 /// What waits for an audit, as far as the farm needs to know.
 #[derive(Clone, Debug, Default)]
@@ -133,12 +133,12 @@ impl Audits {
 
     /// Whether another party than this principal's has counted any of what waits. Principals are in the order of their
     /// owners: if the first and the last are of one owner, all are.
-    fn has_others(&self, principal: &Principal, across: Across) -> bool {
+    fn has_others(&self, principal: &Principal, across: AuditScope) -> bool {
         let mut principals = self.principals.keys();
         let is_apart = |other: &Principal| other.is_apart_from(principal, across);
         match across {
-            Across::Machines => principals.any(is_apart),
-            Across::Owners => {
+            AuditScope::Machines => principals.any(is_apart),
+            AuditScope::Owners => {
                 principals.next().is_some_and(is_apart)
                     || principals.next_back().is_some_and(is_apart)
             }
@@ -147,7 +147,11 @@ impl Audits {
 
     /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
     /// ledger has said which wait.
-    pub(crate) fn stranded(&self, workers: &BTreeSet<Principal>, across: Across) -> Option<u64> {
+    pub(crate) fn stranded(
+        &self,
+        workers: &BTreeSet<Principal>,
+        across: AuditScope,
+    ) -> Option<u64> {
         if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
             return None;
         }
@@ -179,7 +183,7 @@ impl Audits {
     pub(crate) fn for_session(
         &self,
         session: &Session,
-        across: Across,
+        across: AuditScope,
         among: impl RangeBounds<Range>,
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
@@ -254,7 +258,7 @@ impl Audits {
         range: Range,
         (principal, kernel): (&Principal, KernelName),
         lease: LeaseId,
-        across: Across,
+        across: AuditScope,
     ) -> bool {
         let leased = self.leased.get_mut(&range).map(|(_, waiting)| waiting);
         let Some(waiting) = leased.or_else(|| self.waiting.get_mut(&range)) else { return false };
@@ -341,12 +345,12 @@ mod tests {
         };
         let own = [("rack", "m5")];
         let others = [("rack", "m1"), ("rack", "m5"), ("rack", "m9")];
-        assert_eq!(looks(&own, Across::Machines), (false, 0));
-        assert_eq!(looks(&others, Across::Owners), (false, 0));
-        assert_eq!(looks(&others, Across::Machines), (true, 1));
+        assert_eq!(looks(&own, AuditScope::Machines), (false, 0));
+        assert_eq!(looks(&others, AuditScope::Owners), (false, 0));
+        assert_eq!(looks(&others, AuditScope::Machines), (true, 1));
         for stranger in ["a", "z"] {
             let principals = [("rack", "m5"), (stranger, "m5")];
-            assert_eq!(looks(&principals, Across::Owners), (true, 2), "{stranger}");
+            assert_eq!(looks(&principals, AuditScope::Owners), (true, 2), "{stranger}");
         }
     }
 }

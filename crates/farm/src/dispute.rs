@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Party, Principal, Range};
+use crate::{AuditScope, Claim, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
 /// Whose word the end of a dispute rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +84,15 @@ impl Dispute {
 
     /// Why this `claim` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
     /// settled.
-    pub(crate) fn ground(&self, claim: Claim, across: Across, is_trusted: bool) -> Option<Ground> {
+    pub(crate) fn ground(
+        &self,
+        claim: Claim,
+        across: AuditScope,
+        is_trusted: bool,
+    ) -> Option<Ground> {
         let agreeing = || self.votes.iter().filter(|vote| vote.claim == claim);
         let are_two = agreeing().any(|one| {
-            agreeing().any(|two| one.principal.is_apart_from(&two.principal, Across::Machines))
+            agreeing().any(|two| one.principal.is_apart_from(&two.principal, AuditScope::Machines))
         });
         let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
         if owners.len() >= 2 {
@@ -96,7 +101,7 @@ impl Dispute {
         if is_trusted {
             return Some(Ground::TrustedWorker);
         }
-        let is_own = across == Across::Machines && self.owners().len() == 1 && are_two;
+        let is_own = across == AuditScope::Machines && self.owners().len() == 1 && are_two;
         is_own.then_some(Ground::OwnMachines)
     }
 
@@ -106,12 +111,12 @@ impl Dispute {
     pub(crate) fn wrong(
         &self,
         claim: Claim,
-        across: Across,
+        across: AuditScope,
         distrusted: &Distrusted,
     ) -> BTreeSet<Party> {
         let (right, wrong): (Vec<_>, Vec<_>) =
             self.votes.iter().partition(|vote| vote.claim == claim);
-        let machine = |vote: &&Vote| vote.principal.party(Across::Machines);
+        let machine = |vote: &&Vote| vote.principal.party(AuditScope::Machines);
         let machines: BTreeSet<Party> = wrong.iter().map(machine).collect();
         let known: BTreeSet<&Party> = machines.iter().chain(&distrusted.0).collect();
         let party = |vote: &Vote| {
@@ -119,7 +124,7 @@ impl Dispute {
             let is_right =
                 right.iter().any(|vote_for| vote_for.principal.owner == vote.principal.owner);
             let is_whole = !is_right && known.iter().filter(is_of_owner).count() >= 2;
-            vote.principal.party(if is_whole { across } else { Across::Machines })
+            vote.principal.party(if is_whole { across } else { AuditScope::Machines })
         };
         wrong.into_iter().map(party).collect()
     }

@@ -28,7 +28,7 @@ use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
 use crate::{
-    Across, AuditPolicy, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
+    AuditPolicy, AuditScope, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
     Range, SessionId, Times,
 };
 
@@ -214,7 +214,7 @@ impl Job {
     }
 
     /// Between whom a second opinion about its counts lies.
-    pub(crate) fn across(&self) -> Across {
+    pub(crate) fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 

@@ -78,7 +78,7 @@ pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress
 pub use pace::Pace;
 pub use policy::AuditPolicy;
 pub use principal::{
-    Across, Author, Distrusted, IdentifiedBy, Party, Principal, TrustChange, program_of,
+    AuditScope, Author, Distrusted, IdentifiedBy, Party, Principal, TrustChange, program_of,
 };
 pub use request::{Answer, Change, Request};
 pub use rows::{

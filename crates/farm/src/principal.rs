@@ -69,7 +69,7 @@ pub fn program_of(build: &str) -> &str {
 
 /// Between whom a second opinion lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Across {
+pub enum AuditScope {
     /// Between machines. It protects against broken hardware.
     #[default]
     Machines,
@@ -89,10 +89,10 @@ pub struct Party {
 impl Principal {
     /// Who is taken for one with this principal.
     #[must_use]
-    pub fn party(&self, across: Across) -> Party {
+    pub fn party(&self, across: AuditScope) -> Party {
         let machine = match across {
-            Across::Machines => Some(self.machine.clone()),
-            Across::Owners => None,
+            AuditScope::Machines => Some(self.machine.clone()),
+            AuditScope::Owners => None,
         };
         Party { owner: self.owner.clone(), machine }
     }
@@ -114,7 +114,7 @@ impl Principal {
 
     /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
     #[must_use]
-    pub fn is_apart_from(&self, other: &Principal, across: Across) -> bool {
+    pub fn is_apart_from(&self, other: &Principal, across: AuditScope) -> bool {
         let may_be_one = || {
             let (one, two) = (self.identified_by(), other.identified_by());
             self.machine == other.machine
@@ -122,8 +122,8 @@ impl Principal {
                 || two == IdentifiedBy::Nothing && one != IdentifiedBy::Name
         };
         match across {
-            Across::Machines => self.owner != other.owner || !may_be_one(),
-            Across::Owners => self.owner != other.owner,
+            AuditScope::Machines => self.owner != other.owner || !may_be_one(),
+            AuditScope::Owners => self.owner != other.owner,
         }
     }
 }
@@ -188,7 +188,7 @@ impl Distrusted {
     #[must_use]
     pub fn includes(&self, principal: &Principal) -> bool {
         let is_in = |across| self.0.contains(&principal.party(across));
-        is_in(Across::Machines) || is_in(Across::Owners)
+        is_in(AuditScope::Machines) || is_in(AuditScope::Owners)
     }
 }
 
@@ -198,25 +198,25 @@ impl Distrusted {
 pub(crate) fn is_second_opinion(
     (principal, kernel): (&Principal, KernelName),
     (other_principal, other_kernel): (&Principal, KernelName),
-    across: Across,
+    across: AuditScope,
 ) -> bool {
     principal.is_apart_from(other_principal, across) && kernel != other_kernel
 }
 
-impl Across {
+impl AuditScope {
     /// Its name in messages, ledgers and bundles.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Across::Machines => "machines",
-            Across::Owners => "owners",
+            AuditScope::Machines => "machines",
+            AuditScope::Owners => "owners",
         }
     }
 
     /// The one of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Across> {
-        [Across::Machines, Across::Owners].into_iter().find(|across| across.name() == name)
+    pub fn named(name: &str) -> Option<AuditScope> {
+        [AuditScope::Machines, AuditScope::Owners].into_iter().find(|across| across.name() == name)
     }
 }
 
@@ -255,8 +255,10 @@ mod tests {
     #[test]
     fn machines_of_one_owner_check_each_other_only_across_machines() {
         let (a, b, other) = (principal("o", "a"), principal("o", "b"), principal("p", "a"));
-        assert!(a.is_apart_from(&b, Across::Machines) && !a.is_apart_from(&b, Across::Owners));
-        for across in [Across::Machines, Across::Owners] {
+        assert!(
+            a.is_apart_from(&b, AuditScope::Machines) && !a.is_apart_from(&b, AuditScope::Owners)
+        );
+        for across in [AuditScope::Machines, AuditScope::Owners] {
             assert!(!a.is_apart_from(&a.clone(), across));
             assert!(a.is_apart_from(&other, across));
         }
@@ -270,24 +272,25 @@ mod tests {
             principal("o", "boot-2"),
             principal("o", "unknown"),
         ];
-        let apart =
-            |one: usize, two: usize| machines[one].is_apart_from(&machines[two], Across::Machines);
+        let apart = |one: usize, two: usize| {
+            machines[one].is_apart_from(&machines[two], AuditScope::Machines)
+        };
         for (one, two, expected) in
             [(0, 1, true), (1, 2, true), (1, 1, false), (0, 3, true), (1, 3, false), (3, 3, false)]
         {
             assert_eq!((apart(one, two), apart(two, one)), (expected, expected), "{one} and {two}");
         }
-        assert!(machines[3].is_apart_from(&principal("p", "unknown"), Across::Machines));
+        assert!(machines[3].is_apart_from(&principal("p", "unknown"), AuditScope::Machines));
     }
 
     #[test]
     fn who_distrusts_an_owner_distrusts_all_its_machines() {
         let mut distrusted = Distrusted::default();
-        distrusted.0.insert(principal("o", "a").party(Across::Machines));
+        distrusted.0.insert(principal("o", "a").party(AuditScope::Machines));
         assert!(
             distrusted.includes(&principal("o", "a")) && !distrusted.includes(&principal("o", "b"))
         );
-        distrusted.0.insert(principal("o", "a").party(Across::Owners));
+        distrusted.0.insert(principal("o", "a").party(AuditScope::Owners));
         assert!(
             distrusted.includes(&principal("o", "b")) && !distrusted.includes(&principal("p", "a"))
         );

@@ -61,9 +61,9 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        Across, AuditPolicy, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
-        LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem, Report, Slice,
-        Tally,
+        AuditPolicy, AuditScope, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
+        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem, Report,
+        Slice, Tally,
     };
     use tempfile::TempDir;
 
@@ -184,7 +184,7 @@ mod tests {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
         let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), author: by("b") };
-        let wrong = vec![by("a").principal.party(Across::Machines)];
+        let wrong = vec![by("a").principal.party(AuditScope::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
             author: by("c"),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn everything() -> AuditPolicy {
-        let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
+        let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
         AuditPolicy { share_ppm, seed: 1, by_search: false, across }
     }
 
@@ -257,7 +257,7 @@ mod tests {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
         let ledger = reported_twice(&path, TaskCounts::default());
-        let party = by("a").principal.party(Across::Machines);
+        let party = by("a").principal.party(AuditScope::Machines);
         let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
         ledger.apply(&[distrust]).expect("there is a reason");
         drop(ledger);

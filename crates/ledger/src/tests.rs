@@ -12,7 +12,7 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, Asker, AuditPolicy, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
+    Asker, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
     Distrusted, Effect, Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState,
     KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer,
     LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report, Request,
@@ -123,7 +123,7 @@ fn key() -> LeaseKey {
 }
 
 fn everything(seed: u64, by_search: bool) -> AuditPolicy {
-    let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
+    let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
     AuditPolicy { share_ppm, seed, by_search, across }
 }
 

@@ -2,10 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Change, CoordinatorMessage, Digest, Fingerprint,
-    Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
-    LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request,
-    Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CoordinatorMessage, Digest,
+    Fingerprint, Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId,
+    LeaseKind, LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount,
+    Report, Request, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -202,7 +202,7 @@ pub struct AuditDefaults {
     /// The seed; below 2^63.
     pub seed: u64,
     /// Between whom second opinions lie, unless the client says it.
-    pub usual: Across,
+    pub usual: AuditScope,
 }
 
 impl v1::AuditPolicy {
@@ -296,7 +296,7 @@ impl TryFrom<v1::Audit> for AuditView {
     type Error = WireError;
 
     fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
-        let across = across(audit.across(), Across::Machines);
+        let across = across(audit.across(), AuditScope::Machines);
         let v1::Audit { share_ppm, by_search, .. } = audit;
         Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
     }
@@ -502,11 +502,11 @@ fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
 }
 
-fn across(across: v1::Across, usual: Across) -> Across {
+fn across(across: v1::AuditScope, usual: AuditScope) -> AuditScope {
     match across {
-        v1::Across::Unspecified => usual,
-        v1::Across::Machines => Across::Machines,
-        v1::Across::Owners => Across::Owners,
+        v1::AuditScope::Unspecified => usual,
+        v1::AuditScope::Machines => AuditScope::Machines,
+        v1::AuditScope::Owners => AuditScope::Owners,
     }
 }
 

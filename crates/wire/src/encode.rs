@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditView, CoordinatorMessage, Fingerprint, JobState, JobView, LeaseId,
-    Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage,
+    Ack, Answer, AuditScope, AuditView, CoordinatorMessage, Fingerprint, JobState, JobView,
+    LeaseId, Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage,
 };
 
 use crate::v1;
@@ -213,11 +213,11 @@ impl From<JobState> for v1::JobState {
     }
 }
 
-impl From<Across> for v1::Across {
-    fn from(across: Across) -> Self {
+impl From<AuditScope> for v1::AuditScope {
+    fn from(across: AuditScope) -> Self {
         match across {
-            Across::Machines => v1::Across::Machines,
-            Across::Owners => v1::Across::Owners,
+            AuditScope::Machines => v1::AuditScope::Machines,
+            AuditScope::Owners => v1::AuditScope::Owners,
         }
     }
 }
@@ -225,7 +225,7 @@ impl From<Across> for v1::Across {
 impl From<AuditView> for v1::Audit {
     fn from(audit: AuditView) -> Self {
         let AuditView { share_ppm, by_search, across } = audit;
-        let across = v1::Across::from(across).into();
+        let across = v1::AuditScope::from(across).into();
         v1::Audit { share_ppm, by_search, across }
     }
 }

@@ -90,7 +90,7 @@ fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
     Ok(match request.request.ok_or(WireError::Missing("request"))? {
         Asked::Submit(submit) => submission(submit).map(|()| None)?,
         Asked::Change(change) => {
-            Some(change.with(AuditDefaults { seed: 1, usual: farm::Across::Machines })?)
+            Some(change.with(AuditDefaults { seed: 1, usual: farm::AuditScope::Machines })?)
         }
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),

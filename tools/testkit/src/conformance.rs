@@ -5,7 +5,7 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
+    AuditPolicy, AuditScope, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
     KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
     Principal, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
 };
@@ -44,7 +44,7 @@ const ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
     by_search: false,
-    across: Across::Machines,
+    across: AuditScope::Machines,
 };
 
 /// Lets new stores live through every history.
@@ -160,7 +160,7 @@ fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut im
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
 
     // When an audit of nothing more wants opinions of other owners
-    let owners = AuditPolicy { across: Across::Owners, share_ppm: 0, ..ALL };
+    let owners = AuditPolicy { across: AuditScope::Owners, share_ppm: 0, ..ALL };
     let answers = store.apply(&[ask(owners)]).expect("the job is there");
 
     // Then only the second confirmation still counts, and the job that is done waits for another.
@@ -232,7 +232,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
 
     // When it is proven wrong
-    let wrong = vec![principal("liar").party(Across::Machines)];
+    let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
     let settle = LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
@@ -318,7 +318,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
 
     // A job that proved somebody wrong stays.
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
-    let wrong = vec![principal("liar").party(Across::Machines)];
+    let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
     write(store, &[LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);

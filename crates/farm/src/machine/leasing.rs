@@ -30,8 +30,8 @@ use crate::job::Job;
 use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    Across, CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms, Millis,
-    Range, Recount, SessionId,
+    AuditScope, CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms,
+    Millis, Range, Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
@@ -406,7 +406,7 @@ impl Farm {
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
         // An owner could invent any number of machines, which would take turns.
-        let across = if is_only_owner { job.across() } else { Across::Owners };
+        let across = if is_only_owner { job.across() } else { AuditScope::Owners };
         let (party, until) = (principal.party(across), self.now.after(held_ms));
         job.overruns.note(range.expect("a lease is not empty"), party, until);
         self.turns.insert(until);

@@ -34,7 +34,7 @@ pub use store::{Select, Store, StoredJob};
 use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
-    Across, AuditPolicy, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
+    AuditPolicy, AuditScope, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
     LedgerCommand, Range, Report, TaskCounts, Unaudited,
 };
 
@@ -165,7 +165,7 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
 }
 
 /// Whether a second count is what an accepted range waits for.
-fn confirms(first: &CountedRange, second: &Row, across: Across) -> bool {
+fn confirms(first: &CountedRange, second: &Row, across: AuditScope) -> bool {
     let CountedRange { row: first, check } = first;
     *check == Check::Wanted
         && first.range == second.range
@@ -178,7 +178,7 @@ fn confirms(first: &CountedRange, second: &Row, across: Across) -> bool {
 }
 
 /// Between whom a second opinion about a job lies.
-fn across<S: Store>(store: &mut S, job: JobId) -> Result<Across, S::Fault> {
+fn across<S: Store>(store: &mut S, job: JobId) -> Result<AuditScope, S::Fault> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use super::{Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    Across, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party,
+    AuditScope, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party,
     Principal, Range, Report, TaskCounts, Withdrawn,
 };
 
@@ -95,7 +95,7 @@ fn second_vote<'a>(
     right: &Row,
     votes: impl DoubleEndedIterator<Item = &'a Row>,
     distrusted: &Distrusted,
-    across: Across,
+    across: AuditScope,
 ) -> Option<&'a Row> {
     let agrees = |row: &&Row| {
         let principal = &row.author.principal;

@@ -1,7 +1,7 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    Across, AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
+    AuditPolicy, AuditScope, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
     Refusal, Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
@@ -147,7 +147,7 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
 #[test]
 fn a_later_audit_does_not_take_back_that_owners_check_each_other() {
     let (mut stage, job) = counted();
-    for across in [Across::Owners, Across::Machines] {
+    for across in [AuditScope::Owners, AuditScope::Machines] {
         ask(&mut stage, job, AuditPolicy { across, ..AUDIT_ALL }).expect("it runs");
     }
 
@@ -208,7 +208,7 @@ fn a_recount_that_was_asked_for_confirms_and_ends_the_recount_elsewhere() {
 fn across_owners_no_machine_of_the_same_owner_is_asked() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
-    let across = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let across = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     ask(&mut stage, job, across).expect("it runs");
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
@@ -532,7 +532,7 @@ fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for
     work(&mut stage, two);
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
 
-    let owners = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let owners = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     ask(&mut stage, job, owners).expect("it is done");
 
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (1, 0)));

@@ -2,7 +2,7 @@
 //! reaches them.
 
 use farm::{
-    Across, AuditPolicy, Change, Event, JobId, RequestId, SessionId, Verdict, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, JobId, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -15,7 +15,7 @@ const TASKS: u64 = 40;
 /// task of each job.
 fn waiting() -> Stage {
     let mut stage = Stage::new();
-    let policy = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     for _ in 1..=3 {
         stage.act(submission_by("eve", None, plan(TASKS), Some(policy)));
     }

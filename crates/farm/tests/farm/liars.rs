@@ -1,8 +1,8 @@
 //! Workers that are proven wrong, and what becomes of all that they counted.
 
 use farm::{
-    Across, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId,
-    SessionId, Verdict, WorkerMessage,
+    AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report,
+    RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -40,7 +40,7 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
     let lease = stage.last_lease(three);
     recount(&mut stage, three, lease, "portable");
 
-    let liar = author("w1").principal.party(Across::Machines);
+    let liar = author("w1").principal.party(AuditScope::Machines);
     let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == [liar.clone()]);
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;

@@ -2,8 +2,8 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, Answer, AuditPolicy, Author, Change, Config, CoordinatorMessage, Effect, Event, Farm,
-    Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind,
+    Answer, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Effect, Event,
+    Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind,
     LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range,
     Refusal, Report, Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
     WorkerMessage,
@@ -35,7 +35,7 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
     by_search: false,
-    across: Across::Machines,
+    across: AuditScope::Machines,
 };
 
 /// The owner of all workers that join without another one.

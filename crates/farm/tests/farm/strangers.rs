@@ -1,7 +1,7 @@
 //! Workers that report, hold or lose what they were not leased, and parties that somebody decides about.
 
 use farm::{
-    Across, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, Lease, LeaseId,
+    AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, Lease, LeaseId,
     LeaseToken, Party, Report, Request, RequestId, SessionId, Verdict,
 };
 
@@ -172,7 +172,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
     stage.report(one, report(half, plan(4), range(0, 2)));
     assert_eq!(stage.state(done), (JobState::Done, 3));
 
-    decide(&mut stage, author("w1").principal.party(Across::Machines), false);
+    decide(&mut stage, author("w1").principal.party(AuditScope::Machines), false);
 
     assert!(is_dismissed(&stage, one, Dismissal::Distrusted));
     assert_eq!(stage.state(done), (JobState::Running, 0));
@@ -186,7 +186,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
 fn who_is_reinstated_may_work_again_also_after_a_restart() {
     let mut stage = Stage::new();
     stage.submit(3, 0);
-    let party = author("w1").principal.party(Across::Machines);
+    let party = author("w1").principal.party(AuditScope::Machines);
     decide(&mut stage, party.clone(), false);
     stage.join("w1", 3);
     assert!(is_dismissed(&stage, SessionId(1), Dismissal::Distrusted));
@@ -204,7 +204,7 @@ fn who_distrusts_an_owner_distrusts_all_its_machines() {
     stage.submit(3, 0);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
 
-    decide(&mut stage, author("w1").principal.party(Across::Owners), false);
+    decide(&mut stage, author("w1").principal.party(AuditScope::Owners), false);
 
     for session in [one, two] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));
@@ -216,7 +216,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     // Given: two machines of rack8 dispute what rack7 has counted, of a job across owners.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
-    let policy = farm::AuditPolicy { across: Across::Owners, ..crate::stage::AUDIT_ALL };
+    let policy = farm::AuditPolicy { across: AuditScope::Owners, ..crate::stage::AUDIT_ALL };
     stage.act(change(RequestId(1), job, Change::Audit(policy)));
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));

@@ -2,9 +2,9 @@
 
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
-    Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName, LeaseId,
-    LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem, Range, Report,
-    Row, Slice, Tally, TaskCounts,
+    AuditPolicy, AuditScope, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName,
+    LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem, Range,
+    Report, Row, Slice, Tally, TaskCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ proptest! {
         (order, disputed) in (any::<u64>(), prop::option::of(any::<prop::sample::Index>())),
     ) {
         let policy =
-            AuditPolicy { share_ppm, seed, by_search: false, across: Across::Machines };
+            AuditPolicy { share_ppm, seed, by_search: false, across: AuditScope::Machines };
         let mut all = rows(&rows_of);
         for (counted, _) in &mut all {
             if policy.chooses(PLAN.fingerprint(), counted.row.range) {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    Across, AuditPolicy, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
+    AuditPolicy, AuditScope, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
     KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerCommand, Method, Millis,
     Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
     TaskCounts, WorkerMessage,
@@ -277,7 +277,7 @@ fn play(
         share_ppm: AuditPolicy::ALL,
         seed: 1,
         by_search: false,
-        across: Across::Machines,
+        across: AuditScope::Machines,
     };
     history.go_on(vec![asked(Request::Change(JOB, Change::Audit(policy)))]);
     history.go_on(

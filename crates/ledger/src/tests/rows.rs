@@ -197,7 +197,7 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
     part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
     part.close().expect("it can be closed");
 
-    let parties = ["liar", "friend"].map(|worker| principal(worker).party(Across::Machines));
+    let parties = ["liar", "friend"].map(|worker| principal(worker).party(AuditScope::Machines));
     let wrong = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);

@@ -345,7 +345,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Across, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
+    use farm::{AuditScope, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -424,8 +424,8 @@ mod tests {
         for state in [JobState::Running, JobState::Done] {
             let job = JobView { state, audits_stranded: Some(3), ..waiting.clone() };
             for (across, who) in [
-                (Across::Machines, "a worker on another machine to count 3 ranges again"),
-                (Across::Owners, "a worker of another owner to count 3 ranges again"),
+                (AuditScope::Machines, "a worker on another machine to count 3 ranges again"),
+                (AuditScope::Owners, "a worker of another owner to count 3 ranges again"),
             ] {
                 let said = details(&JobView { audit: audit(across), ..job.clone() }, &[]);
                 assert!(said.contains(who) && said.contains("queens audit 1 --withdraw"), "{said}");

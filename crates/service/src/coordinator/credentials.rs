@@ -16,7 +16,7 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
-use farm::Across;
+use farm::AuditScope;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
 use tokio::sync::watch;
 use tonic::server::NamedService as _;
@@ -224,14 +224,18 @@ impl Credentials {
     }
 
     /// Between whom second opinions lie if nobody says otherwise: between owners as soon as two of them may count.
-    pub(super) fn across(&self) -> Across {
+    pub(super) fn across(&self) -> AuditScope {
         let known = self.shared.known.read().expect("nobody panics while holding it");
         let counts = |credential: &&Credential| {
             let is_worker = matches!(credential.role, Role::Worker | Role::TrustedWorker);
             is_worker && status(credential).is_none()
         };
         let owners = known.by_id.values().filter(counts).map(|credential| &credential.owner);
-        if owners.collect::<BTreeSet<_>>().len() >= 2 { Across::Owners } else { Across::Machines }
+        if owners.collect::<BTreeSet<_>>().len() >= 2 {
+            AuditScope::Owners
+        } else {
+            AuditScope::Machines
+        }
     }
 
     /// Completes when the identity's credential has expired or is revoked.
@@ -382,9 +386,9 @@ mod tests {
         let mut known = vec![credential(1, "a", Role::Worker), mine, revoked];
         known.push(credential(3, "c", Role::Submitter));
         let across = |known: &[Credential]| Credentials::new(None, known.into()).across();
-        assert_eq!(across(&known), Across::Machines);
+        assert_eq!(across(&known), AuditScope::Machines);
         known.push(credential(5, "e", Role::TrustedWorker));
-        assert_eq!(across(&known), Across::Owners);
+        assert_eq!(across(&known), AuditScope::Owners);
     }
 
     #[test]

@@ -857,7 +857,7 @@ pub struct AuditPolicy {
     #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom a second opinion lies.
-    #[prost(enumeration = "Across", tag = "3")]
+    #[prost(enumeration = "AuditScope", tag = "3")]
     pub across: i32,
 }
 /// The method `rows` or `prefixes`.
@@ -1065,7 +1065,7 @@ pub struct Audit {
     #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom the second opinion lies.
-    #[prost(enumeration = "Across", tag = "3")]
+    #[prost(enumeration = "AuditScope", tag = "3")]
     pub across: i32,
 }
 /// A block of a bundle's text. Each begins where the one before it ended.
@@ -1180,7 +1180,7 @@ pub struct BackupResponse {
 /// Between whom a second opinion lies. Whatever it is, no owner alone decides a dispute about another one's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum Across {
+pub enum AuditScope {
     /// If nothing is said: owners as soon as two of them have a worker's credential that is valid, and machines before.
     Unspecified = 0,
     /// Between machines: against broken hardware.
@@ -1188,24 +1188,24 @@ pub enum Across {
     /// Between owners of credentials: against owners that lie, unless they collude.
     Owners = 2,
 }
-impl Across {
+impl AuditScope {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "ACROSS_UNSPECIFIED",
-            Self::Machines => "ACROSS_MACHINES",
-            Self::Owners => "ACROSS_OWNERS",
+            Self::Unspecified => "AUDIT_SCOPE_UNSPECIFIED",
+            Self::Machines => "AUDIT_SCOPE_MACHINES",
+            Self::Owners => "AUDIT_SCOPE_OWNERS",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "ACROSS_UNSPECIFIED" => Some(Self::Unspecified),
-            "ACROSS_MACHINES" => Some(Self::Machines),
-            "ACROSS_OWNERS" => Some(Self::Owners),
+            "AUDIT_SCOPE_UNSPECIFIED" => Some(Self::Unspecified),
+            "AUDIT_SCOPE_MACHINES" => Some(Self::Machines),
+            "AUDIT_SCOPE_OWNERS" => Some(Self::Owners),
             _ => None,
         }
     }

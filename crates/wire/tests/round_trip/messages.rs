@@ -2,9 +2,9 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, CoordinatorMessage, Digest, Fingerprint, Hello, Holding,
-    JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Method,
-    Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts,
+    Ack, AuditPolicy, AuditScope, AuditView, CoordinatorMessage, Digest, Fingerprint, Hello,
+    Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken,
+    Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts,
     TasksBlock, Times, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
@@ -196,7 +196,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
 pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
-    let across = prop_oneof![Just(Across::Machines), Just(Across::Owners)];
+    let across = prop_oneof![Just(AuditScope::Machines), Just(AuditScope::Owners)];
     let audit = (0..=AuditPolicy::ALL, any::<bool>(), across)
         .prop_map(|(share_ppm, by_search, across)| AuditView { share_ppm, by_search, across });
     (slice, prop::option::of(audit), any::<u64>(), any::<u64>())

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::rules::MemoryJob;
 use farm::{
-    Across, AuditPolicy, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
-    JobSpec, JobState, LeaseId, Principal, Range, Row, Vote,
+    AuditPolicy, AuditScope, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet,
+    JobId, JobSpec, JobState, LeaseId, Principal, Range, Row, Vote,
 };
 
 use crate::rows::Rows;
@@ -143,7 +143,7 @@ impl Book {
     }
 
     /// Between whom second opinions lie.
-    pub fn across(&self) -> Across {
+    pub fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 

@@ -1,6 +1,6 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{Across, AuditPolicy, Change, Check, CountedRange, Event, JobId, JobState, JobView};
+use farm::{AuditPolicy, AuditScope, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
@@ -174,7 +174,7 @@ impl Ledger {
             let owner = |row: &farm::Row| row.author.principal.owner.clone();
             let second = stored.seconds.get(&row.range.start());
             let policy = stored.job.policy;
-            let is_across = policy.is_some_and(|policy| policy.across == Across::Owners);
+            let is_across = policy.is_some_and(|policy| policy.across == AuditScope::Owners);
             if self.lying > 0 && *check == Check::Agreed && !is_across {
                 assert_eq!(second.map(owner), Some(owner(row)), "two owners agreed: {row:?}");
                 continue;
@@ -195,7 +195,7 @@ impl Ledger {
         let (total, sum) = (job.truth.total(&job.ordinals), Rows::of(&stored.rows).total);
         if stored.job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             let is_own_word = self.lying > 0
-                && stored.job.policy.is_some_and(|policy| policy.across == Across::Machines);
+                && stored.job.policy.is_some_and(|policy| policy.across == AuditScope::Machines);
             assert!((trusted, sum) == (0, total) || is_own_word, "job {id} was counted twice");
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AgentConfig, AuditPolicy, Change, Config, Hello, KernelName, Method, Party, Plan,
+    AgentConfig, AuditPolicy, AuditScope, Change, Config, Hello, KernelName, Method, Party, Plan,
     Principal, Problem, Range, Slice,
 };
 
@@ -25,7 +25,7 @@ pub struct Scenario {
     /// Something may be counted twice: there are enough workers for it.
     pub audited: bool,
     /// Between whom second opinions lie at last.
-    pub across: Across,
+    pub across: AuditScope,
     /// Who counts wrong.
     pub league: League,
     /// Until the faults end, a coordinator may go on from an older copy of the ledger.
@@ -259,8 +259,8 @@ impl Owners {
         }
     }
 
-    fn across(self) -> Across {
-        if self.lying() > 0 { Across::Owners } else { Across::Machines }
+    fn across(self) -> AuditScope {
+        if self.lying() > 0 { AuditScope::Owners } else { AuditScope::Machines }
     }
 
     /// How many of them lie together.
@@ -365,13 +365,13 @@ fn requests(
     random: &mut Random,
     chaos_ms: u64,
     audited: bool,
-    across: Across,
+    across: AuditScope,
 ) -> Vec<(u64, ClientRequest)> {
     let mut requests = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
         // Where machines lie together, every job is audited, and half of them between owners.
-        let audit = audited && (across == Across::Owners || random.per_mille(700));
+        let audit = audited && (across == AuditScope::Owners || random.per_mille(700));
         let submission = Submission {
             plan: plan(random),
             slice: slice(random),
@@ -410,8 +410,8 @@ fn requests(
 }
 
 /// What is asked for, or between machines.
-fn some(random: &mut Random, across: Across) -> Across {
-    if random.per_mille(500) { across } else { Across::Machines }
+fn some(random: &mut Random, across: AuditScope) -> AuditScope {
+    if random.per_mille(500) { across } else { AuditScope::Machines }
 }
 
 /// Few enough that two jobs are often of the same plan.
@@ -433,7 +433,7 @@ fn slice(random: &mut Random) -> Slice {
     Slice::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
 }
 
-pub fn policy(random: &mut Random, across: Across) -> AuditPolicy {
+pub fn policy(random: &mut Random, across: AuditScope) -> AuditPolicy {
     let share_ppm = match random.below(4) {
         0 => 0,
         1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farm::{Across, AuditPolicy, Change, Config, Hello, JobId, LeaseKey, Request};
+use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -432,7 +432,7 @@ async fn a_jobs_log_tells_who_has_changed_it() {
         let answer = farm.post(&format!("{job}/{action}"), &bearing(&secret(who)), form).await;
         assert_eq!(answer.status, 303, "{action}: {}", answer.body);
     }
-    let (share_ppm, across) = (AuditPolicy::ALL / 2, Across::Machines);
+    let (share_ppm, across) = (AuditPolicy::ALL / 2, AuditScope::Machines);
     let policy = AuditPolicy { share_ppm, seed: 1, by_search: false, across };
     let audit = Request::Change(JobId(1), Change::Audit(policy));
     farm.farm.ask("auditor", audit).await.expect("it runs").expect("there is such a job");

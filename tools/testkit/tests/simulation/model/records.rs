@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LeaseKind,
+    AuditPolicy, AuditScope, Author, Change, Event, JobChange, JobId, JobState, LeaseKind,
     LedgerCommand, Party, Report, Request, Vote, WorkerMessage,
 };
 
@@ -105,19 +105,19 @@ impl Model {
                 };
                 let machines: BTreeSet<_> = right.iter().map(|vote| &vote.principal).collect();
                 let right = owners(&right);
-                let is_own_word = across == Across::Machines
+                let is_own_word = across == AuditScope::Machines
                     && machines.len() >= 2
                     && owners(&others).is_subset(&right);
                 let is_decided = is_trusted || right.len() >= 2 || is_own_word;
                 assert!(is_decided, "one owner about another: {votes:?}");
-                let machine = |vote: &&Vote| vote.principal.party(Across::Machines);
+                let machine = |vote: &&Vote| vote.principal.party(AuditScope::Machines);
                 let mut known = self.distrusted.0.clone();
                 known.extend(others.iter().map(machine));
                 let party = |vote: &&Vote| {
                     let owner = &vote.principal.owner;
                     let machines = known.iter().filter(|party| party.owner == *owner).count();
                     let is_whole = machines >= 2 && !right.contains(owner);
-                    vote.principal.party(if is_whole { across } else { Across::Machines })
+                    vote.principal.party(if is_whole { across } else { AuditScope::Machines })
                 };
                 let expected: BTreeSet<Party> = others.iter().map(party).collect();
                 assert_eq!(expected, wrong.iter().cloned().collect(), "{votes:?}");

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use farm::rules::MemoryStore;
 use farm::{
-    Across, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer, LedgerCommand,
-    Row, Withdrawn,
+    AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
+    LedgerCommand, Row, Withdrawn,
 };
 
 use super::Model;
@@ -192,7 +192,7 @@ fn check_nothing_is_left(store: &MemoryStore) {
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {
         // Two machines of one owner may have agreed on it before only another owner's opinion counted.
-        let is_across = job.job.policy.is_some_and(|policy| policy.across == Across::Owners);
+        let is_across = job.job.policy.is_some_and(|policy| policy.across == AuditScope::Owners);
         let may_wait = |range| {
             let mut evidence = job.evidence.iter();
             is_across
