@@ -297,7 +297,7 @@ impl Ledger {
         // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
         // for which somebody is distrusted.
         let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
-                        JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.seal = r.seal \
+                        JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.checksum = r.checksum \
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
                             AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
                         WHERE d.state = 1";
