@@ -95,7 +95,8 @@ fn routes_of(
     let farm = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let (bundles, copies) = (Bundles::new(hub.ledger_path()), Copies::of(hub.ledger_path()));
+    let bundles = Bundles::new(hub.ledger_path());
+    let copies = Copies::of(hub.ledger_path(), meters.copied_at.clone());
     let clients = Clients { hub, desk, credentials, bundles, copies };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let services = Routes::new(farm).add_service(clients).add_service(reflection);
