@@ -75,7 +75,6 @@ const PAGES: [Page; 10] = [
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
-            ("docker compose", "tools/platforms/tests/platforms"),
         ],
     },
     Page { name: "docs/FROM-MCSHARP.md", instead: &[("submit 14", "submit 10")], elsewhere: &[] },
