@@ -131,7 +131,11 @@ impl History {
         self.seen.retain(|job| jobs.contains_key(job));
         for (&job, &state) in jobs {
             let is_over = matches!(state, State::Ended | State::Failed);
-            if (is_over || !counts) && self.seen.insert(job) && counts {
+            if counts && !is_over {
+                continue;
+            }
+            let is_new = self.seen.insert(job);
+            if counts && is_new {
                 self.failures = if state == State::Failed { self.failures + 1 } else { 0 };
             }
         }
