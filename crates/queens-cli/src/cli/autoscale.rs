@@ -343,7 +343,7 @@ async fn look(
             Step::Nothing => "do nothing".into(),
         };
         return output::print(format_args!(
-            "would {what}: the farm could use {} threads, {running} nodes work, {pending} wait",
+            "would {what}: the farm could use {} threads; nodes at work: {running}, waiting: {pending}",
             demand.threads
         ));
     }

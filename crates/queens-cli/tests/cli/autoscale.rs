@@ -100,6 +100,27 @@ fn nodes_are_submitted_kept_and_withdrawn() {
 }
 
 #[test]
+fn a_worker_in_a_job_of_slurm_is_known_by_its_name() {
+    // Given a worker on a node, and no work but what it holds
+    let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
+    let _coordinator = farm.start_coordinator();
+    let (mut worker, log) = farm.worker(&["--coordinator", &farm.url()]);
+    worker.env("SLURM_JOB_ID", "123").env("SLURMD_NODENAME", "n4");
+    let _worker = Process::start(&mut worker, log);
+    let workers = || farm.client(&["workers", "--json"]).success();
+    wait_until("the worker", || workers().contains(r#""worker":"slurm-123-n4""#));
+    farm.submit(18, 0, 0);
+    wait_until("its task", || workers().contains(r#""tasks":1,"#));
+
+    // Then its thread is one of this farm's nodes, or of somebody else's, by what the queue says.
+    let look = || run(&mut slurm.autoscale(&farm, &["--dry-run"])).success();
+    assert!(look().contains("could use 0 threads; nodes at work: 0"), "{}", look());
+    let ours = format!("123|RUNNING|queens:{}\n", farm.url());
+    fs::write(slurm.scratch.path("queue"), ours).expect("it is ours");
+    assert!(look().contains("could use 1 threads; nodes at work: 1"), "{}", look());
+}
+
+#[test]
 fn failures_in_a_row_end_it() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
@@ -123,8 +144,9 @@ fn a_coordinator_that_is_away_is_waited_for() {
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
     let coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
-    let mut scaling = Process::start(&mut slurm.autoscale(&farm, &[]), farm.new_log());
-    wait_until("two jobs wait", || slurm.count("PENDING") == 2);
+    let mut scaling =
+        Process::start(&mut slurm.autoscale(&farm, &["--backlog", "3"]), farm.new_log());
+    wait_until("three jobs wait", || slurm.count("PENDING") == 3);
 
     coordinator.kill();
     slurm.turn("PENDING", "RUNNING");
@@ -133,7 +155,7 @@ fn a_coordinator_that_is_away_is_waited_for() {
     slurm.turn("RUNNING", "FAILED");
     let _coordinator = farm.start_coordinator();
 
-    wait_until("others take their places", || slurm.read("submitted").lines().count() >= 4);
+    wait_until("others take their places", || slurm.read("submitted").lines().count() >= 6);
     scaling.stop();
 }
 
