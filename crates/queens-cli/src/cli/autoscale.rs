@@ -27,7 +27,7 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct AutoscaleArgs {
-    /// The batch system
+    /// The batch system: slurm
     #[arg(value_enum)]
     system: System,
     /// The most nodes that work or wait at a time
@@ -53,11 +53,11 @@ pub(super) struct AutoscaleArgs {
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s",
           value_parser = duration)]
     every: Duration,
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
     /// Options of sbatch for each job, such as --partition
     #[arg(last = true, value_name = "SBATCH-OPTION")]
     options: Vec<OsString>,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
