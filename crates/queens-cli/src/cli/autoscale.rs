@@ -54,7 +54,7 @@ pub(super) struct AutoscaleArgs {
           value_parser = duration)]
     every: Duration,
     /// Options of sbatch for each job, such as --partition
-    #[arg(last = true, value_name = "SBATCH-OPTION")]
+    #[arg(last = true, value_name = "OPTION")]
     options: Vec<OsString>,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
