@@ -246,9 +246,22 @@ fn a_count_ends_with_a_line_that_says_what_it_took() {
 
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
-    let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-    let outcome = run_into(&mut queens(&["count", "8"]), full);
-    outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+    let words =
+        ["count 8", "-h", "count --help", "--version", "help", "help count", "help exit-codes"];
+    for words in words {
+        let words: Vec<&str> = words.split(' ').collect();
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let outcome = run_into(&mut queens(&words), full);
+        outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let words = ["check", "--board", "/dev/zero"];
+    run(&mut queens(&words)).refusal(2, &["cannot read /dev/zero (it has more than 1 GiB)"]);
+    let verify = run(&mut queens(&["verify", "/dev/zero"]));
+    verify.refusal(2, &["cannot read the bundle /dev/zero (it is a folder, a pipe or a device)"]);
 }
 
 #[test]
