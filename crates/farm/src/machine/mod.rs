@@ -22,11 +22,12 @@ mod survey;
 mod trust;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeBounds;
 
 pub use restore::{Restored, RestoredJob};
 
+use self::attempts::Loss;
 use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
@@ -34,7 +35,7 @@ use crate::lease::{LeaseTerm, Leases};
 use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, RequestId,
+    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Millis, Origin, Pace, Party, RequestId,
     SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
 };
 
@@ -72,8 +73,8 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are not believed.
     distrusted: Distrusted,
-    /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
-    losses: BTreeMap<Process, Maker>,
+    /// Processes that were lost, the oldest first. It is not durable.
+    losses: VecDeque<Loss>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,

@@ -9,7 +9,7 @@ use crate::{
     AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey, Millis,
     Pace, Plan, Range, Slice, Spent, Stats, Times,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Everything that a ledger remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Farm {
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
-            losses: BTreeMap::new(),
+            losses: VecDeque::new(),
             settling: 0,
             coming: BTreeMap::new(),
             leaving: BTreeMap::new(),
