@@ -428,8 +428,8 @@ pub enum Verdict {
     Accepted = 1,
     /// Accepted before, with the same count.
     Agreed = 2,
-    /// Partly accepted before; or it contradicts an accepted count, and this worker was not asked to count the
-    /// range again: it decides nothing.
+    /// Partly accepted before: parts of the range may be reported by themselves. Or it contradicts an accepted count,
+    /// and this worker was not asked to count the range again: it decides nothing.
     Superseded = 3,
     /// A recount that contradicts an accepted count, or settles such a case; durable as evidence.
     Disputed = 4,
