@@ -78,7 +78,7 @@ pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, Worke
 pub use pace::Pace;
 pub use policy::AuditPolicy;
 pub use proof::{LoanKey, LoanTerms};
-pub use request::{Answer, Change, Request};
+pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
     Unaudited, tiled,

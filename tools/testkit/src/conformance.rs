@@ -250,12 +250,6 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     assert!(store.restored().distrusted.includes(&maker("liar")));
 }
 
-/// A job of one row that is done.
-fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
-    let finish = LedgerCommand::Finish { job: id, tasks: 100, total: 7 };
-    [job(id), accept(id, worker, 0, 100, 7), finish]
-}
-
 /// Whether rows of the job tile a range.
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     let found = store.apply(&[compare(start, end)]).expect("it reads only").remove(0);

@@ -78,8 +78,10 @@ pub struct Farm {
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
-    /// Jobs on their way into the ledger, and who has submitted them.
-    coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
+    /// Jobs on their way into the ledger.
+    coming: BTreeMap<JobId, Job>,
+    /// Submissions that are not answered, with their jobs.
+    submissions: Vec<(RequestId, Vec<JobId>)>,
     /// Jobs that the ledger removes, as they were.
     leaving: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,

@@ -102,6 +102,7 @@ impl Farm {
             losses: VecDeque::new(),
             settling: 0,
             coming: BTreeMap::new(),
+            submissions: Vec::new(),
             leaving: BTreeMap::new(),
             next_job: restored.last_job + 1,
             proofs: restored.proofs,

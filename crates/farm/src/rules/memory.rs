@@ -108,7 +108,8 @@ impl Store for MemoryStore {
             return Ok(false);
         }
         for (start, _) in std::iter::from_fn(|| rows.pop_first()).take(MOST) {
-            (seconds.remove(&start), task_counts.remove(&start));
+            seconds.remove(&start);
+            task_counts.remove(&start);
         }
         let is_whole = rows.is_empty();
         if is_whole {

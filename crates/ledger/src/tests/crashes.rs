@@ -221,7 +221,7 @@ fn play(
     let submission = || {
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
         let known = Box::new(Known::nothing());
-        asked(Request::Submit { spec, audit: None, known })
+        asked(Request::Submit(vec![farm::Submission { spec, audit: None, known }]))
     };
     if history.farm.job(JOB).is_none() {
         history.go_on(vec![submission()]);
