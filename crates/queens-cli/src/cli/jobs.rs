@@ -261,7 +261,18 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         ListFormat::Csv => show::table(&listed, Reader::Program).print_csv(),
         ListFormat::Table => {
             let reader = Reader::of(ListFormat::Table);
-            show::table(&listed, reader).print(&show::SPARED, args.nothing())?;
+            let (ended, going): (Vec<_>, Vec<_>) =
+                listed.iter().partition(|job| job.state.is_over());
+            if !going.is_empty() || ended.is_empty() {
+                let going = show::table(going, reader).without(&show::OF_ENDED);
+                going.print(&show::SPARED, args.nothing())?;
+            }
+            if !ended.is_empty() {
+                if ended.len() < listed.len() {
+                    output::print("")?;
+                }
+                show::table(ended, reader).without(&show::OF_LIVE).print(&show::SPARED, "")?;
+            }
             show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
             match listed.first().filter(|_| are_more) {
                 None => Ok(()),
