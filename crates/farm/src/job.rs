@@ -83,6 +83,8 @@ pub(crate) struct Job {
     pub(crate) disputes: BTreeMap<Range, Dispute>,
     /// Disputed ranges that have begun to wait for another count since they were last looked at.
     offered: BTreeSet<Range>,
+    /// Something came free since somebody asked.
+    is_freed: bool,
     pub(crate) overruns: Overruns,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
@@ -137,6 +139,7 @@ impl Job {
             total: 0,
             disputes: BTreeMap::new(),
             offered: BTreeSet::new(),
+            is_freed: true,
             overruns: Overruns::default(),
             patience: 1,
             heard_at: Millis(0),
@@ -382,10 +385,12 @@ impl Job {
         for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.poisoned)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
+        self.is_freed = true;
         self.check();
     }
 
     fn put_back(&mut self, range: Range) {
+        self.is_freed = true;
         self.pool.insert(range);
         for part in self.attempts.suspected(range) {
             self.pool.remove(part);
@@ -408,6 +413,11 @@ impl Job {
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
         self.disputes.insert(range, dispute);
         self.offered.insert(range);
+    }
+
+    /// Whether there is something free, and some of it came free since this was last asked.
+    pub(crate) fn take_freed(&mut self) -> bool {
+        std::mem::take(&mut self.is_freed) && self.free_tasks() > 0
     }
 
     /// From the first to the last of what has begun to wait for another count since this was last asked. Not all
@@ -439,6 +449,7 @@ impl Job {
             self.claimed.remove(range);
             self.pool.insert(range);
         }
+        self.is_freed = true;
         self.check();
     }
 
@@ -487,6 +498,11 @@ impl Job {
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.speeds.get(&session).map(|&(_, rate)| rate)
+    }
+
+    /// The sessions of which the speed is known.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
+        self.speeds.keys()
     }
 
     /// How fast a session counts it; 0 before that is known.

@@ -80,7 +80,7 @@ pub use policy::AuditPolicy;
 pub use principal::{
     AuditScope, Author, Distrusted, IdentifiedBy, Party, Principal, TrustChange, program_of,
 };
-pub use request::{Answer, Change, Request};
+pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
     Unaudited, tiled,

@@ -5,15 +5,8 @@ use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Count this, unless its owner has a job of this key already: then that job is the answer.
-    Submit {
-        /// The job.
-        spec: JobSpec,
-        /// What is to be counted twice, if anything is.
-        audit: Option<AuditPolicy>,
-        /// What is known of its counts before they are counted.
-        known: Box<Known>,
-    },
+    /// Add all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order.
+    Submit(Vec<Submission>),
     /// Change a job. The answer is the job.
     Change(JobId, Change),
     /// Remove a job that is over. The answer is the job as it was.
@@ -28,6 +21,17 @@ pub enum Request {
         /// Why, for people.
         reason: String,
     },
+}
+
+/// A job to be added, unless its owner has one of its key already: then that one is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// The job. No other one of the request has its owner and its key.
+    pub spec: JobSpec,
+    /// What is to be counted twice, if anything is.
+    pub audit: Option<AuditPolicy>,
+    /// What is known of its counts before they are counted.
+    pub known: Box<Known>,
 }
 
 /// A change of a job that a client may ask for.
@@ -50,17 +54,20 @@ pub enum Change {
 pub enum Answer {
     /// The job that was asked for.
     Job(Box<JobView>),
+    /// The jobs that were submitted.
+    Jobs(Vec<JobView>),
     /// Parties that are distrusted.
     Distrusted(Vec<Party>),
 }
 
 impl Answer {
-    /// The job, if it is about one.
+    /// The job, if it is about one alone.
     #[must_use]
     pub fn job(self) -> Option<JobView> {
         match self {
             Answer::Job(job) => Some(*job),
-            Answer::Distrusted(_) => None,
+            Answer::Jobs(mut jobs) if jobs.len() == 1 => jobs.pop(),
+            Answer::Jobs(_) | Answer::Distrusted(_) => None,
         }
     }
 }

@@ -284,6 +284,10 @@ impl TryFrom<v1::AskResponse> for Answer {
         use v1::ask_response::Answer as Given;
         Ok(match response.answer.ok_or(WireError::Missing("answer"))? {
             Given::Job(job) => Answer::Job(Box::new(job.try_into()?)),
+            Given::Submitted(v1::Jobs { jobs }) => {
+                let jobs = jobs.into_iter().map(TryInto::try_into);
+                Answer::Jobs(jobs.collect::<Result<_, _>>()?)
+            }
             Given::Distrusted(v1::Parties { parties }) => {
                 let parties = parties.into_iter().map(TryInto::try_into);
                 Answer::Distrusted(parties.collect::<Result<_, _>>()?)

@@ -235,6 +235,9 @@ impl From<Answer> for v1::AskResponse {
         use v1::ask_response::Answer as Given;
         let answer = match answer {
             Answer::Job(job) => Given::Job((*job).into()),
+            Answer::Jobs(jobs) => {
+                Given::Submitted(v1::Jobs { jobs: jobs.into_iter().map(Into::into).collect() })
+            }
             Answer::Distrusted(parties) => {
                 let parties = parties.into_iter().map(Into::into).collect();
                 Given::Distrusted(v1::Parties { parties })

@@ -250,12 +250,6 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     assert!(store.restored().distrusted.includes(&principal("liar")));
 }
 
-/// A job of one row that is done.
-fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
-    let finish = LedgerCommand::Finish { job: id, tasks: 100, total: 7 };
-    [job(id), accept(id, worker, 0, 100, 7), finish]
-}
-
 /// Whether rows of the job tile a range.
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     let found = store.apply(&[compare(start, end)]).expect("it reads only").remove(0);
@@ -303,15 +297,35 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
 
 fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[job(JOB)]);
-    write(store, &done(OTHER, "a"));
+    let rows = ["a", "b", "c", "d", "e"].into_iter().zip((0..).step_by(20));
+    let rows: Vec<_> = rows.map(|(by, at)| accept(OTHER, by, at, at + 20, 7)).collect();
+    write(store, &[&[job(OTHER)], &rows[..]].concat());
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
-    write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
-    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }]);
+    let seconds = (0..100).step_by(20).map(|at| confirm(OTHER, "z", "search", (at, at + 20), 7));
+    write(store, &seconds.collect::<Vec<_>>());
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 35 }]);
+    write(store, &[dispute(OTHER, "c", 0, 20, 8)]);
+    write(
+        store,
+        &[LedgerCommand::Change {
+            job: OTHER,
+            change: JobChange::State(JobState::Cancelled),
+            by: "lab".into(),
+        }],
+    );
     let remove = |job| LedgerCommand::Remove { job };
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
-    write(store, &[remove(OTHER)]);
+    // Between one part and the next it is a job that was cancelled, and somebody else may take its name.
+    let mut rows_left = set(&[(0, 100)]);
+    while store.apply(&[remove(OTHER)]) == Ok(vec![LedgerAnswer::Removed { is_whole: false }]) {
+        let left = restored(store, OTHER);
+        assert_eq!((left.state, &left.spec.origin.key), (JobState::Cancelled, &None));
+        assert_eq!(left.total, u128::from(left.accepted.len() / 20 * 7));
+        assert!(left.accepted.iter().all(|range| rows_left.contains(range)));
+        rows_left = left.accepted;
+    }
     store.apply(&[remove(OTHER)]).expect_err("nothing of it is left");
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));

@@ -22,11 +22,12 @@ mod stats;
 mod trust;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeBounds;
 
 pub use restore::{Restored, RestoredJob};
 
+use self::attempts::Loss;
 use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
@@ -35,7 +36,7 @@ use crate::session::{Process, Session};
 use crate::{
     Asker, AuditView, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
     JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
-    Principal, RequestId, SessionId, Stats, WorkerMessage, WorkerView,
+    RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -72,13 +73,15 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are distrusted.
     distrusted: Distrusted,
-    /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
-    losses: BTreeMap<Process, Principal>,
+    /// Processes that were lost, the oldest first. It is not durable.
+    losses: VecDeque<Loss>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
-    /// Jobs on their way into the ledger, and who has submitted them.
-    coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
+    /// Jobs on their way into the ledger.
+    coming: BTreeMap<JobId, Job>,
+    /// Submissions that are not answered, with their jobs.
+    submissions: Vec<(RequestId, Vec<JobId>)>,
     /// Jobs that the ledger removes, as they were.
     removing: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,

@@ -9,7 +9,7 @@ use crate::{
     AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
     Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Everything that a ledger remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,9 +99,10 @@ impl Farm {
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
-            losses: BTreeMap::new(),
+            losses: VecDeque::new(),
             settling: 0,
             coming: BTreeMap::new(),
+            submissions: Vec::new(),
             removing: BTreeMap::new(),
             next_job: restored.last_job + 1,
             proofs: restored.proofs,

@@ -16,7 +16,7 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.losses.remove(session.process());
+        self.came_back(session.process());
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {

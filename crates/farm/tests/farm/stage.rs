@@ -245,6 +245,7 @@ pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
 /// What a client is answered: the number of a job, or why not.
 pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     match effect {
+        Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => Some(Ok(jobs[0].id)),
         Effect::Reply { answer: Ok(Answer::Job(job)), .. } => Some(Ok(job.id)),
         Effect::Reply { answer: Err(refusal), .. } => Some(Err(*refusal)),
         _ => None,
@@ -269,7 +270,7 @@ pub fn submission(
 ) -> Event {
     let spec = JobSpec { priority, ..spec(plan) };
     let known = Box::new(Known { thread_memory, ..Known::nothing() });
-    asked(RequestId(7), Request::Submit { spec, audit, known })
+    asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
 }
 
 /// A submission by this owner, under a key if there is one.
@@ -281,7 +282,7 @@ pub fn submission_by(
 ) -> Event {
     let origin = Origin { owner: owner.into(), key: key.map(Into::into) };
     let (spec, known) = (JobSpec { origin, ..spec(plan) }, Known::nothing().into());
-    asked(RequestId(7), Request::Submit { spec, audit, known })
+    asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
 }
 
 pub fn kernel(name: &str) -> KernelName {

@@ -153,6 +153,10 @@ pub(super) const SPARED: [&str; 10] = [
     "PLACEMENTS/S",
 ];
 
+/// The columns that only jobs have which have ended, and those that only the others have.
+pub(super) const OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
+pub(super) const OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
+
 /// Who reads a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
@@ -193,7 +197,7 @@ impl Reader {
 }
 
 /// A table of jobs.
-pub(super) fn table(jobs: &[JobView], reader: Reader) -> Table {
+pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Reader) -> Table {
     let mut table = Table::new(&[
         ("JOB", true),
         ("STATE", false),

@@ -428,8 +428,8 @@ pub enum Verdict {
     Accepted = 1,
     /// Accepted before, with the same count.
     Agreed = 2,
-    /// Partly accepted before; or it contradicts an accepted count, and this worker was not asked to count the
-    /// range again: it decides nothing.
+    /// Partly accepted before: parts of the range may be reported by themselves. Or it contradicts an accepted count,
+    /// and this worker was not asked to count the range again: it decides nothing.
     Superseded = 3,
     /// A recount that contradicts an accepted count, or settles such a case; durable as evidence.
     Disputed = 4,
@@ -775,9 +775,9 @@ pub struct AskRequest {
 pub mod ask_request {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Request {
-        /// The answer is the job.
+        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order.
         #[prost(message, tag = "1")]
-        Submit(super::Submit),
+        Submit(super::Submissions),
         /// The answer is the job.
         #[prost(message, tag = "2")]
         Change(super::Change),
@@ -794,7 +794,7 @@ pub mod ask_request {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskResponse {
-    #[prost(oneof = "ask_response::Answer", tags = "1, 2")]
+    #[prost(oneof = "ask_response::Answer", tags = "1, 2, 4")]
     pub answer: ::core::option::Option<ask_response::Answer>,
 }
 /// Nested message and enum types in `AskResponse`.
@@ -805,7 +805,20 @@ pub mod ask_response {
         Job(super::Job),
         #[prost(message, tag = "2")]
         Distrusted(super::Parties),
+        #[prost(message, tag = "4")]
+        Submitted(super::Jobs),
     }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Jobs {
+    #[prost(message, repeated, tag = "1")]
+    pub jobs: ::prost::alloc::vec::Vec<Job>,
+}
+/// 1 to 100 jobs, no two of which have one name.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Submissions {
+    #[prost(message, repeated, tag = "1")]
+    pub jobs: ::prost::alloc::vec::Vec<Submit>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JobRequest {
