@@ -151,7 +151,7 @@ fn what_is_not_for_those_who_wait_is_offered_to_them_once() {
         if case == "declined" {
             stage.act(Event::Left { session: able[1] });
             for session in idle {
-                let lease = stage.last_lease(session).lease;
+                let lease = stage.last_lease(session).id;
                 stage.act(Event::Said { session, message: WorkerMessage::Decline(lease) });
             }
         }
