@@ -29,6 +29,8 @@ pub(crate) struct Lease {
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
     pub(crate) lent_at: Millis,
+    /// Thread time that was expected of a task.
+    pub(crate) task_ns: u64,
     pub(crate) term: LeaseTerm,
 }
 
@@ -81,13 +83,14 @@ impl Leases {
     }
 
     /// Adds `range` to a lease, or makes it as `new` says.
-    pub(crate) fn lend(&mut self, id: LeaseId, range: Range, new: Lease) {
+    pub(crate) fn lend(&mut self, id: LeaseId, range: Range, new: Lease) -> &Lease {
         let lease = self.leases.entry(id).or_insert_with(|| {
             *self.holders.entry(new.job).or_default().entry(new.session).or_default() += 1;
             new
         });
         lease.open.insert(range);
         self.deadlines.insert((lease.term.deadline, id));
+        lease
     }
 
     /// There is news of a lease: it has until `deadline` without any, but not beyond its end.

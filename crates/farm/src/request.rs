@@ -1,6 +1,6 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
 
-use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
+use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, OwnerView, Party, ShareChange};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,13 @@ pub enum Request {
         /// Why, for people.
         reason: String,
     },
+    /// Change what the jobs of an owner may take. The answer is the owner.
+    Grant {
+        /// Who.
+        owner: String,
+        /// What changes.
+        change: ShareChange,
+    },
 }
 
 /// A change of a job that a client may ask for.
@@ -52,6 +59,8 @@ pub enum Answer {
     Job(Box<JobView>),
     /// Parties that are not believed.
     Distrusted(Vec<Party>),
+    /// The owner of jobs that was asked for.
+    Owner(OwnerView),
 }
 
 impl Answer {
@@ -60,7 +69,7 @@ impl Answer {
     pub fn job(self) -> Option<JobView> {
         match self {
             Answer::Job(job) => Some(*job),
-            Answer::Distrusted(_) => None,
+            Answer::Distrusted(_) | Answer::Owner(_) => None,
         }
     }
 }

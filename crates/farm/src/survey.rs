@@ -1,6 +1,8 @@
 //! What people see of a farm at one moment.
 
-use crate::{IntervalSet, JobId, JobView, Maker, Millis, Party, Range, SessionId, WorkerView};
+use crate::{
+    IntervalSet, JobId, JobView, Maker, Millis, OwnerView, Party, Range, SessionId, WorkerView,
+};
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +19,8 @@ pub struct Survey {
     pub workers: Vec<WorkerSight>,
     /// Parties that are not believed.
     pub distrusted: Vec<Party>,
+    /// Owners of jobs.
+    pub owners: Vec<OwnerView>,
 }
 
 /// What people see of a connected worker.

@@ -2,7 +2,6 @@
 
 use super::Farm;
 use crate::job::Job;
-use crate::job_view::turn;
 use crate::{
     Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
     Refusal, Request, RequestId,
@@ -19,6 +18,10 @@ impl Farm {
             Request::Remove(job) => self.remove(request, job),
             Request::Trust { party, trusted, reason } => {
                 self.change_trust(request, party, trusted, reason);
+                Ok(())
+            }
+            Request::Grant { owner, change } => {
+                self.change_share(request, by, owner, change);
                 Ok(())
             }
         };
@@ -98,6 +101,7 @@ impl Farm {
     pub(super) fn job_written(&mut self, id: JobId) {
         let (mut job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
         job.times.submitted_at_ms = Some(self.unix_ms);
+        self.open_account(&job.spec.origin.owner);
         self.jobs.insert(id, job);
         self.requeue(id);
         requests.into_iter().for_each(|request| self.answer(request, id));
@@ -174,7 +178,7 @@ impl Farm {
         if job.is_over() {
             return Err(Refusal::Over(id, JobState::Done));
         }
-        self.queue.remove(&turn(job.spec.priority, id));
+        self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         job.spec.priority = priority;
         self.requeue(id);
         Ok(JobChange::Priority(priority))
@@ -200,7 +204,7 @@ impl Farm {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         if job.state == JobState::Done && job.audits.are_over() {
             // Its audit, for which it was served, may have ended.
-            if self.queue.contains(&turn(job.spec.priority, id)) {
+            if self.queue.remove(job.spec.priority, &job.spec.origin.owner, id) {
                 job.rest();
                 self.requeue(id);
             }

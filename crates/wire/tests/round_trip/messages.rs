@@ -2,10 +2,10 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin, Pace, Plan,
-    Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
-    WorkerMessage, WorkerOrder,
+    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, Hours, JobId,
+    JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin,
+    Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times,
+    Verdict, WorkerMessage, WorkerOrder,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -188,6 +188,8 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                     begun_at_ms: (id > 19).then_some(counted as i64),
                     ended_at_ms: (id > 99).then_some(tasks_done as i64),
                 },
+                hours: Hours { processor_us: speed, gpu_us: id },
+                is_over_limit: speed > id,
             }
         },
     )

@@ -159,7 +159,7 @@ impl Show {
     }
 }
 
-/// Whether those whose counts are wanted are connected, or are known to have counted anything.
+/// Whether those whose counts are wanted are connected, or are known to have counted anything, or own jobs.
 fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     let is_connected = |is_it: &dyn Fn(&Maker, &str) -> bool| {
         let mut authors = snapshot.survey.workers.iter().map(|worker| &worker.view.author);
@@ -168,7 +168,11 @@ fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     credits.as_ref().is_some_and(|credits| !credits.is_empty())
         || match of {
             CreditOf::Owners => true,
-            CreditOf::Workers(owner) => is_connected(&|maker, _| maker.owner == *owner),
+            CreditOf::Workers(owner) => {
+                let mut owners = snapshot.survey.owners.iter();
+                is_connected(&|maker, _| maker.owner == *owner)
+                    || owners.any(|known| known.owner == *owner)
+            }
             CreditOf::Jobs(of, name) => {
                 is_connected(&|maker, worker| maker == of && worker == name)
             }

@@ -144,6 +144,7 @@ impl Witness {
         };
         match answer {
             Ok(Answer::Distrusted(_)) => panic!("nobody decides whom to trust"),
+            Ok(Answer::Owner(_)) => panic!("nobody is granted anything"),
             Ok(Answer::Job(view)) => {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");

@@ -151,6 +151,7 @@ impl Witness {
                 book.asked += 1;
             }
             LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
+            LedgerCommand::Grant { .. } => unreachable!("nobody is granted anything"),
             LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
             LedgerCommand::CreateJob { .. } => {}
         }
