@@ -13,7 +13,7 @@ use std::path::Path;
 use farm::rules::Store;
 use farm::{
     Across, Asker, AuditPolicy, Author, Change, Config, Credit, CreditOf, Distrusted, Effect,
-    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known,
+    Event, Farm, Fingerprint, Hello, Hours, JobChange, JobId, JobSpec, JobState, KernelName, Known,
     LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker,
     Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored,
     RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,

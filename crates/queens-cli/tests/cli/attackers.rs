@@ -227,7 +227,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
         guarded.client(&viewer, words).refusal(6, &["a viewer's", "needs that of a submitter"]);
         guarded.client(&worker, words).refusal(6, &["a worker's", "needs that of a submitter"]);
     }
-    guarded.client(&submitter, &["priority", "1", "101"]).refusal(6, &["is for admins only"]);
+    guarded.client(&submitter, &["priority", "1", "11"]).refusal(6, &["is for admins only"]);
     for words in ["jobs", "workers"] {
         guarded.client(&worker, &[words]).refusal(6, &["a viewer or a submitter"]);
     }
