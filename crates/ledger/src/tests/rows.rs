@@ -327,7 +327,14 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let path = folder.path().join("ledger.db");
     let ledger = ledger_in(&path);
     let hour = 3_600_000_000_i64;
-    ledger.apply(&[range_by(10, 20, 1, "a"), range_by(20, 30, 1, "b")]).expect("it is written");
+    let device = Report { kernel: kernel("gpu"), ..report(interval(20, 30), 1) };
+    let author = Author {
+        maker: Maker { owner: "other".into(), machine: "b".into() },
+        worker: "b".into(),
+        build: "1".into(),
+    };
+    let by_device = LedgerCommand::Accept { report: device, author, audit: false };
+    ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
     let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
     let claim = LedgerCommand::Dispute { report: report(interval(20, 30), 8), author };
     ledger.apply(&[claim, state(JobState::Cancelled)]).expect("it is written");
@@ -336,7 +343,6 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let times = format!(
         "UPDATE ranges SET busy_us = {hour}, accepted_at = {};
          UPDATE ranges SET accepted_at = {} WHERE first > 0;
-         UPDATE ranges SET kernel = 'gpu', owner = 'other' WHERE first = 20;
          INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build,
              lease, busy_us / 2, accepted_at, seal FROM ranges WHERE first = 10;
          UPDATE disputes SET busy_us = {hour} / 4, noted_at = {0}",

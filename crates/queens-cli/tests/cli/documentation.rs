@@ -77,6 +77,7 @@ const PAGES: [Page; 9] = [
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
+            ("queens owners", "cli/owners.rs"),
             ("docker compose", "tools/platforms/tests/platforms"),
         ],
     },
