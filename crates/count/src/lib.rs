@@ -20,8 +20,8 @@
 //!
 //! # How it counts
 //!
-//! Two methods search. What they search is the ground that is left below a task: the rows below a
-//! prefix, or the inner rows between the queens of a `ring`. Each backend searches any ground:
+//! Two methods search. They search the remaining board below a task: the rows below a
+//! prefix, or the inner rows between the queens of a `ring`. Each backend searches any remaining board:
 //!
 //! ```text
 //!   reference    the recursion
@@ -60,7 +60,6 @@ mod backend;
 mod counting;
 mod engine;
 mod first_rows;
-mod ground;
 mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
@@ -70,6 +69,7 @@ mod levels;
 mod neon;
 mod portable;
 mod reference;
+mod remaining;
 mod ring;
 pub mod rotations;
 mod self_test;

@@ -15,7 +15,7 @@ use crate::RecountError;
 use crate::check::Checked;
 use crate::draw::Drawn;
 use crate::pieces::{Piece, Pieces, Sizes};
-use crate::told;
+use crate::task_counts;
 use crate::verdict::{Outcome, Verdict};
 
 /// By which algorithm ranges are counted again. A bundle has no say in it.
@@ -70,7 +70,7 @@ pub struct RecountSums {
     /// Number of whole ranges.
     pub ranges: usize,
     /// Number of single tasks of larger ranges, whose tasks' counts are told.
-    pub told: usize,
+    pub reported: usize,
     /// Number of pieces of ranges that are too large.
     pub pieces: usize,
     /// Number of tasks in all of them.
@@ -306,8 +306,9 @@ impl Work {
                 turn.seconds += busy.as_secs_f64();
                 turn.tasks += range.len() as f64;
             }
-            let seal =
-                |tasks: &TaskCounts| (!tasks.are_untold()).then(|| told::seal(tasks.as_slice()));
+            let seal = |tasks: &TaskCounts| {
+                (!tasks.are_omitted()).then(|| task_counts::checksum(tasks.as_slice()))
+            };
             let counted = counted.map(|(tally, tasks)| Counted { tally, seal: seal(&tasks), busy });
             // Nobody listens any more if the time is over.
             if sender.send((number, counted)).is_err() {
@@ -360,7 +361,7 @@ impl RecountSums {
         match piece.claim {
             None => self.pieces += 1,
             Some(_) if is_row => self.ranges += 1,
-            Some(_) => self.told += 1,
+            Some(_) => self.reported += 1,
         }
         Ok(())
     }

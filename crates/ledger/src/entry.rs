@@ -1,7 +1,7 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
 use farm::{
-    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Tally,
+    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Range, Row, Tally,
 };
 use rusqlite::ToSql;
 
@@ -29,8 +29,8 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
         Box::new(signed(tally.residue)),
         Box::new(tally.digest.to_string()),
         Box::new(kernel.to_string()),
-        Box::new(author.maker.owner.clone()),
-        Box::new(author.maker.machine.clone()),
+        Box::new(author.principal.owner.clone()),
+        Box::new(author.principal.machine.clone()),
         Box::new(author.worker.clone()),
         Box::new(author.build.clone()),
         Box::new(signed(lease.0)),
@@ -74,7 +74,7 @@ pub(super) fn read_row_at(
         tally,
         kernel: KernelName::new(&kernel).ok_or_else(|| unknown_kernel(job, first, &kernel))?,
         author: Author {
-            maker: Maker { owner: columns.get(at + 6)?, machine: columns.get(at + 7)? },
+            principal: Principal { owner: columns.get(at + 6)?, machine: columns.get(at + 7)? },
             worker: columns.get(at + 8)?,
             build: columns.get(at + 9)?,
         },

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use farm::rules::{self, Store};
-use farm::{Check, JobId, Maker, Restored, RestoredJob, Row};
+use farm::{Check, JobId, Principal, Restored, RestoredJob, Row};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -295,7 +295,7 @@ impl Ledger {
         restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
         // A page that was written, and is what it was before, hangs together with the others.
         // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
-        // for which somebody is believed no more.
+        // for which somebody is distrusted.
         let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
                         JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.seal = r.seal \
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
@@ -305,8 +305,8 @@ impl Ledger {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (job, first): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let maker = Maker { owner: row.get(2)?, machine: row.get(3)? };
-            if restored.distrusted.includes(&maker) {
+            let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
+            if restored.distrusted.includes(&principal) {
                 return content(format!(
                     "job {job}: the count at ordinal {first} was found wrong, and is accepted again"
                 ));

@@ -52,9 +52,8 @@ CREATE TABLE removed_hours (
     processor_hours REAL NOT NULL,
     gpu_hours       REAL NOT NULL
 ) STRICT;
-CREATE INDEX removed_hours_by_job ON removed_hours (job);
 
--- What the jobs of owners may take, for ever; the latest row about an owner holds. None is ever deleted.
+-- What the jobs of owners may take; the latest row about an owner holds. None is ever deleted.
 CREATE TABLE shares (
     owner    TEXT NOT NULL,
     weight   INTEGER NOT NULL,
@@ -152,13 +151,12 @@ CREATE TABLE disputes (
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
     seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no
-                                     -- more, or no longer apart enough to confirm
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is distrusted, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 CREATE INDEX disputes_open ON disputes (job, first, past) WHERE state = 0;
 
--- Who is believed no more, or again. The latest row about a party holds; none is ever deleted.
+-- Who is distrusted, or trusted again. The latest row about a party holds; none is ever deleted.
 CREATE TABLE trust (
     owner    TEXT NOT NULL,
     machine  TEXT,                   -- all machines of the owner if it is NULL

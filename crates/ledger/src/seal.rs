@@ -15,8 +15,8 @@ pub(super) fn seal(job: JobId, row: &Row) -> i64 {
         tally.count,
         tally.residue,
         tally.digest,
-        author.maker.owner,
-        author.maker.machine,
+        author.principal.owner,
+        author.principal.machine,
         author.worker,
         author.build
     );

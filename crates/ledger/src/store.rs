@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
     AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
-    Maker, OpenDispute, Party, Range, Row, Share, TaskCounts, TrustChange,
+    OpenDispute, Party, Principal, Range, Row, Share, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -275,7 +275,7 @@ impl Store for SqlStore<'_> {
         &mut self,
         job: JobId,
         which: Select<'_>,
-        see: &mut dyn FnMut(CountedRange, Option<Maker>) -> ControlFlow<()>,
+        see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<(), LedgerFault> {
         const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
         let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(signed(job.0))];
@@ -306,7 +306,7 @@ impl Store for SqlStore<'_> {
         while let Some(columns) = rows.next()? {
             let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
-            let second = second.map(|(owner, machine)| Maker { owner, machine });
+            let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {
                 break;
             }

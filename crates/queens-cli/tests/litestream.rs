@@ -91,9 +91,9 @@ fn a_coordinator_is_started_and_stopped_beside_litestream() {
     coordinator.stop();
 }
 
-fn litestream(words: &[&str], files: &[&Path]) -> Command {
+fn litestream(args: &[&str], files: &[&Path]) -> Command {
     let program = std::env::var_os("LITESTREAM").unwrap_or("litestream".into());
     let mut command = Command::new(program);
-    command.args(words).args(files);
+    command.args(args).args(files);
     command
 }

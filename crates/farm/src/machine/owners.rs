@@ -1,4 +1,4 @@
-//! Which job a worker is lent from: jobs of higher priority first, and of one priority those of the owner that has the
+//! Which job a worker is leased from: jobs of higher priority first, and of one priority those of the owner that has the
 //! least of what is leased and was counted lately, by its weight.
 //!
 //! ```text
@@ -76,7 +76,7 @@ impl Farm {
         self.accounts.iter().map(of).collect()
     }
 
-    /// The jobs of which something may be leased, in the order in which this session is to be lent of them.
+    /// The jobs of which something may be leased, in the order in which this session is to be leased of them.
     pub(super) fn in_turn(&self, id: SessionId) -> impl Iterator<Item = JobId> + '_ {
         let session = &self.sessions[&id];
         let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));
@@ -89,7 +89,7 @@ impl Farm {
             (!account.is_spent()).then(|| account.turn(self.now).saturating_sub(ahead))
         };
         self.queue.0.values().flat_map(move |level| {
-            // There may be a thousand of them, and mostly there is something to lend of the first.
+            // There may be a thousand of them, and mostly something of the first can be leased.
             let of = |(owner, jobs)| Some(Reverse((turn(owner)?, first(jobs), jobs)));
             let mut owners: BinaryHeap<_> =
                 level.iter().map(|(owner, jobs)| (owner.as_str(), jobs)).filter_map(of).collect();
@@ -116,7 +116,7 @@ impl Farm {
     /// So much thread time of a job is leased to a session.
     pub(super) fn lease_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
         let ns = u128::from(tasks) * u128::from(task_ns);
-        let session = self.sessions.get_mut(&id).expect("only sessions are lent to");
+        let session = self.sessions.get_mut(&id).expect("only sessions are leased to");
         session.hold(job, tasks, ns);
         self.account_of(job).lease(ns);
     }
@@ -133,7 +133,7 @@ impl Farm {
         let was_spent = self.is_spent(job);
         self.account_of(job).release(ns);
         if was_spent && !self.is_spent(job) {
-            self.hungry.append(&mut self.refused);
+            self.idle.append(&mut self.refused);
         }
     }
 
@@ -159,7 +159,7 @@ impl Farm {
         self.accounts.get_mut(owner).expect("it was just made")
     }
 
-    /// What is lent next follows a new share at once, and what is lent already stays so.
+    /// What is leased next follows a new share at once, and what is leased already stays so.
     pub(super) fn change_share(
         &mut self,
         request: RequestId,
@@ -174,7 +174,7 @@ impl Farm {
             limit_us: change.limit_us.unwrap_or(limit_us),
         };
         let share = account.share;
-        self.hungry.append(&mut self.refused);
+        self.idle.append(&mut self.refused);
         self.command(Asker::Client(request), LedgerCommand::Grant { owner, share, by });
     }
 

@@ -60,7 +60,7 @@ fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
             for report in model.count(now) {
                 stage.report_as_is(model.session, report);
             }
-            let is_idle = stage.farm.lent_to(model.session).next().is_none();
+            let is_idle = stage.farm.leased_to(model.session).next().is_none();
             idle_ms += if is_idle { STEP_MS } else { 0 };
         }
     }
@@ -164,7 +164,7 @@ fn beyond_its_limit_nothing_of_an_owner_is_leased() {
     assert!((1.0..1.1).contains(&taken), "{taken}");
     let view = stage.farm.job(ada).expect("it exists");
     assert!(view.is_over_limit && view.workers == 0 && stage.farm.leases() == 0);
-    assert_eq!(stage.farm.lendable_threads(), 0, "nobody is to come for it");
+    assert_eq!(stage.farm.leasable_threads(), 0, "nobody is to come for it");
     let why = view.waits_for(&[]).expect("it waits");
     assert!(why.contains("jobs of ada") && why.contains("`queens owners ada --hours H`"), "{why}");
 
@@ -182,14 +182,14 @@ fn beyond_its_limit_nothing_of_an_owner_is_leased() {
 }
 
 #[test]
-fn idle_workers_are_lent_what_an_owner_is_granted_later() {
+fn idle_workers_are_leased_what_an_owner_is_granted_later() {
     let mut stage = Stage::new();
     let job = submit(&mut stage, "ada", 1);
     limit(&mut stage, "ada", Some(0));
     let one = stage.join("w1", 100);
-    assert!(stage.loans(one).is_empty());
+    assert!(stage.leases(one).is_empty());
     limit(&mut stage, "ada", Some(HOUR_US));
-    assert_eq!(stage.last_loan(one).job, job);
+    assert_eq!(stage.last_lease(one).job, job);
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn hours_are_those_of_all_counts_also_after_removal() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let one = stage.join("w1", 100);
-    let loan = stage.last_loan(one);
-    let on_device = report(job, plan(4), loan.range);
+    let lease = stage.last_lease(one);
+    let on_device = report(job, plan(4), lease.range);
     let on_device = farm::Report {
-        lease: loan.lease,
-        proof: loan.proof,
+        lease: lease.id,
+        token: lease.token,
         kernel: kernel("gpu"),
         busy_us: 70,
         ..on_device

@@ -30,7 +30,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let by = |start, end, worker| range_by(start, end, 1, worker);
     let dispute = LedgerCommand::Dispute {
         report: report(interval(0, 10), 8),
-        author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
+        author: Author { principal: principal("c"), worker: "c".into(), build: "1".into() },
     };
     let priority = |priority| {
         let by = "admin".into();
@@ -73,8 +73,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
 
     let credits = |of| {
         let credits = look.credits(&of).expect("it can be read").into_iter();
-        let told = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
-        credits.map(told).collect::<Vec<_>>()
+        let reported = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
+        credits.map(reported).collect::<Vec<_>>()
     };
     assert_eq!(credits(CreditOf::Owners), [(String::new(), None, 20, 2.0, 1)]);
     let mut workers = credits(CreditOf::Workers(OWNER.into()));
@@ -83,7 +83,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         (name.to_string(), None, tasks, placements, contradicted)
     };
     assert_eq!(workers, [of("a", 10, 1.0, 0), of("b", 10, 1.0, 0), of("c", 0, 0.0, 1)]);
-    let of_one = credits(CreditOf::Jobs(maker("a"), "a".into()));
+    let of_one = credits(CreditOf::Jobs(principal("a"), "a".into()));
     assert_eq!(of_one, [("a".into(), Some(JOB), 10, 1.0, 0)]);
     assert_eq!(credits(CreditOf::Workers("nobody".into())), []);
 
@@ -99,7 +99,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     for text in [
         &format!("submitted by {OWNER}"),
         &format!(
-            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is not believed any more"
+            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is distrusted"
         ),
         "its first tasks were leased",
         "given the priority 5 by admin",
@@ -136,7 +136,7 @@ fn overlaps_of_every_kind_are_refused() {
 
 /// A look-up of the first `end` tasks.
 fn compare(end: u64) -> LedgerCommand {
-    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
     LedgerCommand::Compare { report: report(interval(0, end), 1), author }
 }
 
@@ -175,15 +175,16 @@ fn a_job_is_done_only_if_its_rows_say_so() {
 }
 
 #[test]
-fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_left_out() {
-    // Given: two machines that are not believed have confirmed all rows of a part, and one has counted a row.
+fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_left_out() {
+    // Given: two machines that are distrusted have confirmed all rows of a part, and one has counted a row.
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("part.db");
     let part = open(&path).expect("it opens");
     let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
     let confirm = |(start, end), worker: &str| {
         let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
-        let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+        let author =
+            Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
         LedgerCommand::Confirm { report, author }
     };
     part.apply(&[new_job()]).expect("it is written");
@@ -196,7 +197,7 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
     part.close().expect("it can be closed");
 
-    let parties = ["liar", "friend"].map(|worker| maker(worker).party(Across::Machines));
+    let parties = ["liar", "friend"].map(|worker| principal(worker).party(AuditScope::Machines));
     let wrong = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);
@@ -295,18 +296,18 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
         audit: None,
     };
     let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
-    let accept = |at, told: &[u64]| {
-        let author = Author { maker: maker("a"), worker: "a".into(), build: "1".into() };
+    let accept = |at, reported: &[u64]| {
+        let author = Author { principal: principal("a"), worker: "a".into(), build: "1".into() };
         let (fingerprint, tally, task_counts) =
-            (plan.fingerprint(), one(at), TaskCounts::new(told));
+            (plan.fingerprint(), one(at), TaskCounts::new(reported));
         let report = report(interval(at, at + 1), 5);
         let report = Report { fingerprint, tally, task_counts, lease: LeaseId(1), ..report };
         LedgerCommand::Accept { report, author, audit: false }
     };
-    let told = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
+    let reported = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
     let some = [accept(6, &[5]), accept(7, &[]), accept(8, &[])];
     ledger.apply(&[job]).expect("it is written");
-    ledger.apply(&told).expect("it is written");
+    ledger.apply(&reported).expect("it is written");
     ledger.apply(&some).expect("it is written");
 
     let mut rows = Vec::new();
@@ -314,9 +315,10 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
     let ranges: Vec<_> = rows.iter().map(|row| row.range).collect();
     assert_eq!(ranges, [interval(0, 4), interval(6, 7), interval(7, 9)]);
     let mut store = SqlStore(&ledger.db);
-    let told = ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
-    let told: Vec<_> = told.map(|told| told.as_slice().to_vec()).collect();
-    assert_eq!(told, [vec![5; 4], vec![5], vec![]]);
+    let reported =
+        ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
+    let reported: Vec<_> = reported.map(|reported| reported.as_slice().to_vec()).collect();
+    assert_eq!(reported, [vec![5; 4], vec![5], vec![]]);
     assert_eq!(crate::scrub(&path).expect("it can be read").damages, Vec::<String>::new());
 }
 
@@ -329,13 +331,13 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let hour = 3_600_000_000_i64;
     let device = Report { kernel: kernel("gpu"), ..report(interval(20, 30), 1) };
     let author = Author {
-        maker: Maker { owner: "other".into(), machine: "b".into() },
+        principal: Principal { owner: "other".into(), machine: "b".into() },
         worker: "b".into(),
         build: "1".into(),
     };
     let by_device = LedgerCommand::Accept { report: device, author, audit: false };
     ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
-    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
     let claim = LedgerCommand::Dispute { report: report(interval(20, 30), 8), author };
     ledger.apply(&[claim, state(JobState::Cancelled)]).expect("it is written");
     // The first range on a day, the others on the next one; one of them by a device, and one of them counted twice.

@@ -1,5 +1,6 @@
 //! The command line: words in, one result on standard output, one exit code.
 
+mod access;
 mod args;
 mod audits;
 mod backup;
@@ -10,8 +11,8 @@ mod compare;
 mod complete;
 mod coordinator;
 mod count;
-mod door;
 mod download;
+mod draining;
 mod draw;
 mod explain;
 mod export;
@@ -19,7 +20,6 @@ mod health;
 mod help;
 mod jobs;
 mod keys;
-mod leaving;
 mod list;
 mod local_methods;
 mod log;
@@ -117,7 +117,7 @@ enum Command {
     Workers(trust::WorkersArgs),
     /// List the owners of jobs, with hours, weights and limits, or change these
     Owners(owners::OwnersArgs),
-    /// Believe nothing of a machine or an owner any more, or believe it again
+    /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(health::HealthArgs),

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::args::{CountingArgs, in_units};
 use super::client::CoordinatorArgs;
-use super::leaving::LeaveArgs;
+use super::draining::LeaveArgs;
 use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ pub(super) struct WorkerArgs {
           value_parser = in_units(1, 1..=3_600_000))]
     resend_ms: u64,
     #[command(flatten)]
-    leaving: LeaveArgs,
+    draining: LeaveArgs,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -110,7 +110,7 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
         report_ms: args.report_ms,
         resend_ms: args.resend_ms,
     };
-    let rules = args.leaving.rules();
+    let rules = args.draining.rules();
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
         asked.await;

@@ -29,8 +29,8 @@ const ALL: [&str; 21] = [
     "halves",
 ];
 
-fn compare(words: &[&str]) -> Outcome {
-    run(queens(&["compare"]).args(words))
+fn compare(args: &[&str]) -> Outcome {
+    run(queens(&["compare"]).args(args))
 }
 
 fn objects(text: &str) -> Vec<Value> {
@@ -50,8 +50,8 @@ fn all_count_the_same_boards() {
         assert_eq!(line["total"], vectors::total(n).to_string(), "{line}");
         assert!(line["seconds"].is_f64() && line["left_out"].is_null(), "{line}");
     }
-    let words = ["8", "--algorithms", "rooks,arrays,mirror,halves,combinations", "--json"];
-    let eight = objects(&compare(&words).success());
+    let args = ["8", "--algorithms", "rooks,arrays,mirror,halves,combinations", "--json"];
+    let eight = objects(&compare(&args).success());
     let nodes: Vec<&Value> = eight.iter().map(|line| &line["nodes"]).collect();
     let null = Value::Null;
     assert_eq!(nodes, [&16_777_216.into(), &2056.into(), &1028.into(), &null, &null]);
@@ -76,16 +76,16 @@ fn the_table_has_a_line_for_each_and_says_what_was_left_out() {
 
     let large = objects(&compare(&["17", "--algorithms", "direct,states", "--json"]).success());
     assert!(large.iter().all(|line| line["left_out"] == "left out without --all"), "{large:?}");
-    let words = ["12", "--algorithms", "states", "--memory", "1MiB", "--all", "--json"];
-    assert_eq!(objects(&compare(&words).success())[0]["left_out"], "left out by --memory");
+    let args = ["12", "--algorithms", "states", "--memory", "1MiB", "--all", "--json"];
+    assert_eq!(objects(&compare(&args).success())[0]["left_out"], "left out by --memory");
 }
 
 #[test]
 fn a_file_of_comma_separated_values_has_the_same_lines() {
     let scratch = Scratch::new();
     let path = scratch.path("compare.csv");
-    let words = ["2..4", "--algorithms", "masks,rows,halves", "--csv"];
-    run(queens(&["compare"]).args(words).arg(&path)).success();
+    let args = ["2..4", "--algorithms", "masks,rows,halves", "--csv"];
+    run(queens(&["compare"]).args(args).arg(&path)).success();
 
     let printed =
         run(queens(&["compare"]).args(["3", "--algorithms", "halves", "-o", "csv"])).success();

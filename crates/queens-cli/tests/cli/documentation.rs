@@ -292,8 +292,8 @@ fn follow(page: &Page) {
             }
         }
     }
-    let listed = page.elsewhere.iter().chain(page.instead).map(|(words, _)| *words);
-    let stale: Vec<&str> = listed.filter(|words| !used.contains(words)).collect();
+    let listed = page.elsewhere.iter().chain(page.instead).map(|(args, _)| *args);
+    let stale: Vec<&str> = listed.filter(|args| !used.contains(args)).collect();
     assert!(stale.is_empty(), "{} has no {stale:?} any more", page.name);
 }
 

@@ -22,8 +22,8 @@ fn size(png: &[u8]) -> [u32; 2] {
 #[test]
 fn a_board_is_drawn_as_text() {
     let wanted = "4 . . Q .\n3 Q . . .\n2 . . . Q\n1 . Q . .\n  a b c d\n";
-    for words in [&["a3", "b1", "c4", "d2"][..], &["2", "4", "1", "3"], &["2Q1/Q3/3Q/1Q2"]] {
-        assert_eq!(run(queens(&["draw"]).args(words)).success(), wanted);
+    for args in [&["a3", "b1", "c4", "d2"][..], &["2", "4", "1", "3"], &["2Q1/Q3/3Q/1Q2"]] {
+        assert_eq!(run(queens(&["draw"]).args(args)).success(), wanted);
     }
     let attacked = run(&mut queens(&["draw", "--size", "3", "--attacks", "a1", "a2"])).success();
     assert_eq!(attacked, "3 x x x\n2 ! x x\n1 ! x x\n  a b c\n");
@@ -50,9 +50,9 @@ fn a_picture_has_all_queens() {
 
 #[test]
 fn attacks_are_drawn_only_if_asked_for() {
-    let words = ["draw", "--size", "8", "--format", "svg", "a1", "h8", "c2"];
-    run(&mut queens(&words)).refusal(2, &["a1 and h8 attack each other", "--attacks"]);
-    let svg = run(queens(&words).arg("--attacks")).success();
+    let args = ["draw", "--size", "8", "--format", "svg", "a1", "h8", "c2"];
+    run(&mut queens(&args)).refusal(2, &["a1 and h8 attack each other", "--attacks"]);
+    let svg = run(queens(&args).arg("--attacks")).success();
     assert_eq!((shapes(&svg, "queen"), shapes(&svg, "attack"), shapes(&svg, "reach")), (3, 1, 1));
 }
 
@@ -79,8 +79,8 @@ fn a_png_has_the_size_that_its_squares_make() {
 #[test]
 fn the_essentially_different_ones_are_on_one_sheet() {
     for n in [1, 4, 8] {
-        let words = ["draw", "--fundamental", &n.to_string(), "--format", "svg"];
-        let svg = run(&mut queens(&words)).success();
+        let args = ["draw", "--fundamental", &n.to_string(), "--format", "svg"];
+        let svg = run(&mut queens(&args)).success();
         let boards = vectors::fundamental(n) as usize;
         assert_eq!(shapes(&svg, "caption"), boards, "N = {n}");
         assert_eq!(shapes(&svg, "queen"), boards * n as usize, "N = {n}");
@@ -102,8 +102,8 @@ fn what_cannot_be_drawn_is_refused() {
         (&["a1", "--out", "/nowhere/board.png"], 10, "cannot write to /nowhere/board.png"),
         (&["a1", "--size", "200", "--square", "256", "--format", "png"], 2, "too many"),
     ];
-    for (words, code, reason) in refusals {
-        run(queens(&["draw"]).args(words)).refusal(code, &[reason]);
+    for (args, code, reason) in refusals {
+        run(queens(&["draw"]).args(args)).refusal(code, &[reason]);
     }
     run(&mut queens(&["draw"])).usage("QUEENS");
     run(&mut queens(&["draw", "--fundamental", "11"])).usage("11");

@@ -58,8 +58,8 @@ impl Watched {
         (coordinator, prometheus)
     }
 
-    fn client(&self, words: &[&str]) -> Outcome {
-        run(queens(words).arg("--join-file").arg(self.farm.key("join")))
+    fn client(&self, args: &[&str]) -> Outcome {
+        run(queens(args).arg("--join-file").arg(self.farm.key("join")))
     }
 
     fn worker(&self) -> Process {

@@ -21,9 +21,9 @@ use tonic::Code;
 pub(in crate::coordinator) enum Gone {
     /// A newer session of its process replaced it.
     Replaced,
-    /// Its machine or its owner is not believed.
+    /// Its machine or its owner is distrusted.
     Distrusted,
-    /// It reported or held what was not lent to its owner.
+    /// It reported or held what was not leased to its owner.
     Unproven,
     /// It sent something malformed, or a count that cannot be.
     Invalid,

@@ -38,7 +38,7 @@ pub(super) fn claims(
 }
 
 /// A hash over what each task of a range counts: of different counts, it is different, which a digest need not be.
-pub(super) fn seal(counts: &[u64]) -> Hash {
+pub(super) fn checksum(counts: &[u64]) -> Hash {
     let mut hasher = Hasher::new();
     counts.iter().for_each(|count| {
         hasher.update(&count.to_le_bytes());

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use farm::rules::MemoryStore;
 use farm::{
-    Across, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer, LedgerCommand,
-    Row, Withdrawn,
+    AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
+    LedgerCommand, Row, Withdrawn,
 };
 
-use super::Witness;
+use super::Model;
 use crate::books::Book;
 use crate::ledger::Done;
 use crate::rows::Rows;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     /// What the farm is told about its ledger.
-    pub fn told(&mut self, done: &Done, tally: &mut Tally) {
+    pub fn reported(&mut self, done: &Done, tally: &mut Tally) {
         match &done.answer {
             LedgerAnswer::Written => self.told_written(done, tally),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
@@ -155,8 +155,8 @@ impl Witness {
         let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
         for (id, book) in live {
             let mut votes = book.disputes.values().flatten();
-            let is_wrong = |maker| distrusted.includes(maker);
-            let vote = votes.find(|vote| is_wrong(&vote.maker));
+            let is_wrong = |principal| distrusted.includes(principal);
+            let vote = votes.find(|vote| is_wrong(&vote.principal));
             assert!(vote.is_none(), "still counts in job {id}: {vote:?}");
         }
     }
@@ -189,11 +189,11 @@ fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
 /// Nothing that rests on the word of a worker that was wrong alone is left in jobs that go on.
 fn check_nothing_is_left(store: &MemoryStore) {
     let distrusted = Distrusted::after(&store.trust);
-    let is_wrong = |row: &Row| distrusted.includes(&row.author.maker);
+    let is_wrong = |row: &Row| distrusted.includes(&row.author.principal);
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {
         // Two machines of one owner may have agreed on it before only another owner's opinion counted.
-        let is_across = job.job.policy.is_some_and(|policy| policy.across == Across::Owners);
+        let is_across = job.job.policy.is_some_and(|policy| policy.across == AuditScope::Owners);
         let may_wait = |range| {
             let mut evidence = job.evidence.iter();
             is_across
@@ -206,8 +206,8 @@ fn check_nothing_is_left(store: &MemoryStore) {
         };
         assert_eq!(job.rows.values().find(is_left), None, "still in job {id}");
         let is_void = |(start, second): &(&u64, &Row)| {
-            let first = &job.rows[start].row.author.maker;
-            distrusted.0.iter().any(|party| party.voids(first, &second.author.maker))
+            let first = &job.rows[start].row.author.principal;
+            distrusted.0.iter().any(|party| party.voids(first, &second.author.principal))
         };
         assert_eq!(job.seconds.iter().find(is_void), None, "still in job {id}");
         let is_open =

@@ -4,10 +4,10 @@ use board::{Given, Prefix, Square, Tasks, full_mask};
 
 use crate::Backend;
 use crate::engine::Engine;
-use crate::ground::{Ground, Row};
+use crate::remaining::{Remaining, Row};
 
 /// The search of the rows that tasks leave open.
-pub(super) struct GroundSearch {
+pub(super) struct RemainingSearch {
     engine: Engine,
     given: Given,
     rows: Vec<Row>,
@@ -15,9 +15,9 @@ pub(super) struct GroundSearch {
     states: Tasks,
 }
 
-impl GroundSearch {
+impl RemainingSearch {
     /// `None` if the processor lacks the backend.
-    pub(super) fn new(backend: Backend, given: Given, placed: u32) -> Option<GroundSearch> {
+    pub(super) fn new(backend: Backend, given: Given, placed: u32) -> Option<RemainingSearch> {
         let n = given.n();
         let open: Vec<u32> = given.open_rows().collect();
         let (above, below) = open.split_at(placed as usize);
@@ -34,7 +34,7 @@ impl GroundSearch {
         });
         let rows: Vec<Row> = rows.collect();
         let engine = Engine::new(backend, n, rows.len() as u32)?;
-        Some(GroundSearch { engine, given, rows, states: Tasks::new() })
+        Some(RemainingSearch { engine, given, rows, states: Tasks::new() })
     }
 
     pub(super) fn completions(&mut self, tasks: impl Iterator<Item = Vec<Square>>) -> u64 {
@@ -53,7 +53,7 @@ impl GroundSearch {
             }
             self.states.push(state, 1);
         }
-        let ground = Ground { columns: full_mask(n), rows: &self.rows };
-        self.engine.completions(ground, self.states.as_slice())
+        let remaining = Remaining { columns: full_mask(n), rows: &self.rows };
+        self.engine.completions(remaining, self.states.as_slice())
     }
 }

@@ -27,8 +27,8 @@ fn a_worker_without_work_leaves_after_a_while() {
 #[test]
 fn a_worker_gives_up_where_no_coordinator_comes() {
     let farm = Farm::new("", "");
-    let words = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
-    farm.client(&words).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
+    let args = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
+    farm.client(&args).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn a_worker_whose_time_ends_takes_on_only_what_it_can_finish() {
     // When it has left
     assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
 
-    // Then it did so in time, also on a busy machine, and it has finished most of what it was lent.
+    // Then it did so in time, also on a busy machine, and it has finished most of what it was leased.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    let lent: u64 = loans(&worker).iter().sum();
+    let leased: u64 = leases(&worker).iter().sum();
     let counted = farm.snapshot().jobs[&job].accepted().len();
     assert!(counted > 100, "it has counted");
-    assert!((lent - counted) * 2 < lent, "lent {lent}, and {counted} of it were counted");
+    assert!((leased - counted) * 2 < leased, "leased {leased}, and {counted} of it were counted");
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn signals_of_batch_systems_make_a_worker_hand_back_and_leave() {
     let mut coordinator = farm.start_coordinator();
     farm.submit(ENDLESS, 5, 0);
     for signal in ["HUP", "USR1", "INT", "TERM"] {
-        let words = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
-        let mut command = queens_at_a_terminal(&words);
+        let args = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
+        let mut command = queens_at_a_terminal(&args);
         let mut worker = Process::start(&mut command, farm.new_log());
-        wait_until("a loan", || farm.client(&["jobs", "1"]).success().contains("workers   1"));
+        wait_until("a lease", || farm.client(&["jobs", "1"]).success().contains("workers   1"));
 
         worker.signal(signal);
 
@@ -132,12 +132,12 @@ fn durations_that_are_none_are_refused() {
     .refusal(5, &["--give-up-after"]);
 }
 
-/// The numbers of tasks of a worker's loans.
-fn loans(worker: &Process) -> Vec<u64> {
+/// The numbers of tasks of a worker's leases.
+fn leases(worker: &Process) -> Vec<u64> {
     let lines = log::read(worker.log()).into_iter();
-    let lent = lines.filter_map(|line| match line.entry {
-        Entry::Loan { range, .. } => Some(range.len()),
+    let leased = lines.filter_map(|line| match line.entry {
+        Entry::Lease { range, .. } => Some(range.len()),
         Entry::Acknowledged { .. } => None,
     });
-    lent.collect()
+    leased.collect()
 }

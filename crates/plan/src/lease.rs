@@ -1,12 +1,12 @@
-//! Loans: ranges of a plan that are assigned to a worker.
+//! Leases: ranges of a plan that are assigned to a worker.
 
 use crate::{Fingerprint, JobId, KernelName, LeaseId, Plan, Range};
 
-/// A range lent to a worker.
+/// A range leased to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loan {
-    /// The lending's number.
-    pub lease: LeaseId,
+pub struct Lease {
+    /// Its number.
+    pub id: LeaseId,
     /// The job it belongs to.
     pub job: JobId,
     /// Its plan.
@@ -16,8 +16,8 @@ pub struct Loan {
     /// What to count.
     pub range: Range,
     /// Comes back with every report about it. It has the same range, and its kind is that of a recount if it is one.
-    pub proof: LoanProof,
-    /// It was counted before, and must come back as one report. The only loan that may exceed a
+    pub token: LeaseToken,
+    /// It was counted before, and must come back as one report. The only lease that may exceed a
     /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
     pub recount: Option<Recount>,
 }
@@ -31,54 +31,54 @@ pub struct Recount {
     pub by_search: bool,
 }
 
-/// What a loan is for.
+/// What a lease is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LoanKind {
+pub enum LeaseKind {
     /// A first count.
     Count,
     /// Another count of accepted ordinals, for an audit or a dispute. It must come back as a whole.
     Recount,
 }
 
-/// What a worker was lent, and the farm's seal on it. A worker repeats it with every report and holding.
+/// What a worker was leased, and the farm's mac on it. A worker repeats it with every report and holding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LoanProof {
-    /// The whole range that was lent.
+pub struct LeaseToken {
+    /// The whole range that was leased.
     pub range: Range,
     /// What for.
-    pub kind: LoanKind,
-    /// Keyed hash over the terms of the loan.
-    pub seal: [u8; 16],
+    pub kind: LeaseKind,
+    /// Keyed hash over the terms of the lease.
+    pub mac: [u8; 16],
 }
 
-impl LoanProof {
-    /// Bytes of a proof in a message.
+impl LeaseToken {
+    /// Bytes of a token in a message.
     pub const LEN: usize = 33;
 
-    /// The proof as it is sent: start, end, kind and seal, numbers lowest byte first.
+    /// The token as it is sent: start, end, kind and mac, numbers lowest byte first.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; LoanProof::LEN] {
-        let mut bytes = [0; LoanProof::LEN];
+    pub fn to_bytes(&self) -> [u8; LeaseToken::LEN] {
+        let mut bytes = [0; LeaseToken::LEN];
         bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
         bytes[8..16].copy_from_slice(&self.range.end().to_le_bytes());
         bytes[16] = self.kind as u8;
-        bytes[17..].copy_from_slice(&self.seal);
+        bytes[17..].copy_from_slice(&self.mac);
         bytes
     }
 
-    /// The proof that was sent as these bytes, if it was one.
+    /// The token that was sent as these bytes, if it was one.
     #[must_use]
-    pub fn from_bytes(bytes: [u8; LoanProof::LEN]) -> Option<LoanProof> {
+    pub fn from_bytes(bytes: [u8; LeaseToken::LEN]) -> Option<LeaseToken> {
         let number = |at: usize| {
             u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))
         };
         let kind = match bytes[16] {
-            0 => LoanKind::Count,
-            1 => LoanKind::Recount,
+            0 => LeaseKind::Count,
+            1 => LeaseKind::Recount,
             _ => return None,
         };
-        let seal = bytes[17..].try_into().expect("these are sixteen bytes");
-        Some(LoanProof { range: Range::new(number(0), number(8))?, kind, seal })
+        let mac = bytes[17..].try_into().expect("these are sixteen bytes");
+        Some(LeaseToken { range: Range::new(number(0), number(8))?, kind, mac })
     }
 }
 
@@ -93,13 +93,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_comes_back_as_it_was_sent() {
-        for kind in [LoanKind::Count, LoanKind::Recount] {
+    fn a_token_comes_back_as_it_was_sent() {
+        for kind in [LeaseKind::Count, LeaseKind::Recount] {
             let range = Range::new(10, u64::MAX).expect("not empty");
-            let proof = LoanProof { range, kind, seal: [7; 16] };
-            assert_eq!(LoanProof::from_bytes(proof.to_bytes()), Some(proof));
+            let token = LeaseToken { range, kind, mac: [7; 16] };
+            assert_eq!(LeaseToken::from_bytes(token.to_bytes()), Some(token));
         }
-        assert_eq!(LoanProof::from_bytes([0; LoanProof::LEN]), None);
-        assert_eq!(LoanProof::from_bytes([255; LoanProof::LEN]), None);
+        assert_eq!(LeaseToken::from_bytes([0; LeaseToken::LEN]), None);
+        assert_eq!(LeaseToken::from_bytes([255; LeaseToken::LEN]), None);
     }
 }

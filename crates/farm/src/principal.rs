@@ -24,7 +24,7 @@ use crate::{JobId, KernelName, Range};
 
 /// An owner of a credential, and one of its machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Maker {
+pub struct Principal {
     /// The owner of the credential under which the count came.
     pub owner: String,
     /// The machine, as its worker names it.
@@ -33,7 +33,7 @@ pub struct Maker {
 
 /// How a machine is told from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ToldBy {
+pub enum IdentifiedBy {
     /// By the name that whoever started its workers gave it.
     Name,
     /// By the number of its latest start.
@@ -46,7 +46,7 @@ pub enum ToldBy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
     /// Who answers for it.
-    pub maker: Maker,
+    pub principal: Principal,
     /// The worker's name, for people.
     pub worker: String,
     /// Its program and its machine, as it says.
@@ -69,7 +69,7 @@ pub fn program_of(build: &str) -> &str {
 
 /// Between whom a second opinion lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Across {
+pub enum AuditScope {
     /// Between machines. It protects against broken hardware.
     #[default]
     Machines,
@@ -86,44 +86,44 @@ pub struct Party {
     pub machine: Option<String>,
 }
 
-impl Maker {
-    /// Who is taken for one with this maker.
+impl Principal {
+    /// Who is taken for one with this principal.
     #[must_use]
-    pub fn party(&self, across: Across) -> Party {
+    pub fn party(&self, across: AuditScope) -> Party {
         let machine = match across {
-            Across::Machines => Some(self.machine.clone()),
-            Across::Owners => None,
+            AuditScope::Machines => Some(self.machine.clone()),
+            AuditScope::Owners => None,
         };
         Party { owner: self.owner.clone(), machine }
     }
 
     /// The name of a machine of which nothing is known.
     pub const UNKNOWN: &str = "unknown";
-    /// What the names of machines begin with that are told apart by their starts.
+    /// What the names of machines begin with that are identified by their starts.
     pub const BOOT: &str = "boot-";
 
     /// How its machine is told from others.
     #[must_use]
-    pub fn told_by(&self) -> ToldBy {
+    pub fn identified_by(&self) -> IdentifiedBy {
         match self.machine.as_str() {
-            Maker::UNKNOWN => ToldBy::Nothing,
-            name if name.starts_with(Maker::BOOT) => ToldBy::Boot,
-            _ => ToldBy::Name,
+            Principal::UNKNOWN => IdentifiedBy::Nothing,
+            name if name.starts_with(Principal::BOOT) => IdentifiedBy::Boot,
+            _ => IdentifiedBy::Name,
         }
     }
 
     /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
     #[must_use]
-    pub fn is_apart_from(&self, other: &Maker, across: Across) -> bool {
+    pub fn is_apart_from(&self, other: &Principal, across: AuditScope) -> bool {
         let may_be_one = || {
-            let (one, two) = (self.told_by(), other.told_by());
+            let (one, two) = (self.identified_by(), other.identified_by());
             self.machine == other.machine
-                || one == ToldBy::Nothing && two != ToldBy::Name
-                || two == ToldBy::Nothing && one != ToldBy::Name
+                || one == IdentifiedBy::Nothing && two != IdentifiedBy::Name
+                || two == IdentifiedBy::Nothing && one != IdentifiedBy::Name
         };
         match across {
-            Across::Machines => self.owner != other.owner || !may_be_one(),
-            Across::Owners => self.owner != other.owner,
+            AuditScope::Machines => self.owner != other.owner || !may_be_one(),
+            AuditScope::Owners => self.owner != other.owner,
         }
     }
 }
@@ -138,26 +138,26 @@ impl Party {
 
     /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A machine that miscounts
     /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
-    /// owner that is believed no more as a whole has confirmed nothing.
+    /// owner that is distrusted as a whole has confirmed nothing.
     #[must_use]
-    pub fn voids(&self, first: &Maker, second: &Maker) -> bool {
+    pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
         self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
     }
 
-    /// Whether it answers for what `maker` counts.
+    /// Whether it answers for what `principal` counts.
     #[must_use]
-    pub fn includes(&self, maker: &Maker) -> bool {
-        let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == maker.machine);
-        self.owner == maker.owner && is_machine
+    pub fn includes(&self, principal: &Principal) -> bool {
+        let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == principal.machine);
+        self.owner == principal.owner && is_machine
     }
 }
 
-/// A party is believed no more, or again. The latest change about a party holds.
+/// A party is distrusted, or trusted again. The latest change about a party holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustChange {
     /// Who.
     pub party: Party,
-    /// Whether it is believed since.
+    /// Whether it is trusted since.
     pub trusted: bool,
     /// The count that proved it wrong, of some job; `None` if a person decided.
     pub proof: Option<(JobId, Range)>,
@@ -167,12 +167,12 @@ pub struct TrustChange {
     pub at_ms: i64,
 }
 
-/// Parties of which nothing is believed any more.
+/// Parties that are distrusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distrusted(pub BTreeSet<Party>);
 
 impl Distrusted {
-    /// Those who are not believed after these changes, of which the newest is the last.
+    /// Those who are distrusted after these changes, of which the newest is the last.
     pub fn after<'a>(changes: impl IntoIterator<Item = &'a TrustChange>) -> Distrusted {
         let mut distrusted = Distrusted::default();
         for TrustChange { party, trusted, .. } in changes {
@@ -184,43 +184,43 @@ impl Distrusted {
         distrusted
     }
 
-    /// Whether nothing of this maker is believed.
+    /// Whether this principal is distrusted.
     #[must_use]
-    pub fn includes(&self, maker: &Maker) -> bool {
-        let is_in = |across| self.0.contains(&maker.party(across));
-        is_in(Across::Machines) || is_in(Across::Owners)
+    pub fn includes(&self, principal: &Principal) -> bool {
+        let is_in = |across| self.0.contains(&principal.party(across));
+        is_in(AuditScope::Machines) || is_in(AuditScope::Owners)
     }
 }
 
-/// Whether a count by one maker and kernel says something new about one by another. Nobody can check itself,
+/// Whether a count by one principal and kernel says something new about one by another. Nobody can check itself,
 /// and a loop cannot check itself either.
 #[must_use]
 pub(crate) fn is_second_opinion(
-    (maker, kernel): (&Maker, KernelName),
-    (other_maker, other_kernel): (&Maker, KernelName),
-    across: Across,
+    (principal, kernel): (&Principal, KernelName),
+    (other_principal, other_kernel): (&Principal, KernelName),
+    across: AuditScope,
 ) -> bool {
-    maker.is_apart_from(other_maker, across) && kernel != other_kernel
+    principal.is_apart_from(other_principal, across) && kernel != other_kernel
 }
 
-impl Across {
+impl AuditScope {
     /// Its name in messages, ledgers and bundles.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Across::Machines => "machines",
-            Across::Owners => "owners",
+            AuditScope::Machines => "machines",
+            AuditScope::Owners => "owners",
         }
     }
 
     /// The one of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Across> {
-        [Across::Machines, Across::Owners].into_iter().find(|across| across.name() == name)
+    pub fn named(name: &str) -> Option<AuditScope> {
+        [AuditScope::Machines, AuditScope::Owners].into_iter().find(|across| across.name() == name)
     }
 }
 
-impl fmt::Display for Maker {
+impl fmt::Display for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.owner, self.machine)
     }
@@ -239,8 +239,8 @@ impl fmt::Display for Party {
 mod tests {
     use super::*;
 
-    fn maker(owner: &str, machine: &str) -> Maker {
-        Maker { owner: owner.into(), machine: machine.into() }
+    fn principal(owner: &str, machine: &str) -> Principal {
+        Principal { owner: owner.into(), machine: machine.into() }
     }
 
     #[test]
@@ -254,9 +254,11 @@ mod tests {
 
     #[test]
     fn machines_of_one_owner_check_each_other_only_across_machines() {
-        let (a, b, other) = (maker("o", "a"), maker("o", "b"), maker("p", "a"));
-        assert!(a.is_apart_from(&b, Across::Machines) && !a.is_apart_from(&b, Across::Owners));
-        for across in [Across::Machines, Across::Owners] {
+        let (a, b, other) = (principal("o", "a"), principal("o", "b"), principal("p", "a"));
+        assert!(
+            a.is_apart_from(&b, AuditScope::Machines) && !a.is_apart_from(&b, AuditScope::Owners)
+        );
+        for across in [AuditScope::Machines, AuditScope::Owners] {
             assert!(!a.is_apart_from(&a.clone(), across));
             assert!(a.is_apart_from(&other, across));
         }
@@ -265,27 +267,32 @@ mod tests {
     #[test]
     fn a_machine_of_which_nothing_is_known_is_apart_from_declared_ones_alone() {
         let machines = [
-            maker("o", "node1"),
-            maker("o", "boot-1"),
-            maker("o", "boot-2"),
-            maker("o", "unknown"),
+            principal("o", "node1"),
+            principal("o", "boot-1"),
+            principal("o", "boot-2"),
+            principal("o", "unknown"),
         ];
-        let apart =
-            |one: usize, two: usize| machines[one].is_apart_from(&machines[two], Across::Machines);
+        let apart = |one: usize, two: usize| {
+            machines[one].is_apart_from(&machines[two], AuditScope::Machines)
+        };
         for (one, two, expected) in
             [(0, 1, true), (1, 2, true), (1, 1, false), (0, 3, true), (1, 3, false), (3, 3, false)]
         {
             assert_eq!((apart(one, two), apart(two, one)), (expected, expected), "{one} and {two}");
         }
-        assert!(machines[3].is_apart_from(&maker("p", "unknown"), Across::Machines));
+        assert!(machines[3].is_apart_from(&principal("p", "unknown"), AuditScope::Machines));
     }
 
     #[test]
     fn who_distrusts_an_owner_distrusts_all_its_machines() {
         let mut distrusted = Distrusted::default();
-        distrusted.0.insert(maker("o", "a").party(Across::Machines));
-        assert!(distrusted.includes(&maker("o", "a")) && !distrusted.includes(&maker("o", "b")));
-        distrusted.0.insert(maker("o", "a").party(Across::Owners));
-        assert!(distrusted.includes(&maker("o", "b")) && !distrusted.includes(&maker("p", "a")));
+        distrusted.0.insert(principal("o", "a").party(AuditScope::Machines));
+        assert!(
+            distrusted.includes(&principal("o", "a")) && !distrusted.includes(&principal("o", "b"))
+        );
+        distrusted.0.insert(principal("o", "a").party(AuditScope::Owners));
+        assert!(
+            distrusted.includes(&principal("o", "b")) && !distrusted.includes(&principal("p", "a"))
+        );
     }
 }

@@ -17,7 +17,7 @@ const MARGIN: Duration = Duration::from_secs(6);
 /// When a worker leaves without being asked to; by default never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveRules {
-    /// After so long without anything to do, while there is a coordinator that could lend something.
+    /// After so long without anything to do, while there is a coordinator that could lease something.
     pub when_idle: Option<Duration>,
     /// After so long in all: by then it has left.
     pub time_limit: Option<Duration>,
@@ -27,14 +27,14 @@ pub struct LeaveRules {
 
 /// How far a worker is from leaving.
 #[derive(Debug)]
-pub(super) struct Departure {
+pub(super) struct Shutdown {
     rules: LeaveRules,
     threads: u32,
     /// When it hands back what it has not counted.
     hand_back_at: Option<Instant>,
-    /// When the coordinator can lend something; `None` without one.
-    lends_at: Option<Instant>,
-    /// Since when it has nothing to do, while there is a coordinator that could lend something.
+    /// When the coordinator can lease something; `None` without one.
+    leases_at: Option<Instant>,
+    /// Since when it has nothing to do, while there is a coordinator that could lease something.
     idle_since: Option<Instant>,
     /// Since when there is no coordinator.
     alone_since: Option<Instant>,
@@ -49,40 +49,40 @@ struct Pace {
     busy_us: u64,
 }
 
-impl Departure {
-    pub(super) fn new(rules: LeaveRules, threads: u32, now: Instant) -> Departure {
+impl Shutdown {
+    pub(super) fn new(rules: LeaveRules, threads: u32, now: Instant) -> Shutdown {
         let until_back = |limit: Duration| limit.saturating_sub(MARGIN.min(limit / 2));
-        Departure {
+        Shutdown {
             rules,
             threads,
             hand_back_at: rules.time_limit.and_then(|limit| now.checked_add(until_back(limit))),
-            lends_at: None,
+            leases_at: None,
             idle_since: None,
             alone_since: Some(now),
             pace: None,
         }
     }
 
-    /// A session began, in which something can be lent after this time.
-    pub(super) fn welcomed(&mut self, now: Instant, lends_in: Duration) {
-        // One that says a time beyond all bounds lends nothing that this worker could wait for.
-        let lends_at = now.checked_add(lends_in).unwrap_or(now);
-        (self.lends_at, self.alone_since, self.idle_since) = (Some(lends_at), None, None);
+    /// A session began, in which something can be leased after this time.
+    pub(super) fn welcomed(&mut self, now: Instant, leases_in: Duration) {
+        // One that says a time beyond all bounds leases nothing that this worker could wait for.
+        let leases_at = now.checked_add(leases_in).unwrap_or(now);
+        (self.leases_at, self.alone_since, self.idle_since) = (Some(leases_at), None, None);
     }
 
     /// A session ended.
     pub(super) fn alone(&mut self, now: Instant) {
         let since = self.alone_since.unwrap_or(now);
-        (self.lends_at, self.alone_since, self.idle_since) = (None, Some(since), None);
+        (self.leases_at, self.alone_since, self.idle_since) = (None, Some(since), None);
     }
 
-    /// Whether the worker has anything to do. It is not idle before the coordinator can lend.
+    /// Whether the worker has anything to do. It is not idle before the coordinator can lease.
     pub(super) fn occupied(&mut self, now: Instant, is_busy: bool) {
-        let from = self.lends_at.filter(|_| !is_busy);
-        self.idle_since = from.map(|lends_at| self.idle_since.unwrap_or(now.max(lends_at)));
+        let from = self.leases_at.filter(|_| !is_busy);
+        self.idle_since = from.map(|leases_at| self.idle_since.unwrap_or(now.max(leases_at)));
     }
 
-    /// A part of a loan is counted.
+    /// A part of a lease is counted.
     pub(super) fn counted(&mut self, part: &Report) {
         /// Older measurements fade: sums are halved whenever they pass this.
         const MEMORY_US: u64 = 20_000_000;
@@ -146,7 +146,7 @@ impl Departure {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Fingerprint, KernelName, LeaseId, Loan, LoanKey, LoanKind, LoanTerms};
+    use farm::{Fingerprint, KernelName, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms};
     use farm::{Method, Plan, Problem, Range, Tally, TaskCounts};
 
     use super::*;
@@ -158,51 +158,51 @@ mod tests {
         let range = Range::new(0, tasks).expect("it is not empty");
         let (job, fingerprint, lease): (_, Fingerprint, _) =
             (JobId(job), plan.fingerprint(), LeaseId(1));
-        let terms = LoanTerms { job, plan: fingerprint, lease, owner: "o" };
-        let proof = LoanKey::new([0; 32]).prove(&terms, range, LoanKind::Count);
-        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount: None };
+        let terms = LeaseTerms { job, plan: fingerprint, lease, owner: "o" };
+        let token = LeaseKey::new([0; 32]).sign(&terms, range, LeaseKind::Count);
+        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
         let (tally, busy_us) = (Tally::EMPTY, busy.as_micros() as u64);
-        Report::new(&loan, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
+        Report::new(&lease, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
     }
 
-    fn limited(seconds: u32, threads: u32) -> (Departure, Instant) {
+    fn limited(seconds: u32, threads: u32) -> (Shutdown, Instant) {
         let now = Instant::now();
         let rules = LeaveRules { time_limit: Some(seconds * SECOND), ..LeaveRules::default() };
-        (Departure::new(rules, threads, now), now)
+        (Shutdown::new(rules, threads, now), now)
     }
 
     #[test]
     fn what_is_held_shrinks_with_the_time_that_is_left() {
-        let (mut departure, now) = limited(106, 2);
-        assert_eq!(departure.most_tasks(now), None, "nothing is known");
-        departure.counted(&part(1, 10, 10 * SECOND));
-        let held = |at: u32| departure.most_tasks(now + at * SECOND);
+        let (mut shutdown, now) = limited(106, 2);
+        assert_eq!(shutdown.most_tasks(now), None, "nothing is known");
+        shutdown.counted(&part(1, 10, 10 * SECOND));
+        let held = |at: u32| shutdown.most_tasks(now + at * SECOND);
         // A task takes a second of a thread, and is handed back after 100 seconds.
         assert_eq!([held(0), held(60), held(90), held(98), held(99)], [64, 32, 8, 2, 0].map(Some));
     }
 
     #[test]
     fn a_first_impression_is_doubted_and_each_job_has_its_own_pace() {
-        let (mut departure, now) = limited(134, 1);
-        departure.counted(&part(1, 100, SECOND / 10));
-        let of_first_tasks = departure.most_tasks(now).expect("it is limited");
-        departure.counted(&part(1, 900, 9 * SECOND / 10));
-        let of_many = departure.most_tasks(now).expect("it is limited");
+        let (mut shutdown, now) = limited(134, 1);
+        shutdown.counted(&part(1, 100, SECOND / 10));
+        let of_first_tasks = shutdown.most_tasks(now).expect("it is limited");
+        shutdown.counted(&part(1, 900, 9 * SECOND / 10));
+        let of_many = shutdown.most_tasks(now).expect("it is limited");
         assert!(of_first_tasks * 20 < of_many, "{of_first_tasks} and {of_many}");
-        departure.counted(&part(2, 1, 8 * SECOND));
-        assert_eq!(departure.most_tasks(now), Some(8), "another job's tasks take longer");
+        shutdown.counted(&part(2, 1, 8 * SECOND));
+        assert_eq!(shutdown.most_tasks(now), Some(8), "another job's tasks take longer");
     }
 
     #[test]
     fn a_worker_that_cannot_finish_a_task_leaves_when_it_has_none() {
-        let (mut departure, now) = limited(36, 1);
-        departure.welcomed(now, Duration::ZERO);
-        departure.counted(&part(1, 1, 20 * SECOND));
-        departure.occupied(now, true);
-        assert_eq!(departure.reason(now), None, "it finishes what it has");
-        departure.occupied(now, false);
-        assert!(departure.reason(now).is_some_and(|reason| reason.starts_with("no task")));
-        assert!(departure.reason(now + 30 * SECOND).is_some_and(|reason| reason.contains("limit")));
+        let (mut shutdown, now) = limited(36, 1);
+        shutdown.welcomed(now, Duration::ZERO);
+        shutdown.counted(&part(1, 1, 20 * SECOND));
+        shutdown.occupied(now, true);
+        assert_eq!(shutdown.reason(now), None, "it finishes what it has");
+        shutdown.occupied(now, false);
+        assert!(shutdown.reason(now).is_some_and(|reason| reason.starts_with("no task")));
+        assert!(shutdown.reason(now + 30 * SECOND).is_some_and(|reason| reason.contains("limit")));
     }
 
     #[test]
@@ -211,42 +211,42 @@ mod tests {
         let (idle, alone) = (Some(5 * SECOND), Some(20 * SECOND));
         let rules =
             LeaveRules { when_idle: idle, without_coordinator: alone, ..LeaveRules::default() };
-        let mut departure = Departure::new(rules, 1, now);
-        assert_eq!((departure.reason(now + 9 * SECOND), departure.next_look(now)), (None, None));
-        assert_eq!(departure.gives_up_at(), Some(now + 20 * SECOND), "from its start on");
+        let mut shutdown = Shutdown::new(rules, 1, now);
+        assert_eq!((shutdown.reason(now + 9 * SECOND), shutdown.next_look(now)), (None, None));
+        assert_eq!(shutdown.gives_up_at(), Some(now + 20 * SECOND), "from its start on");
 
-        departure.welcomed(now + 10 * SECOND, Duration::ZERO);
-        departure.occupied(now + 10 * SECOND, false);
-        departure.occupied(now + 13 * SECOND, false);
-        assert_eq!(departure.gives_up_at(), None);
-        assert!(departure.reason(now + 15 * SECOND).is_some(), "since the first of these looks");
+        shutdown.welcomed(now + 10 * SECOND, Duration::ZERO);
+        shutdown.occupied(now + 10 * SECOND, false);
+        shutdown.occupied(now + 13 * SECOND, false);
+        assert_eq!(shutdown.gives_up_at(), None);
+        assert!(shutdown.reason(now + 15 * SECOND).is_some(), "since the first of these looks");
 
-        departure.alone(now + 14 * SECOND);
-        departure.alone(now + 16 * SECOND);
-        assert_eq!(departure.reason(now + 20 * SECOND), None);
-        assert_eq!(departure.gives_up_at(), Some(now + 34 * SECOND));
+        shutdown.alone(now + 14 * SECOND);
+        shutdown.alone(now + 16 * SECOND);
+        assert_eq!(shutdown.reason(now + 20 * SECOND), None);
+        assert_eq!(shutdown.gives_up_at(), Some(now + 34 * SECOND));
     }
 
     #[test]
-    fn a_worker_is_idle_only_once_the_coordinator_can_lend() {
+    fn a_worker_is_idle_only_once_the_coordinator_can_lease() {
         let now = Instant::now();
         let rules = LeaveRules { when_idle: Some(2 * SECOND), ..LeaveRules::default() };
-        let mut departure = Departure::new(rules, 1, now);
-        departure.occupied(now, false);
-        assert_eq!(departure.next_look(now), None, "nobody has welcomed it");
+        let mut shutdown = Shutdown::new(rules, 1, now);
+        shutdown.occupied(now, false);
+        assert_eq!(shutdown.next_look(now), None, "nobody has welcomed it");
 
-        departure.welcomed(now, 10 * SECOND);
-        departure.occupied(now, false);
-        departure.occupied(now + 9 * SECOND, false);
-        assert_eq!(departure.next_look(now), Some(now + 12 * SECOND));
-        assert_eq!(departure.reason(now + 11 * SECOND), None);
-        assert!(departure.reason(now + 12 * SECOND).is_some());
+        shutdown.welcomed(now, 10 * SECOND);
+        shutdown.occupied(now, false);
+        shutdown.occupied(now + 9 * SECOND, false);
+        assert_eq!(shutdown.next_look(now), Some(now + 12 * SECOND));
+        assert_eq!(shutdown.reason(now + 11 * SECOND), None);
+        assert!(shutdown.reason(now + 12 * SECOND).is_some());
 
-        departure.occupied(now + 12 * SECOND, true);
-        departure.occupied(now + 13 * SECOND, false);
-        assert_eq!(departure.reason(now + 14 * SECOND), None, "it was busy meanwhile");
-        departure.welcomed(now, Duration::MAX);
-        departure.occupied(now, false);
-        assert!(departure.reason(now + 2 * SECOND).is_some(), "no time at all is waited for");
+        shutdown.occupied(now + 12 * SECOND, true);
+        shutdown.occupied(now + 13 * SECOND, false);
+        assert_eq!(shutdown.reason(now + 14 * SECOND), None, "it was busy meanwhile");
+        shutdown.welcomed(now, Duration::MAX);
+        shutdown.occupied(now, false);
+        assert!(shutdown.reason(now + 2 * SECOND).is_some(), "no time at all is waited for");
     }
 }

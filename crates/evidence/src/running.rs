@@ -1,17 +1,17 @@
-//! The books of a check: sums and sets over the lines of a bundle so far.
+//! The running totals of a check: sums and sets over the lines of a bundle so far.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
+    AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
     Slice, TrustChange,
 };
 
 use crate::draw::Drawing;
 use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
-use crate::told;
+use crate::task_counts;
 use crate::worth::{Amount, Worth};
 
 /// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
@@ -38,12 +38,12 @@ pub struct Busy {
 pub struct Content {
     /// All audits that were ordered, the oldest first.
     pub policies: Vec<StatedPolicy>,
-    /// Whom the farm believed no more, or again, the oldest first.
+    /// Whom the farm distrusted, or trusted again, the oldest first.
     pub trust: Vec<TrustChange>,
     /// What second counts are worth.
     pub worth: Worth,
     /// The tasks of which it is told what each of them counts.
-    pub tasks_told: u64,
+    pub tasks_reported: u64,
     /// The thread time that it took.
     pub busy: Busy,
     /// Who counted.
@@ -53,7 +53,7 @@ pub struct Content {
 }
 
 /// Sums and sets over the lines so far.
-pub(super) struct Books {
+pub(super) struct Running {
     pub(super) content: Content,
     plan: Plan,
     fingerprint: Fingerprint,
@@ -79,9 +79,9 @@ pub(super) struct Books {
     open_disputes: u64,
 }
 
-impl Books {
-    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Books {
-        Books {
+impl Running {
+    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Running {
+        Running {
             content: Content::default(),
             plan,
             fingerprint: plan.fingerprint(),
@@ -210,9 +210,9 @@ impl Books {
             return Ok(());
         };
         ensure!(self.plan.tells_tasks(), "what tasks by {} count is not told", self.plan.method);
-        let tasks = told::claims(self.fingerprint, &self.known, row, counts)?;
-        self.drawing.told(row, &tasks, told::seal(counts));
-        self.content.tasks_told += row.range.len();
+        let tasks = task_counts::claims(self.fingerprint, &self.known, row, counts)?;
+        self.drawing.reported(row, &tasks, task_counts::checksum(counts));
+        self.content.tasks_reported += row.range.len();
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Books {
             audit == Check::Agreed,
             second,
             &self.content.authors,
-            across.unwrap_or(Across::Machines),
+            across.unwrap_or(AuditScope::Machines),
             &self.distrusted,
         )
     }

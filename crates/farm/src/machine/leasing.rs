@@ -8,16 +8,16 @@
 //! that what it says of its threads and its credit gets it nothing. A job that it has no memory for is passed over. What may
 //! have killed workers comes last within its job.
 //!
-//! A worker for which nothing is left, and which was seen to count, is lent what another one has, too, if that is late or
+//! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
 //! if it can have it back much sooner. Whoever reports first is counted, and the other one is told to stop. So no worker
 //! decides alone when a job ends.
 //!
 //! Idle workers may be many, and so may ranges that wait for a recount by somebody else. A worker that found nothing is
-//! *refused*, and is held only against what has become lendable since:
+//! *refused*, and is held only against what has become leasable since:
 //!
 //! ```text
 //!                 looks through all jobs
-//!   hungry ──────────────────────────────────► refused ──an offer is for it──► lent something
+//!   idle ──────────────────────────────────► refused ──an offer is for it──► leased something
 //!      ▲                                           │
 //!      └── it has more room, a job runs again, or ─┘
 //!          an overrun sets nobody back any more
@@ -27,17 +27,17 @@ use std::ops::{RangeBounds, RangeInclusive};
 
 use super::Farm;
 use crate::job::Job;
-use crate::lease::{Lease, LeaseTerm};
+use crate::lease::{LeaseTime, OpenLease};
 use crate::session::Session;
 use crate::{
-    Across, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanTerms, Millis, Range, Recount,
-    SessionId, WorkerOrder,
+    AuditScope, CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms,
+    Millis, Range, Recount, SessionId,
 };
 
 /// No lease is larger, so that losing one never costs more than this, whatever a worker claims
 /// about its speed.
 const MAX_LEASE_TASKS: u64 = 1 << 22;
-/// Before a worker has counted anything, so many of its threads are believed.
+/// Before a worker has counted anything, so many of its threads are trusted.
 const UNSEEN_THREADS: u64 = 64;
 /// No worker holds more than so many times what it was seen to count of a job. The first tasks of a plan may be a hundred
 /// times as cheap as the others.
@@ -49,9 +49,9 @@ const LONG: u128 = 256;
 /// A lease is not cut into more parts than this, so that no part is too short.
 const MOST_PARTS: u128 = 200;
 
-/// What may be lent to sessions that were refused all else.
+/// What may be leased to sessions that were refused all else.
 struct Offers {
-    /// Jobs of which something was never counted, and may be lent.
+    /// Jobs of which something was never counted, and may be leased.
     uncounted: Vec<JobId>,
     /// What the most modest of them takes a thread.
     least_memory: u64,
@@ -66,21 +66,21 @@ impl Offers {
 }
 
 impl Farm {
-    /// Lends to a session that was just heard of: at once, or after all others if it missed a deadline.
+    /// Leases to a session that was just heard of: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
         match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
             true => {
-                self.hungry.insert(id);
+                self.idle.insert(id);
             }
             false => self.feed(id),
         }
     }
 
-    /// Lends to one session until it has enough or nothing is left.
+    /// Leases to one session until it has enough or nothing is left.
     fn feed(&mut self, id: SessionId) {
         self.stop_waiting(id);
         if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
-            self.hungry.insert(id);
+            self.idle.insert(id);
             return;
         }
         while let Some(session) = self.sessions.get(&id)
@@ -91,7 +91,7 @@ impl Farm {
                 self.refused.insert(id);
                 return;
             };
-            if !self.lend_some(id, job) {
+            if !self.lease_some(id, job) {
                 return;
             }
         }
@@ -99,40 +99,40 @@ impl Farm {
 
     /// Takes a session out of those that wait for something to do.
     pub(super) fn stop_waiting(&mut self, id: SessionId) {
-        self.hungry.remove(&id);
+        self.idle.remove(&id);
         self.refused.remove(&id);
     }
 
     /// New work has appeared, or the grace after a restart is over.
-    pub(super) fn feed_hungry(&mut self) {
-        self.lend_from = self.lend_from.filter(|&from| from > self.now);
+    pub(super) fn serve_idle(&mut self) {
+        self.lease_from = self.lease_from.filter(|&from| from > self.now);
         while self.rests.first().is_some_and(|&until| until <= self.now) {
             self.rests.pop_first();
         }
         while self.turns.first().is_some_and(|&until| until <= self.now) {
             self.turns.pop_first();
-            self.hungry.append(&mut self.refused);
+            self.idle.append(&mut self.refused);
         }
         let offers = self.take_offers();
         // There may be ten thousands of them, and mostly there is nothing for any.
         let refused = self.refused.iter().take(if offers.are_none() { 0 } else { usize::MAX });
         let refused = refused.filter(|id| self.is_for(&offers, id));
-        let mut hungry: Vec<SessionId> = self.hungry.iter().chain(refused).copied().collect();
-        hungry.sort_by_key(|id| self.sessions[id].missed);
-        for id in hungry {
-            if self.hungry.contains(&id) || self.is_for(&offers, &id) {
+        let mut idle: Vec<SessionId> = self.idle.iter().chain(refused).copied().collect();
+        idle.sort_by_key(|id| self.sessions[id].missed);
+        for id in idle {
+            if self.idle.contains(&id) || self.is_for(&offers, &id) {
                 self.feed(id);
             }
         }
-        // What others were just lent may be slow enough to be overtaken: that is for the next step.
+        // What others were just leased may be slow enough to be overtaken: that is for the next step.
         let finds_nothing = |&id| self.first_job_that_waits(id).is_none();
         debug_assert!(
             self.refused.iter().all(finds_nothing),
-            "a session waits for what it could be lent"
+            "a session waits for what it could be leased"
         );
     }
 
-    /// What may be lent to refused sessions: of first counts all, as one look tells, and of recounts what is new.
+    /// What may be leased to refused sessions: of first counts all, as one look tells, and of recounts what is new.
     fn take_offers(&mut self) -> Offers {
         let mut offers =
             Offers { uncounted: Vec::new(), least_memory: u64::MAX, recounts: Vec::new() };
@@ -142,7 +142,7 @@ impl Farm {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
             let is_open = job.free_tasks() > 0 || job.to_overtake(self.now, soonest).is_some();
-            if is_open && self.lend_from.is_none() {
+            if is_open && self.lease_from.is_none() {
                 offers.uncounted.push(id);
                 offers.least_memory = offers.least_memory.min(job.known.thread_memory);
             }
@@ -150,7 +150,7 @@ impl Farm {
         offers
     }
 
-    /// Whether a session may be lent something that is still there of these offers. Of first counts that is mostly one
+    /// Whether a session may be leased something that is still there of these offers. Of first counts that is mostly one
     /// comparison: a job that nobody can count has work in every step.
     fn is_for(&self, offers: &Offers, id: &SessionId) -> bool {
         let session = &self.sessions[id];
@@ -168,7 +168,7 @@ impl Farm {
         first.or_else(|| self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some()))
     }
 
-    /// The first job of which something waits that this session may be lent.
+    /// The first job of which something waits that this session may be leased.
     fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
         let session = &self.sessions[&id];
         let waits = |job: &JobId| {
@@ -177,23 +177,23 @@ impl Farm {
         self.in_turn(id).find(waits)
     }
 
-    /// Whether a session may be lent something of a job that was never counted.
+    /// Whether a session may be leased something of a job that was never counted.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
         let able = session.may_count(id, self.jobs[&id].known.thread_memory);
-        able && self.lend_from.is_none() && self.has_task_for(id, session)
+        able && self.lease_from.is_none() && self.has_task_for(id, session)
     }
 
     /// What another session has of a job, from which ordinal on, that this one should count, too.
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let is_idle = session.outstanding == 0 && self.lend_from.is_none();
+        let is_idle = session.outstanding == 0 && self.lease_from.is_none();
         let able = session.may_count(job_id, job.known.thread_memory);
         let task_ms = 1_000_000 / job.rate_of(id).filter(|_| is_idle && able)?;
         let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
         job.to_overtake(self.now, sooner)
     }
 
-    /// A range `among` these that waits for being counted again, by this worker. It is lent whole.
+    /// A range `among` these that waits for being counted again, by this worker. It is leased whole.
     fn recount_for(
         &self,
         id: JobId,
@@ -210,7 +210,7 @@ impl Farm {
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
-            let may = |range| !job.overruns.sets_back(range, session.maker(), self.now);
+            let may = |range| !job.overruns.sets_back(range, session.principal(), self.now);
             let (range, unlike) =
                 job.audits.for_session(session, job.across(), among.clone(), may)?;
             Some((range, Recount { unlike, by_search }))
@@ -228,15 +228,15 @@ impl Farm {
         let mut open = job.disputes.range(among).filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
-            let is_others_turn = job.overruns.sets_back(**range, session.maker(), self.now);
-            let is_heard = session.is_trusted || dispute.hears(session.maker());
+            let is_others_turn = job.overruns.sets_back(**range, session.principal(), self.now);
+            let is_heard = session.is_trusted || dispute.hears(session.principal());
             waits && fits && !is_others_turn && is_heard
         });
         open.next().map(|(&range, _)| range)
     }
 
-    /// One loan. `false` if the session has enough for now.
-    fn lend_some(&mut self, id: SessionId, job_id: JobId) -> bool {
+    /// One lease. `false` if the session has enough for now.
+    fn lease_some(&mut self, id: SessionId, job_id: JobId) -> bool {
         let outstanding = self.sessions[&id].held_as_of(job_id, self.task_ns(id, job_id));
         if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id], ..) {
             let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
@@ -247,15 +247,15 @@ impl Farm {
             let job = self.jobs.get_mut(&job_id).expect("it has work");
             match job.disputes.get_mut(&range) {
                 Some(dispute) => dispute.recount = Some(lease),
-                None => job.audits.lend(range, lease),
+                None => job.audits.assign(range, lease),
             }
             let factor = self.jobs[&job_id].overruns.factor(range);
-            let term = LeaseTerm::of_recount(self.now, self.ttl_ms(job_id), factor);
-            self.loan(id, lease, job_id, range, Some(recount), term);
+            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id), factor);
+            self.lease(id, lease, job_id, range, Some(recount), term);
             return true;
         }
         let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id, &self.sessions[&id]));
-        let pool = if is_free { job.free_tasks() } else { job.lent_tasks };
+        let pool = if is_free { job.free_tasks() } else { job.leased_tasks };
         let wanted = self.wanted_tasks(id, job_id, pool);
         if outstanding > wanted / 2 {
             return false;
@@ -274,10 +274,10 @@ impl Farm {
         let range = match overtaken {
             Some(start) => Some(job.overtake(start, tasks, lease, (now, expected_ms, least_ms))),
             None => {
-                job.lend(id, tasks, lease, due).or_else(|| job.lend_suspected(tasks, lease, due))
+                job.assign(id, tasks, lease, due).or_else(|| job.lease_suspected(tasks, lease, due))
             }
         };
-        self.loan(id, lease, job_id, range.expect("it has work"), None, term);
+        self.lease(id, lease, job_id, range.expect("it has work"), None, term);
         true
     }
 
@@ -303,7 +303,7 @@ impl Farm {
         tasks.max(threads.into()).min(job.counted_by(id).saturating_mul(GROWTH))
     }
 
-    /// The most tasks that a session is lent in one piece.
+    /// The most tasks that a session is leased in one piece.
     fn piece(&self, id: SessionId, job_id: JobId) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let rate = u128::from(job.rate_of(id).unwrap_or(0));
@@ -314,58 +314,58 @@ impl Farm {
         job.piece().max(shortest).max(threads)
     }
 
-    fn loan(
+    fn lease(
         &mut self,
         session: SessionId,
         lease: LeaseId,
         job: JobId,
         range: Range,
         recount: Option<Recount>,
-        term: LeaseTerm,
+        term: LeaseTime,
     ) {
         if recount.is_none() {
             self.begin(job);
         }
-        self.lend(session, lease, job, range, recount.is_some(), term);
+        self.assign(session, lease, job, range, recount.is_some(), term);
         self.stats.leases += 1;
         let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
-        let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
-        let owner = &self.sessions[&session].maker().owner;
-        let terms = LoanTerms { job, plan: fingerprint, lease, owner };
-        let proof = self.key.prove(&terms, range, kind);
-        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount };
-        self.tell(session, WorkerOrder::Loan(loan));
+        let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
+        let owner = &self.sessions[&session].principal().owner;
+        let terms = LeaseTerms { job, plan: fingerprint, lease, owner };
+        let token = self.key.sign(&terms, range, kind);
+        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
+        self.tell(session, CoordinatorMessage::Lease(lease));
     }
 
     /// Notes that `range` is with `session` for this term, under a new or an adopted lease.
-    pub(super) fn lend(
+    pub(super) fn assign(
         &mut self,
         session_id: SessionId,
         lease: LeaseId,
         job: JobId,
         range: Range,
         recount: bool,
-        term: LeaseTerm,
+        term: LeaseTime,
     ) {
         let task_ns = self.task_ns(session_id, job);
-        let new = Lease {
+        let new = OpenLease {
             session: session_id,
             job,
             open: IntervalSet::new(),
             recount,
             reported: false,
-            lent_at: self.now,
+            leased_at: self.now,
             task_ns,
             term,
         };
         // A lease that is taken up in several parts has one price.
-        let task_ns = self.leases.lend(lease, range, new).task_ns;
-        let session = self.sessions.get_mut(&session_id).expect("only sessions are lent to");
+        let task_ns = self.leases.assign(lease, range, new).task_ns;
+        let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
         session.leases.insert(lease);
         self.lease_time(session_id, job, range.len(), task_ns);
     }
 
-    /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known, what it is lent first is
+    /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known, what it is leased first is
     /// taken to last as long as other leases.
     fn task_ns(&self, id: SessionId, job: JobId) -> u64 {
         const NS: u64 = 1_000_000_000_000;
@@ -378,14 +378,14 @@ impl Farm {
         ns.saturating_mul(threads.into()) / tasks.max(1)
     }
 
-    /// What a session of so many threads is lent before its speed is known.
+    /// What a session of so many threads is leased before its speed is known.
     fn probe_tasks(&self, threads: u32) -> u64 {
         u64::from(threads).min(UNSEEN_THREADS) * self.config.probe_tasks.max(1)
     }
 
-    /// The term of a first count that is lent now and is to take `expected_ms`.
-    pub(super) fn term(&self, job: JobId, expected_ms: u64) -> LeaseTerm {
-        LeaseTerm::of_count(self.now, self.ttl_ms(job), expected_ms)
+    /// The term of a first count that is leased now and is to take `expected_ms`.
+    pub(super) fn term(&self, job: JobId, expected_ms: u64) -> LeaseTime {
+        LeaseTime::of_count(self.now, self.ttl_ms(job), expected_ms)
     }
 
     /// How long leases of a job live without news, ms.
@@ -403,9 +403,9 @@ impl Farm {
         self.leases.forget_orphans(self.now);
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
-            let (session, job, lent_at) = (lease.session, lease.job, lease.lent_at);
+            let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
             if !lease.reported {
-                self.missed(session, job, lent_at);
+                self.missed(session, job, leased_at);
             } else if lease.recount {
                 self.overrun(id);
             }
@@ -418,18 +418,18 @@ impl Farm {
     /// party are asked first, and whoever is asked next has more time.
     fn overrun(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
-        let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.lent_at.0);
-        let maker = self.sessions[&lease.session].maker();
-        let is_only_owner = self.processes.keys().all(|process| process.owner == maker.owner);
+        let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
+        let principal = self.sessions[&lease.session].principal();
+        let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
         // An owner could invent any number of machines, which would take turns.
-        let across = if is_only_owner { job.across() } else { Across::Owners };
-        let (party, until) = (maker.party(across), self.now.after(held_ms));
+        let across = if is_only_owner { job.across() } else { AuditScope::Owners };
+        let (party, until) = (principal.party(across), self.now.after(held_ms));
         job.overruns.note(range.expect("a lease is not empty"), party, until);
         self.turns.insert(until);
         // Another range may have been forgotten for this one.
-        self.hungry.append(&mut self.refused);
+        self.idle.append(&mut self.refused);
     }
 
     /// A worker that is there has reported nothing of a lease, all its time long.
@@ -438,10 +438,10 @@ impl Farm {
     /// anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the job
     /// would never end. They grow once, however many leases missed the same deadline: a laptop that
     /// slept is no job of long tasks.
-    fn missed(&mut self, session: SessionId, job_id: JobId, lent_at: Millis) {
+    fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
         let job = self.jobs.get_mut(&job_id).expect("a job with something pending is not removed");
-        if lent_at >= job.heard_at {
+        if leased_at >= job.heard_at {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }

@@ -6,10 +6,10 @@ use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage}
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
-/// Of each kind, how many ordinals a map shows: wanted, accepted, lent, disputed, poisoned.
+/// Of each kind, how many ordinals a map shows: wanted, accepted, leased, disputed, poisoned.
 fn sums(map: &PlanMap) -> [u64; 5] {
     let of =
-        |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.lent, cell.disputed, cell.poisoned];
+        |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.leased, cell.disputed, cell.poisoned];
     map.cells
         .iter()
         .map(of)
@@ -35,22 +35,22 @@ fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
 }
 
 #[test]
-fn a_map_tells_what_is_lent_to_whom_and_what_is_accepted() {
+fn a_map_tells_what_is_leased_to_whom_and_what_is_accepted() {
     let mut stage = Stage::new();
     let job = stage.submit(10_000, 0);
     let worker = stage.join("w1", 100);
-    let loan = stage.last_loan(worker);
+    let lease = stage.last_lease(worker);
 
     let map = stage.farm.map(job).expect("it exists");
-    assert_eq!(sums(&map), [10_000, 0, loan.range.len(), 0, 0]);
-    let held = |cell: &&farm::Cell| cell.lent > 0;
+    assert_eq!(sums(&map), [10_000, 0, lease.range.len(), 0, 0]);
+    let held = |cell: &&farm::Cell| cell.leased > 0;
     assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
 
-    stage.finish(worker, &loan, 1_000);
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Leaving });
+    stage.finish(worker, &lease, 1_000);
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
     stage.act(Event::Left { session: worker });
     let map = stage.farm.map(job).expect("it exists");
-    assert_eq!(sums(&map), [10_000, loan.range.len(), 0, 0, 0]);
+    assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);
     assert_eq!(stage.farm.map(JobId(99)), None);
 }
 
@@ -66,34 +66,34 @@ fn a_map_shows_what_is_disputed() {
 }
 
 #[test]
-fn a_survey_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
+fn a_overview_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
     let mut stage = Stage::new();
     let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
     stage.now = 500;
     let worker = stage.join("w1", 10);
     stage.act(change(RequestId(7), second, Change::Cancel));
 
-    let survey = stage.farm.survey();
+    let overview = stage.farm.overview();
     let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
-    assert_eq!((ids(&survey.live), ids(&survey.ended)), (vec![first], vec![second]));
-    assert_eq!(survey.ended_in_all, 1);
-    let sight = &survey.workers[0];
-    let loan = stage.last_loan(worker);
-    assert_eq!(sight.lent, [(first, loan.range.len())]);
-    assert_eq!((sight.heard_at.0, sight.counted), (500, 0));
-    assert_eq!(sight.view.rate, Rate::default());
+    assert_eq!((ids(&overview.live), ids(&overview.ended)), (vec![first], vec![second]));
+    assert_eq!(overview.ended_in_all, 1);
+    let detail = &overview.workers[0];
+    let lease = stage.last_lease(worker);
+    assert_eq!(detail.leased, [(first, lease.range.len())]);
+    assert_eq!((detail.heard_at.0, detail.counted), (500, 0));
+    assert_eq!(detail.view.rate, Rate::default());
 
-    stage.finish(worker, &loan, 1_000_000);
-    let sight = &stage.farm.survey().workers[0];
-    assert_eq!((sight.heard_at.0, sight.counted), (4_500, loan.range.len()));
+    stage.finish(worker, &lease, 1_000_000);
+    let detail = &stage.farm.overview().workers[0];
+    assert_eq!((detail.heard_at.0, detail.counted), (4_500, lease.range.len()));
     let rate = Rate { tasks_per_second: 1.0, placements_per_second: 1.0 };
-    assert_eq!(sight.view.rate, rate, "a second for a task, which counts 1");
+    assert_eq!(detail.view.rate, rate, "a second for a task, which counts 1");
     assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
     let mut done = || {
         let progress = stage.farm.take_progress();
         progress.iter().map(|job| (job.job, job.placements, job.workers)).collect::<Vec<_>>()
     };
-    assert_eq!(done(), [(first, loan.range.len() as f64, 1)]);
+    assert_eq!(done(), [(first, lease.range.len() as f64, 1)]);
     assert_eq!(done(), [], "nothing was done since");
 }
 
@@ -103,10 +103,10 @@ fn an_ended_job_says_how_long_it_was_counted_and_how_fast() {
     let job = stage.submit(4, 0);
     stage.tick(7_000);
     let worker = stage.join("w1", 10);
-    while let Some(loan) = stage.loans(worker).last().copied()
+    while let Some(lease) = stage.leases(worker).last().copied()
         && !stage.farm.job(job).expect("it exists").state.is_over()
     {
-        stage.finish(worker, &loan, 500_000);
+        stage.finish(worker, &lease, 500_000);
     }
 
     let job = stage.farm.job(job).expect("it exists");

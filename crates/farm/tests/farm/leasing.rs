@@ -1,14 +1,14 @@
-//! Who is lent what, how much, and for how long.
+//! Who is leased what, how much, and for how long.
 
 use farm::{Change, Event, JobState, Range, Report, RequestId, SessionId, WorkerMessage};
 
 use crate::stage::{OWNER, Stage, change, hello, plan, proven, range, report};
 
-/// Lets a worker finish its loans at a speed, `rounds` times.
+/// Lets a worker finish its leases at a speed, `rounds` times.
 fn work(stage: &mut Stage, worker: SessionId, us_per_task: u64, rounds: usize) {
     for _ in 0..rounds {
-        let loan = stage.last_loan(worker);
-        stage.finish(worker, &loan, us_per_task);
+        let lease = stage.last_lease(worker);
+        stage.finish(worker, &lease, us_per_task);
     }
 }
 
@@ -22,8 +22,8 @@ fn a_worker_ten_times_faster_gets_ten_times_larger_leases() {
     work(&mut stage, fast, 1_000, 16);
 
     // 64 s at 10 ms and at 1 ms per task, as the job takes a day.
-    assert_eq!(stage.last_loan(slow).range.len(), 6_400);
-    assert_eq!(stage.last_loan(fast).range.len(), 64_000);
+    assert_eq!(stage.last_lease(slow).range.len(), 6_400);
+    assert_eq!(stage.last_lease(fast).range.len(), 64_000);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn only_a_job_that_takes_long_has_long_leases() {
         stage.submit(tasks, 0);
         let worker = stage.join("w1", 1 << 40);
         work(&mut stage, worker, 1_000_000, 6);
-        stage.last_loan(worker).range.len()
+        stage.last_lease(worker).range.len()
     };
     assert_eq!(
         [2_000, 5_000, 1_000_000].map(seconds),
@@ -56,14 +56,14 @@ fn leases_of_a_large_farm_are_longer_and_live_longer() {
 
     work(&mut stage, worker, 10_000, 20);
 
-    let lent = stage.last_loan(worker);
-    let seconds = lent.range.len() / 100;
+    let leased = stage.last_lease(worker);
+    let seconds = leased.range.len() / 100;
     assert!((4_800..=6_400).contains(&seconds), "64 reports: {seconds} s");
-    let lent_at = stage.now;
-    stage.tick(lent_at + 200_000);
-    assert!(!stage.revoked(lent.lease), "it may report every 100 s");
-    stage.tick(lent_at + 300_000);
-    assert!(stage.revoked(lent.lease));
+    let leased_at = stage.now;
+    stage.tick(leased_at + 200_000);
+    assert!(!stage.revoked(leased.id), "it may report every 100 s");
+    stage.tick(leased_at + 300_000);
+    assert!(stage.revoked(leased.id));
 
     // When most of them go, it is as it was.
     (2..=20_000).for_each(|number| stage.act(Event::Left { session: SessionId(number) }));
@@ -77,18 +77,18 @@ fn the_first_lease_is_a_probe() {
 
     let worker = stage.join("w1", 1_000);
 
-    assert_eq!(stage.last_loan(worker).range, range(0, 4));
+    assert_eq!(stage.last_lease(worker).range, range(0, 4));
 }
 
 #[test]
-fn a_worker_without_company_is_lent_all_that_it_can_count_in_time() {
+fn a_worker_without_company_is_leased_all_that_it_can_count_in_time() {
     let mut stage = Stage::new();
     stage.submit(36, 0);
     let worker = stage.join("w1", 1_000);
 
     work(&mut stage, worker, 1_000, 2);
 
-    assert_eq!(stage.last_loan(worker).range, range(12, 36));
+    assert_eq!(stage.last_lease(worker).range, range(12, 36));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn leases_shrink_towards_the_end_of_a_job() {
         work(&mut stage, worker, 1_000, 1);
     }
 
-    let sizes: Vec<u64> = stage.loans(worker).iter().map(|loan| loan.range.len()).collect();
+    let sizes: Vec<u64> = stage.leases(worker).iter().map(|lease| lease.range.len()).collect();
     assert!(sizes[2..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
     assert_eq!((sizes[2], sizes[sizes.len() - 1]), (24, 1));
 }
@@ -113,28 +113,28 @@ fn a_task_that_is_reported_again_with_others_counts_once_for_a_sessions_speed() 
     let mut stage = Stage::new();
     let job = stage.submit(256_000, 0);
     let worker = stage.join_with("w1", 64, 1 << 40);
-    let loan = stage.last_loan(worker);
-    assert!(loan.range.len() >= 64, "{loan:?}");
-    for end in 1..=loan.range.len() {
+    let lease = stage.last_lease(worker);
+    assert!(lease.range.len() >= 64, "{lease:?}");
+    for end in 1..=lease.range.len() {
         stage.now += 10;
-        let part = report(job, plan(256_000), loan.range.first(end));
-        stage.report_as_is(worker, proven(Report { lease: loan.lease, ..part }, OWNER));
+        let part = report(job, plan(256_000), lease.range.first(end));
+        stage.report_as_is(worker, proven(Report { lease: lease.id, ..part }, OWNER));
     }
-    let held: u64 = stage.loans(worker)[1..].iter().map(|loan| loan.range.len()).sum();
-    assert!(held <= 2 * loan.range.len(), "it holds {held}");
+    let held: u64 = stage.leases(worker)[1..].iter().map(|lease| lease.range.len()).sum();
+    assert!(held <= 2 * lease.range.len(), "it holds {held}");
 }
 
 /// What a worker should hold comes in pieces from all over a plan that is soon counted.
 #[test]
-fn a_plan_that_is_soon_counted_is_lent_in_pieces() {
+fn a_plan_that_is_soon_counted_is_leased_in_pieces() {
     let mut stage = Stage::new();
     stage.submit(256_000, 0);
     let worker = stage.join("w1", 1 << 40);
     work(&mut stage, worker, 1_000, 5);
-    let sizes: Vec<u64> = stage.loans(worker).iter().map(|loan| loan.range.len()).collect();
+    let sizes: Vec<u64> = stage.leases(worker).iter().map(|lease| lease.range.len()).collect();
     assert_eq!(sizes[..5], [4, 8, 24, 72, 216], "twice what it was seen to count");
 
-    let pieces: Vec<Range> = stage.loans(worker)[5..].iter().map(|loan| loan.range).collect();
+    let pieces: Vec<Range> = stage.leases(worker)[5..].iter().map(|lease| lease.range).collect();
     assert!(pieces.iter().all(|piece| piece.len() <= 260), "a thousandth each: {pieces:?}");
     let starts: Vec<u64> = pieces.iter().map(|piece| piece.start()).collect();
     assert_eq!(starts, [160_000, 96_000], "from all over the plan");
@@ -152,15 +152,15 @@ fn leases_grow_with_what_was_seen_and_not_with_what_is_said() {
         let hello = farm::Hello { threads, ..hello("w1", 1 << 63) };
         stage.join_as(worker, OWNER, hello);
         let probe = u64::from(threads.min(64)) * 4;
-        assert_eq!(stage.last_loan(worker).range.len(), probe, "for 64 threads at most");
+        assert_eq!(stage.last_lease(worker).range.len(), probe, "for 64 threads at most");
 
         work(&mut stage, worker, 1, 1);
-        assert_eq!(stage.last_loan(worker).range.len(), 2 * probe);
+        assert_eq!(stage.last_lease(worker).range.len(), 2 * probe);
         work(&mut stage, worker, 1_000, 1);
-        assert_eq!(stage.last_loan(worker).range.len(), 6 * probe);
+        assert_eq!(stage.last_lease(worker).range.len(), 6 * probe);
         work(&mut stage, worker, 1_000, 12);
-        let lent = stage.last_loan(worker).range.len();
-        assert!((60_000..=64_000).contains(&lent), "64 s at 1 ms each: {lent}");
+        let leased = stage.last_lease(worker).range.len();
+        assert!((60_000..=64_000).contains(&leased), "64 s at 1 ms each: {leased}");
     }
 }
 
@@ -170,40 +170,40 @@ fn what_a_worker_says_of_its_time_changes_nothing() {
     stage.submit(100_000_000, 0);
     let worker = stage.join("w1", 1 << 40);
     for _ in 0..12 {
-        let loan = stage.last_loan(worker);
-        stage.now += 1_000 * loan.range.len();
-        stage.finish(worker, &loan, 1);
+        let lease = stage.last_lease(worker);
+        stage.now += 1_000 * lease.range.len();
+        stage.finish(worker, &lease, 1);
     }
 
-    assert_eq!(stage.last_loan(worker).range.len(), 64, "64 s at a second each");
+    assert_eq!(stage.last_lease(worker).range.len(), 64, "64 s at a second each");
 }
 
 #[test]
-fn a_lease_that_takes_much_longer_than_it_was_to_take_is_lent_again() {
-    // Given a worker that counted a task in 10 ms and was lent work of 64 s
+fn a_lease_that_takes_much_longer_than_it_was_to_take_is_leased_again() {
+    // Given a worker that counted a task in 10 ms and was leased work of 64 s
     let mut stage = Stage::new();
     let job = stage.submit(100_000_000, 0);
     let worker = stage.join("w1", 1 << 40);
     work(&mut stage, worker, 10_000, 12);
-    let loan = stage.last_loan(worker);
-    let (lent_at, lent) = (stage.now, loan.range.len());
-    assert_eq!(lent, 6_400);
+    let lease = stage.last_lease(worker);
+    let (leased_at, leased) = (stage.now, lease.range.len());
+    assert_eq!(leased, 6_400);
 
     // When it then reports a task every 48 s
     let mut counted = 0;
-    while !stage.revoked(loan.lease) {
+    while !stage.revoked(lease.id) {
         stage.tick(stage.now + 4_000);
-        if (stage.now - lent_at).is_multiple_of(48_000) {
-            let at = loan.range.start() + counted;
+        if (stage.now - leased_at).is_multiple_of(48_000) {
+            let at = lease.range.start() + counted;
             let part = report(job, plan(100_000_000), range(at, at + 1));
-            stage.report(worker, farm::Report { lease: loan.lease, ..part });
+            stage.report(worker, farm::Report { lease: lease.id, ..part });
             counted += 1;
         }
     }
 
     // Then the lease is over after a minute and four times those 64 s, and the next is for so slow a worker.
-    assert_eq!(stage.now - lent_at, 60_000 + 4 * 64_000);
-    assert!(stage.last_loan(worker).range.len() <= 10);
+    assert_eq!(stage.now - leased_at, 60_000 + 4 * 64_000);
+    assert!(stage.last_lease(worker).range.len() <= 10);
 }
 
 #[test]
@@ -217,31 +217,31 @@ fn jobs_of_higher_priority_come_first_then_older_ones() {
     work(&mut stage, worker, 1_000, 1);
     work(&mut stage, worker, 1_000, 1);
 
-    let order: Vec<_> = stage.loans(worker).iter().map(|loan| loan.job).collect();
+    let order: Vec<_> = stage.leases(worker).iter().map(|lease| lease.job).collect();
     let mut seen = order.clone();
     seen.dedup();
     assert_eq!(seen, [first, second, low], "{order:?}");
 }
 
 #[test]
-fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
+fn a_job_is_served_by_its_new_priority_at_once_and_what_is_leased_stays() {
     // Given a worker that counts the first of two jobs
     let mut stage = Stage::new();
     let first = stage.submit(1_000, 0);
     let second = stage.submit(2, 0);
     let worker = stage.join("w1", 10);
-    let lent = stage.last_loan(worker);
-    assert_eq!(lent.job, first);
+    let leased = stage.last_lease(worker);
+    assert_eq!(leased.job, first);
 
     // When the second one is to come first
     stage.act(change(RequestId(7), second, Change::Priority(1)));
-    stage.finish(worker, &lent, 1_000);
+    stage.finish(worker, &leased, 1_000);
 
-    // Then it is lent next, and the first one again after it.
-    let order: Vec<_> = stage.loans(worker).iter().map(|loan| loan.job).collect();
+    // Then it is leased next, and the first one again after it.
+    let order: Vec<_> = stage.leases(worker).iter().map(|lease| lease.job).collect();
     assert_eq!(order[1], second, "{order:?}");
     work(&mut stage, worker, 1_000, 2);
-    assert_eq!(stage.last_loan(worker).job, first);
+    assert_eq!(stage.last_lease(worker).job, first);
     assert_eq!(stage.farm.job(second).expect("it exists").spec.priority, 1);
 
     // And a job that is over has no priority to change.
@@ -251,19 +251,19 @@ fn a_job_is_served_by_its_new_priority_at_once_and_what_is_lent_stays() {
 }
 
 #[test]
-fn credit_limits_what_is_held_and_none_stops_lending() {
+fn credit_limits_what_is_held_and_none_stops_leasing() {
     let mut stage = Stage::new();
     let job = stage.submit(100, 0);
     let worker = stage.join("w1", 3);
-    let loan = stage.last_loan(worker);
-    assert_eq!(loan.range.len(), 3);
+    let lease = stage.last_lease(worker);
+    assert_eq!(lease.range.len(), 3);
 
     stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(0) });
-    stage.finish(worker, &loan, 1_000);
-    assert_eq!(stage.loans(worker).len(), 1);
+    stage.finish(worker, &lease, 1_000);
+    assert_eq!(stage.leases(worker).len(), 1);
 
     stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(2) });
-    assert_eq!(stage.last_loan(worker).range.len(), 2);
+    assert_eq!(stage.last_lease(worker).range.len(), 2);
     assert_eq!(stage.farm.job(job).expect("it exists").workers, 1);
 }
 
@@ -273,13 +273,13 @@ fn a_worker_that_misses_a_deadline_comes_after_all_others() {
     let mut stage = Stage::new();
     stage.submit(1, 0);
     let (hung, idle) = (stage.join("w1", 10), stage.join("w2", 10));
-    let lost = stage.last_loan(hung);
-    assert!(stage.loans(idle).is_empty());
+    let lost = stage.last_lease(hung);
+    assert!(stage.leases(idle).is_empty());
 
     stage.tick(60_000);
 
-    assert!(stage.revoked(lost.lease));
-    assert_eq!(stage.last_loan(idle).range, lost.range);
+    assert!(stage.revoked(lost.id));
+    assert_eq!(stage.last_lease(idle).range, lost.range);
 }
 
 #[test]
@@ -289,14 +289,14 @@ fn two_hung_workers_do_not_keep_a_range_from_a_healthy_one() {
     stage.submit(1, 0);
     let hung = [stage.join("w1", 10), stage.join("w2", 10)];
     stage.tick(60_000);
-    assert_eq!(stage.loans(hung[1]).len(), 1);
+    assert_eq!(stage.leases(hung[1]).len(), 1);
     let healthy = stage.join("w3", 10);
 
     // When w2 misses its deadline in the moment in which w1 has rested enough
     stage.tick(1_000_000);
 
     // Then the healthy one is served.
-    assert_eq!(stage.loans(healthy).len(), 1);
+    assert_eq!(stage.leases(healthy).len(), 1);
 }
 
 #[test]
@@ -306,13 +306,13 @@ fn missed_deadlines_double_the_patience_with_a_job_once_per_deadline() {
     stage.submit(12, 0);
     let workers = [stage.join("w1", 4), stage.join("w2", 4), stage.join("w3", 4)];
 
-    // When all are missed, and lent again after the rest
+    // When all are missed, and leased again after the rest
     stage.tick(60_000);
     stage.tick(180_000);
 
     // Then the next deadline is twice as far, not eight times.
-    let loans = workers.map(|worker| stage.loans(worker).len());
-    assert_eq!(loans, [2, 2, 2]);
+    let leases = workers.map(|worker| stage.leases(worker).len());
+    assert_eq!(leases, [2, 2, 2]);
     assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(180_000 + 2 * 60_000)));
 }
 
@@ -323,7 +323,7 @@ fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
     let job = stage.submit(12, 0);
     stage.join("w1", 4);
     let busy = stage.join("w2", 4);
-    let lease = stage.last_loan(busy).lease;
+    let lease = stage.last_lease(busy).id;
     stage.now = 30_000;
     let part = farm::Report { lease, ..report(job, plan(12), range(4, 5)) };
     stage.report(busy, part);
@@ -331,14 +331,14 @@ fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
     // When w1 misses its deadline
     stage.tick(60_000);
 
-    // Then its range, lent again, has the usual deadline.
+    // Then its range, leased again, has the usual deadline.
     let other = stage.join("w3", 4);
-    let relent = stage.last_loan(other);
-    assert_eq!(relent.range.start(), 0);
+    let again = stage.last_lease(other);
+    assert_eq!(again.range.start(), 0);
     stage.tick(119_999);
-    assert!(!stage.revoked(relent.lease));
+    assert!(!stage.revoked(again.id));
     stage.tick(120_000);
-    assert!(stage.revoked(relent.lease));
+    assert!(stage.revoked(again.id));
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn a_worker_is_not_told_to_stop_what_it_has_finished() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);
-    let lease = stage.last_loan(worker).lease;
+    let lease = stage.last_lease(worker).id;
 
     let whole = farm::Report { lease, ..report(job, plan(4), range(0, 4)) };
     stage.report(worker, whole);
@@ -359,7 +359,7 @@ fn a_report_renews_its_lease() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);
-    let lease = stage.last_loan(worker).lease;
+    let lease = stage.last_lease(worker).id;
 
     stage.now = 50_000;
     let part = farm::Report { lease, ..report(job, plan(4), range(0, 1)) };
@@ -379,35 +379,35 @@ fn a_lost_sessions_ranges_go_to_others_at_once() {
 
     stage.act(Event::Left { session: one });
 
-    assert_eq!(stage.last_loan(two).range, range(0, 4));
+    assert_eq!(stage.last_lease(two).range, range(0, 4));
 }
 
 #[test]
-fn a_paused_job_is_taken_back_and_lent_again_when_it_resumes() {
+fn a_paused_job_is_taken_back_and_leased_again_when_it_resumes() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);
-    let lease = stage.last_loan(worker).lease;
+    let lease = stage.last_lease(worker).id;
 
     stage.act(change(RequestId(1), job, Change::Pause));
     assert!(stage.revoked(lease));
-    assert_eq!(stage.loans(worker).len(), 1);
+    assert_eq!(stage.leases(worker).len(), 1);
 
     stage.act(change(RequestId(2), job, Change::Resume));
-    assert_eq!(stage.loans(worker).len(), 2);
+    assert_eq!(stage.leases(worker).len(), 2);
 }
 
 #[test]
-fn a_leaving_worker_is_lent_nothing_more() {
+fn a_leaving_worker_is_leased_nothing_more() {
     let mut stage = Stage::new();
     stage.submit(100, 0);
     let worker = stage.join("w1", 100);
-    let loan = stage.last_loan(worker);
+    let lease = stage.last_lease(worker);
 
-    stage.act(Event::Said { session: worker, message: WorkerMessage::Leaving });
-    stage.finish(worker, &loan, 1_000);
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
+    stage.finish(worker, &lease, 1_000);
 
-    assert_eq!(stage.loans(worker).len(), 1);
+    assert_eq!(stage.leases(worker).len(), 1);
 }
 
 #[test]
@@ -416,10 +416,10 @@ fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
     let mut stage = Stage::new();
     let job = stage.submit(2_000, 0);
     let worker = stage.join("w1", 4);
-    let loan = stage.last_loan(worker);
+    let lease = stage.last_lease(worker);
     stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(0) });
     let part = farm::Report {
-        lease: loan.lease,
+        lease: lease.id,
         busy_us: 1_000_000,
         ..report(job, plan(2_000), range(0, 1))
     };
@@ -433,9 +433,9 @@ fn a_report_that_comes_again_renews_nothing_and_tells_no_speed() {
     stage.tick(60_000);
 
     // Then the lease is over, and the next one is for a worker that was seen to count a task.
-    assert!(stage.revoked(loan.lease));
+    assert!(stage.revoked(lease.id));
     stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1_000) });
-    assert_eq!(stage.last_loan(worker).range.len(), 2);
+    assert_eq!(stage.last_lease(worker).range.len(), 2);
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
     let mut stage = Stage::new();
     let job = stage.submit(8, 0);
     let liar = stage.join("w1", 1);
-    let old = stage.last_loan(liar);
+    let old = stage.last_lease(liar);
     stage.finish(liar, &old, 1_000);
     stage.act(Event::Said { session: liar, message: WorkerMessage::Credit(0) });
     stage.now = 1_000;
@@ -457,10 +457,10 @@ fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
     }
 
     // Then w2 has the time that it needs, once it has missed a deadline and rested.
-    let loans = stage.loans(honest);
-    let lease = loans.last().expect("it is lent again").lease;
-    let (lent, over) = (61_000 + 120_000, 120_000);
-    assert_eq!((loans.len(), stage.revoked(lease)), (2, false));
-    stage.tick(lent + over - 1);
+    let leases = stage.leases(honest);
+    let lease = leases.last().expect("it is leased again").id;
+    let (leased, over) = (61_000 + 120_000, 120_000);
+    assert_eq!((leases.len(), stage.revoked(lease)), (2, false));
+    stage.tick(leased + over - 1);
     assert!(!stage.revoked(lease), "{:?}", stage.farm.job(job));
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Access")]
-pub(super) struct DoorArgs {
+pub(super) struct AccessArgs {
     /// The token that others must show
     ///
     /// It is made if there is none [default, with TLS: the file `token` in the folder of keys
@@ -70,19 +70,19 @@ struct Advertise {
 }
 
 /// How the coordinator is reached, with its secrets.
-pub(super) struct Door {
+pub(super) struct Access {
     /// The coordinator's own token and its file; `None` if whoever can connect may do everything.
     own: Option<(Token, PathBuf)>,
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
-    args: DoorArgs,
+    args: AccessArgs,
     advertised: Advertise,
     /// Which of the addresses to listen on has the port that others are told.
     main: usize,
     keys: KeyFolder,
 }
 
-impl DoorArgs {
+impl AccessArgs {
     /// Makes what is missing in the folder of keys beside the ledger. Plain text without a token is only for addresses
     /// that are all on loopback.
     ///
@@ -95,7 +95,7 @@ impl DoorArgs {
         listen: &[SocketAddr],
         keys: KeyFolder,
         ledger: &Path,
-    ) -> Result<Door, Failure> {
+    ) -> Result<Access, Failure> {
         let others = listen.iter().position(|address| !address.ip().is_loopback());
         let main = others.unwrap_or(0);
         let has_tls = self.tls || (others.is_some() && !self.insecure);
@@ -121,7 +121,7 @@ impl DoorArgs {
             };
             Advertise { host, port: None }
         });
-        Ok(Door { own, authority, args: self, advertised, main, keys })
+        Ok(Access { own, authority, args: self, advertised, main, keys })
     }
 
     fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
@@ -150,7 +150,7 @@ impl DoorArgs {
     }
 }
 
-impl Door {
+impl Access {
     /// Writes the files that tell others how to reach the coordinator, and logs how a worker joins. What they need
     /// besides the coordinator's own token are credentials in `ledger`. Only a coordinator that has its ledger writes
     /// them, so that one that finds it taken does not overwrite those of the coordinator that serves.
@@ -164,7 +164,7 @@ impl Door {
         ledger: &Ledger,
         bound: &[SocketAddr],
     ) -> Result<Option<(Token, OwnFiles)>, Failure> {
-        let Door { own, authority, args, keys, main, .. } = &self;
+        let Access { own, authority, args, keys, main, .. } = &self;
         if authority.is_none() && !bound[*main].ip().is_loopback() {
             tracing::warn!(
                 "no TLS: whoever can read the network reads and alters everything that is said"

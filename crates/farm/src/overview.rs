@@ -1,12 +1,12 @@
 //! What people see of a farm at one moment.
 
 use crate::{
-    IntervalSet, JobId, JobView, Maker, Millis, OwnerView, Party, Range, SessionId, WorkerView,
+    IntervalSet, JobId, JobView, Millis, OwnerView, Party, Principal, Range, SessionId, WorkerView,
 };
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Survey {
+pub struct Overview {
     /// When that was, on the farm's clock.
     pub at: Millis,
     /// The jobs that are neither done nor cancelled, the oldest first.
@@ -16,8 +16,8 @@ pub struct Survey {
     /// How many jobs are done or cancelled altogether.
     pub ended_in_all: usize,
     /// All connected workers.
-    pub workers: Vec<WorkerSight>,
-    /// Parties that are not believed.
+    pub workers: Vec<WorkerDetail>,
+    /// Parties that are distrusted.
     pub distrusted: Vec<Party>,
     /// Owners of jobs.
     pub owners: Vec<OwnerView>,
@@ -25,13 +25,13 @@ pub struct Survey {
 
 /// What people see of a connected worker.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WorkerSight {
+pub struct WorkerDetail {
     /// Its connection.
     pub session: SessionId,
     /// Who it is, and what it has.
     pub view: WorkerView,
-    /// What it was lent: tasks that are not reported, by job.
-    pub lent: Vec<(JobId, u64)>,
+    /// What it was leased: tasks that are not reported, by job.
+    pub leased: Vec<(JobId, u64)>,
     /// Tasks that it has reported in this session.
     pub counted: u64,
     /// When it last reported something, or said that it was getting on; when it joined, if it has done neither.
@@ -41,7 +41,7 @@ pub struct WorkerSight {
     /// Jobs that it gave ranges back of, because it cannot count them.
     pub declined: usize,
     /// It asked for no more work.
-    pub leaving: bool,
+    pub draining: bool,
 }
 
 /// What was done for a job lately.
@@ -63,7 +63,7 @@ pub enum CreditOf {
     /// Those of each worker of an owner.
     Workers(String),
     /// Those of one worker, for each job. It is named by what answers for it, and by its own name.
-    Jobs(Maker, String),
+    Jobs(Principal, String),
 }
 
 /// What somebody has counted: the sum of rows of a ledger.
@@ -123,11 +123,11 @@ pub struct Cell {
     pub wanted: u64,
     /// How many are accepted, or on their way into the ledger.
     pub accepted: u64,
-    /// How many are lent for the first time.
-    pub lent: u64,
+    /// How many are leased for the first time.
+    pub leased: u64,
     /// How many are accepted and in dispute.
     pub disputed: u64,
-    /// How many are not lent any more because workers were lost with them.
+    /// How many are not leased any more because workers were lost with them.
     pub poisoned: u64,
     /// The names of workers that hold any of them; [`Cell::HOLDERS`] at most.
     pub holders: Vec<String>,
@@ -154,7 +154,7 @@ impl PlanMap {
                 .expect("there are no more cells than tasks"),
             wanted: 0,
             accepted: 0,
-            lent: 0,
+            leased: 0,
             disputed: 0,
             poisoned: 0,
             holders: Vec::new(),

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bytesize::ByteSize;
 use farm::{
-    Answer, Config, Dismissal, Effect, Event, Farm, Hello, JobId, JobView, LedgerCommand, LoanKey,
-    Maker, Millis, Pace, Refusal, RequestId, Restored, SessionId, WorkerOrder,
+    Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
+    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, Restored, SessionId,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::desk::known;
-use super::handle::{HubHandle, Input, Order};
+use super::handle::{FarmHandle, Input, Order};
+use super::job_api::known;
 use super::metrics::{Gone, Meters};
 use crate::error::ServiceError;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
@@ -29,7 +29,7 @@ const OUTBOX: usize = 16_384;
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The farm and everything that its effects reach.
-pub struct Hub {
+pub struct EventLoop {
     farm: Farm,
     started: Instant,
     path: Option<PathBuf>,
@@ -52,37 +52,37 @@ pub struct Hub {
     next_request: u64,
 }
 
-impl Hub {
-    /// A hub that goes on where `ledger` was left.
-    pub fn new(config: Config, key: LoanKey, mut ledger: Ledger) -> (Hub, HubHandle) {
+impl EventLoop {
+    /// A farm that goes on where `ledger` was left.
+    pub fn new(config: Config, key: LeaseKey, mut ledger: Ledger) -> (EventLoop, FarmHandle) {
         let path = ledger.path().map(Path::to_path_buf);
         let restored = ledger.take_restored();
-        Hub::over(config, key, ledger::spawn(ledger), restored, path)
+        EventLoop::over(config, key, ledger::spawn(ledger), restored, path)
     }
 
-    /// A hub that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
+    /// A farm that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
     /// It must be made within a runtime.
-    pub fn in_memory(config: Config, key: LoanKey) -> (Hub, HubHandle) {
+    pub fn in_memory(config: Config, key: LeaseKey) -> (EventLoop, FarmHandle) {
         let (serve, ledger) = ledger::in_memory();
         tokio::spawn(serve);
         let restored = Restored { epoch: 1, ..Restored::default() };
-        Hub::over(config, key, ledger, restored, None)
+        EventLoop::over(config, key, ledger, restored, None)
     }
 
-    /// A hub over a ledger with this content, in the file `path` if it is in one.
+    /// A farm over a ledger with this content, in the file `path` if it is in one.
     fn over(
         config: Config,
-        key: LoanKey,
+        key: LeaseKey,
         ledger: LedgerHandle,
         restored: Restored,
         path: Option<PathBuf>,
-    ) -> (Hub, HubHandle) {
+    ) -> (EventLoop, FarmHandle) {
         let epoch = restored.epoch;
         let restored = restored.with_known(known);
         let (handle, inputs) = mpsc::channel(QUEUE);
         let meters = Meters::new();
         let pace = watch::Sender::new(Pace::default());
-        let handle = HubHandle {
+        let handle = FarmHandle {
             inputs: handle,
             ledger: ledger.requests.downgrade(),
             meters: meters.clone(),
@@ -90,7 +90,7 @@ impl Hub {
             paces: pace.subscribe(),
             open: watch::Sender::new(false),
         };
-        let hub = Hub {
+        let farm = EventLoop {
             farm: Farm::restore(config, key, Millis(0), restored),
             started: Instant::now(),
             path,
@@ -107,7 +107,7 @@ impl Hub {
             next_session: 1,
             next_request: 1,
         };
-        (hub, handle)
+        (farm, handle)
     }
 
     /// Runs until it is told to stop, or until the ledger fails.
@@ -233,14 +233,14 @@ impl Hub {
             }
         }
         self.log_stranded();
-        self.tell_pace();
+        self.send_pace();
         Ok(())
     }
 
     /// Sessions tell their workers.
-    fn tell_pace(&self) {
+    fn send_pace(&self) {
         let now = self.farm.pace();
-        let is_new = |told: &mut Pace| std::mem::replace(told, now) != now;
+        let is_new = |reported: &mut Pace| std::mem::replace(reported, now) != now;
         if self.pace.send_if_modified(is_new) {
             tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
         }
@@ -283,7 +283,7 @@ impl Hub {
             }
             Effect::Contradicted { report, author } => {
                 tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                    maker = %author.maker, worker = author.worker,
+                    principal = %author.principal, worker = author.worker,
                     "a late count contradicts the accepted one; the range is counted again if its job runs, \
                      and `queens audit` has it counted again if the job is over");
             }
@@ -299,10 +299,10 @@ impl Hub {
                     "job held: its total contradicts what is known; audit or cancel it");
                 self.tell_end(job);
             }
-            Effect::Lost { maker, processes } => log_lost(&maker, processes),
+            Effect::Lost { principal, processes } => log_lost(&principal, processes),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
-                    "this task was lost three times or more with the worker that counted it; it is not lent any more, \
+                    "this task was lost three times or more with the worker that counted it; it is not leased any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
                      build or backend, then resume the job");
             }
@@ -341,9 +341,9 @@ impl Hub {
 }
 
 /// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
-fn log_lost(maker: &Maker, processes: usize) {
+fn log_lost(principal: &Principal, processes: usize) {
     if processes > 1 && processes.is_power_of_two() {
-        tracing::warn!(%maker, processes,
+        tracing::warn!(%principal, processes,
             "worker processes of this machine were lost while they counted, and have not come back. If the system \
              killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
              less --memory, or allow them more");
@@ -355,17 +355,17 @@ fn log_dispute(command: &LedgerCommand) {
     match command {
         LedgerCommand::Dispute { report, author } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                kernel = %report.kernel, maker = %author.maker, worker = author.worker,
+                kernel = %report.kernel, principal = %author.principal, worker = author.worker,
                 "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",
                 report.job);
         }
         LedgerCommand::Settle { report, author, wrong, ground } => {
             tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                maker = %author.maker, worker = author.worker,
+                principal = %author.principal, worker = author.worker,
                 "settled: this count is right");
             for party in wrong {
                 tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.reason(),
-                    "this party counted wrong: nothing of it is believed any more, and what nobody \
+                    "this party counted wrong: nothing of it is trusted any more, and what nobody \
                      has confirmed of its counts is counted again; check the memory and cooling of its \
                      machines, then see `queens trust`");
             }
@@ -379,7 +379,7 @@ fn log_dispute(command: &LedgerCommand) {
 fn send_to_worker(
     outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
     session: SessionId,
-    order: WorkerOrder,
+    order: CoordinatorMessage,
 ) -> Option<SessionId> {
     let outbox = outboxes.get(&session)?;
     if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(Ok(order)) {
@@ -390,7 +390,7 @@ fn send_to_worker(
     None
 }
 
-/// The error for a ledger that has ended while the hub still needs it.
+/// The error for a ledger that has ended while the event loop still needs it.
 fn died() -> ServiceError {
     anyhow!("the ledger's writer ended").into()
 }

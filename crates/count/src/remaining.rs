@@ -29,14 +29,14 @@ impl Row {
 
 /// What is searched below some states. It has as many rows as each state has columns without a queen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct Remaining<'a> {
     /// All columns, of which a state has taken some.
     pub(crate) columns: u32,
     /// The rows to fill, from the top.
     pub(crate) rows: &'a [Row],
 }
 
-impl Ground<'_> {
+impl Remaining<'_> {
     /// Whether nothing is closed, and all rows are neighbours.
     pub(crate) fn is_plain(self) -> bool {
         let all_from_zero = self.columns & self.columns.wrapping_add(1) == 0;

@@ -12,19 +12,19 @@ use wire::v1::ask_request::Request as Asked;
 use wire::{AuditDefaults, WireError, v1};
 
 use super::plans::NoPlan;
-use super::{Credentials, HubHandle, Identity, Plans, Right};
+use super::{Credentials, FarmHandle, Identity, Plans, Right};
 
 /// Where the requests of clients are granted or refused.
 #[derive(Clone)]
-pub(super) struct Desk {
-    hub: HubHandle,
+pub(super) struct JobApi {
+    farm: FarmHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
 }
 
-impl Desk {
-    pub(super) fn new(hub: HubHandle, plans: Arc<Plans>, credentials: Credentials) -> Desk {
-        Desk { hub, plans, credentials }
+impl JobApi {
+    pub(super) fn new(farm: FarmHandle, plans: Arc<Plans>, credentials: Credentials) -> JobApi {
+        JobApi { farm, plans, credentials }
     }
 
     /// Has the farm do what somebody asks for who may.
@@ -43,9 +43,9 @@ impl Desk {
             Asked::Grant(grant) => Request::try_from(grant)?,
         };
         self.require(identity, &ask).await?;
-        let told = ask.clone();
-        let answer = self.hub.ask(&identity.owner, ask).await?.map_err(refused)?;
-        log(&told, &answer, &identity.owner);
+        let reported = ask.clone();
+        let answer = self.farm.ask(&identity.owner, ask).await?.map_err(refused)?;
+        log(&reported, &answer, &identity.owner);
         Ok(answer)
     }
 
@@ -55,7 +55,7 @@ impl Desk {
     ///
     /// A status that says that there is none of this number.
     pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
-        self.hub.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
+        self.farm.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
     /// The job that somebody submits. Its plan is made only for those who may.
@@ -101,7 +101,7 @@ impl Desk {
         if self.credentials.know(owner) {
             return Ok(());
         }
-        let owners = self.hub.look(|farm| farm.owners()).await?;
+        let owners = self.farm.look(|farm| farm.owners()).await?;
         if owners.iter().any(|known| known.owner == owner) {
             return Ok(());
         }

@@ -1,23 +1,23 @@
-//! What people see of the farm: see [`Survey`].
+//! What people see of the farm: see [`Overview`].
 
 use super::Farm;
-use crate::lease::Lease;
+use crate::lease::OpenLease;
 use crate::session::Session;
-use crate::{Cell, JobId, JobState, PlanMap, Progress, SessionId, Survey, WorkerSight};
+use crate::{Cell, JobId, JobState, Overview, PlanMap, Progress, SessionId, WorkerDetail};
 
 impl Farm {
     /// The most jobs that have ended of which people see at a time.
     pub const ENDED_SHOWN: usize = 100;
 
     /// What people see of the farm now. It costs about a microsecond for each job and worker.
-    pub fn survey(&self) -> Survey {
+    pub fn overview(&self) -> Overview {
         let ended_in_all = [JobState::Done, JobState::Cancelled].map(|state| self.jobs_in(state));
-        Survey {
+        Overview {
             at: self.now,
             ended: self.jobs(.., JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect(),
             ended_in_all: ended_in_all.iter().sum(),
             live: self.jobs(.., |state| !state.is_over()).collect(),
-            workers: self.sessions.iter().map(|(&id, session)| self.sight(id, session)).collect(),
+            workers: self.sessions.iter().map(|(&id, session)| self.detail(id, session)).collect(),
             distrusted: self.distrusted().cloned().collect(),
             owners: self.owners(),
         }
@@ -33,23 +33,23 @@ impl Farm {
         std::mem::take(&mut self.progressed).into_iter().map(of).collect()
     }
 
-    fn sight(&self, id: SessionId, session: &Session) -> WorkerSight {
-        let mut lent: Vec<(JobId, u64)> = Vec::new();
+    fn detail(&self, id: SessionId, session: &Session) -> WorkerDetail {
+        let mut leased: Vec<(JobId, u64)> = Vec::new();
         for lease in session.leases.iter().filter_map(|&lease| self.leases.get(lease)) {
-            match lent.iter_mut().find(|(job, _)| *job == lease.job) {
+            match leased.iter_mut().find(|(job, _)| *job == lease.job) {
                 Some((_, tasks)) => *tasks += lease.open.len(),
-                None => lent.push((lease.job, lease.open.len())),
+                None => leased.push((lease.job, lease.open.len())),
             }
         }
-        WorkerSight {
+        WorkerDetail {
             session: id,
             view: self.worker_view(id, session),
-            lent,
+            leased,
             counted: session.counted,
             heard_at: session.heard_at,
             missed: session.missed,
             declined: session.declined.len(),
-            leaving: session.leaving,
+            draining: session.draining,
         }
     }
 
@@ -68,10 +68,10 @@ impl Farm {
         for &range in job.disputes.keys() {
             map.paint(range, |cell, tasks| cell.disputed += tasks);
         }
-        for (range, lease) in job.lent() {
+        for (range, lease) in job.leased() {
             let holder = self.leases.get(lease).map(|lease| self.holder(lease));
             map.paint(range, |cell, tasks| {
-                cell.lent += tasks;
+                cell.leased += tasks;
                 name_holder(cell, holder);
             });
         }
@@ -79,7 +79,7 @@ impl Farm {
     }
 
     /// The name of the worker that has a lease.
-    fn holder(&self, lease: &Lease) -> &str {
+    fn holder(&self, lease: &OpenLease) -> &str {
         &self.sessions[&lease.session].author().worker
     }
 }

@@ -13,32 +13,32 @@ const REMINDER: Duration = Duration::from_secs(60);
 
 /// Attempts to find a coordinator, from the first one on that fails.
 #[derive(Debug)]
-pub(super) struct Outage {
+pub(super) struct Backoff {
     pause: Duration,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
-impl Outage {
-    pub(super) fn new() -> Outage {
-        Outage { pause: BACKOFF.0, told: None }
+impl Backoff {
+    pub(super) fn new() -> Backoff {
+        Backoff { pause: BACKOFF.0, reported: None }
     }
 
     /// A session ended that lasted for `lasted`. One that was longer than the pause before it ends the pauses.
-    /// One that was longer than any pause ends the outage: others are too short to be told again at each.
+    /// One that was longer than any pause ends the outage: shorter ones are too short to be logged again at each.
     pub(super) fn interrupted(&mut self, lasted: Duration) {
         if lasted > self.pause {
             self.pause = BACKOFF.0;
         }
         if lasted > BACKOFF.1 {
-            self.told = None;
+            self.reported = None;
         }
     }
 
     /// An attempt has failed, or a session was lost, for this reason. Returns how long to wait before the next
     /// attempt. Warns at the first time, and then once a minute.
     pub(super) fn next_pause(&mut self, now: Instant, reason: &str) -> Duration {
-        if self.told.is_none_or(|told| now.duration_since(told) >= REMINDER) {
-            self.told = Some(now);
+        if self.reported.is_none_or(|reported| now.duration_since(reported) >= REMINDER) {
+            self.reported = Some(now);
             tracing::warn!(reason, "no coordinator: trying again until one answers");
         } else {
             tracing::debug!(reason, "no coordinator");
@@ -54,41 +54,44 @@ mod tests {
     use super::*;
 
     /// The pauses of attempts that all fail, and how often they are told of.
-    fn fail(outage: &mut Outage, now: &mut Instant, attempts: usize) -> (Vec<Duration>, usize) {
-        let (mut pauses, mut told) = (Vec::new(), 0);
+    fn fail(backoff: &mut Backoff, now: &mut Instant, attempts: usize) -> (Vec<Duration>, usize) {
+        let (mut pauses, mut reported) = (Vec::new(), 0);
         for _ in 0..attempts {
-            let before = outage.told;
-            let pause = outage.next_pause(*now, "nobody answers");
-            told += usize::from(outage.told != before);
+            let before = backoff.reported;
+            let pause = backoff.next_pause(*now, "nobody answers");
+            reported += usize::from(backoff.reported != before);
             pauses.push(pause);
             *now += pause;
         }
-        (pauses, told)
+        (pauses, reported)
     }
 
     #[test]
     fn pauses_grow_and_an_outage_is_told_once_and_then_every_minute() {
-        let (mut outage, mut now) = (Outage::new(), Instant::now());
+        let (mut backoff, mut now) = (Backoff::new(), Instant::now());
         let begun = now;
-        let (pauses, told) = fail(&mut outage, &mut now, 5);
-        assert_eq!(told, 1);
+        let (pauses, reported) = fail(&mut backoff, &mut now, 5);
+        assert_eq!(reported, 1);
         assert!(pauses[0] <= BACKOFF.0 && pauses[4] >= 8 * BACKOFF.0, "{pauses:?}");
 
-        let (pauses, told) = fail(&mut outage, &mut now, 100);
+        let (pauses, reported) = fail(&mut backoff, &mut now, 100);
         assert!(pauses.iter().all(|&pause| pause <= BACKOFF.1), "{pauses:?}");
         let minutes = now.duration_since(begun).as_secs() / 60;
-        assert!((1..=minutes).contains(&(told as u64)), "{told} times in {minutes} minutes");
+        assert!(
+            (1..=minutes).contains(&(reported as u64)),
+            "{reported} times in {minutes} minutes"
+        );
     }
 
     #[test]
     fn sessions_that_end_at_once_are_no_news_and_long_ones_are() {
-        let (mut outage, mut now) = (Outage::new(), Instant::now());
-        fail(&mut outage, &mut now, 1);
-        outage.interrupted(Duration::from_millis(300));
-        let (pauses, told) = fail(&mut outage, &mut now, 1);
-        assert_eq!(told, 0);
+        let (mut backoff, mut now) = (Backoff::new(), Instant::now());
+        fail(&mut backoff, &mut now, 1);
+        backoff.interrupted(Duration::from_millis(300));
+        let (pauses, reported) = fail(&mut backoff, &mut now, 1);
+        assert_eq!(reported, 0);
         assert!(pauses[0] <= BACKOFF.0, "but the next attempt comes soon");
-        outage.interrupted(Duration::from_secs(5));
-        assert_eq!(fail(&mut outage, &mut now, 1).1, 1);
+        backoff.interrupted(Duration::from_secs(5));
+        assert_eq!(fail(&mut backoff, &mut now, 1).1, 1);
     }
 }

@@ -3,23 +3,24 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AuditPolicy, Author, Change, Event, JobChange, JobId, JobState, LedgerCommand,
-    LoanKind, Party, Report, Request, Vote, WorkerMessage,
+    AuditPolicy, AuditScope, Author, Change, Event, JobChange, JobId, JobState, LeaseKind,
+    LedgerCommand, Party, Report, Request, Vote, WorkerMessage,
 };
 
-use super::Witness;
+use super::Model;
 use crate::books::ordinals;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
         match command {
             LedgerCommand::Compare { report, author } => {
-                let Event::Said { session, message: WorkerMessage::Report(told) } = event else {
+                let Event::Said { session, message: WorkerMessage::Report(reported) } = event
+                else {
                     panic!("{command:?}: why?")
                 };
                 let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
-                assert_eq!(of(report), of(told));
+                assert_eq!(of(report), of(reported));
                 assert_eq!(*author, self.seats[session].author, "whose count is it?");
             }
             LedgerCommand::FindAudits { job, .. } => {
@@ -78,9 +79,9 @@ impl Witness {
                 let book = self.book(report.job);
                 let row = book.unaudited(report.range).expect("only what waits, and once");
                 assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
-                let is_apart = row.author.maker.is_apart_from(&author.maker, book.across());
+                let is_apart = row.author.principal.is_apart_from(&author.principal, book.across());
                 assert!(is_apart, "the same party: {report:?}");
-                assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
+                assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
                 assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
                 book.confirming.insert(report.range);
             }
@@ -100,23 +101,23 @@ impl Witness {
                 let (right, others): (Vec<_>, Vec<_>) =
                     votes.iter().partition(|vote| vote.claim == claim);
                 let owners = |votes: &[&Vote]| -> BTreeSet<String> {
-                    votes.iter().map(|vote| vote.maker.owner.clone()).collect()
+                    votes.iter().map(|vote| vote.principal.owner.clone()).collect()
                 };
-                let machines: BTreeSet<_> = right.iter().map(|vote| &vote.maker).collect();
+                let machines: BTreeSet<_> = right.iter().map(|vote| &vote.principal).collect();
                 let right = owners(&right);
-                let is_own_word = across == Across::Machines
+                let is_own_word = across == AuditScope::Machines
                     && machines.len() >= 2
                     && owners(&others).is_subset(&right);
                 let is_decided = is_trusted || right.len() >= 2 || is_own_word;
                 assert!(is_decided, "one owner about another: {votes:?}");
-                let machine = |vote: &&Vote| vote.maker.party(Across::Machines);
+                let machine = |vote: &&Vote| vote.principal.party(AuditScope::Machines);
                 let mut known = self.distrusted.0.clone();
                 known.extend(others.iter().map(machine));
                 let party = |vote: &&Vote| {
-                    let owner = &vote.maker.owner;
+                    let owner = &vote.principal.owner;
                     let machines = known.iter().filter(|party| party.owner == *owner).count();
                     let is_whole = machines >= 2 && !right.contains(owner);
-                    vote.maker.party(if is_whole { across } else { Across::Machines })
+                    vote.principal.party(if is_whole { across } else { AuditScope::Machines })
                 };
                 let expected: BTreeSet<Party> = others.iter().map(party).collect();
                 assert_eq!(expected, wrong.iter().cloned().collect(), "{votes:?}");
@@ -163,12 +164,12 @@ impl Witness {
         if matches!(book.state, JobState::Done | JobState::Held) {
             book.state = JobState::Running;
         }
-        assert_eq!(report.proof.kind, LoanKind::Recount, "nobody asked: {report:?}");
-        let maker = author.maker.clone();
-        let vote = Vote { maker: maker.clone(), claim: report.tally.claim() };
+        assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
+        let principal = author.principal.clone();
+        let vote = Vote { principal: principal.clone(), claim: report.tally.claim() };
         if book.disputes.contains_key(&report.range) {
-            let may = is_trusted || book.has_vote(report.range, &maker);
-            assert!(may, "{maker} has no vote on {}", report.range);
+            let may = is_trusted || book.has_vote(report.range, &principal);
+            assert!(may, "{principal} has no vote on {}", report.range);
             book.disputes.get_mut(&report.range).expect("it was found").push(vote);
         } else {
             // It may contradict itself.
@@ -184,7 +185,7 @@ impl Witness {
     /// A count goes down in the ledger under the name of the worker that told it.
     fn check_author(&self, event: &Event, author: &Author) {
         assert_eq!(self.reporter(event), *author, "whose count is it?");
-        assert!(!self.distrusted.includes(&author.maker), "{author:?} is believed again");
+        assert!(!self.distrusted.includes(&author.principal), "{author:?} is trusted again");
     }
 
     /// Who told the count that this is about.

@@ -4,16 +4,16 @@
 //! per ordinal. They are begun anew whenever the coordinator is, from what was durable.
 
 mod answers;
-mod loans;
+mod leases;
 mod records;
-mod told;
+mod task_counts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Ack, Author, Change, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId, JobState,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKind, Maker, Range, Report, Request, RequestId,
-    SessionId, WorkerMessage, WorkerOrder,
+    Ack, Author, Change, CoordinatorMessage, Dismissal, Distrusted, Effect, Event, Farm, Hello,
+    JobId, JobState, LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Principal, Range, Report,
+    Request, RequestId, SessionId, WorkerMessage,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
@@ -22,15 +22,15 @@ use crate::scenario::{ClientRequest, League};
 use crate::tally::Tally;
 
 #[derive(Default)]
-pub struct Witness {
+pub struct Model {
     pub books: BTreeMap<JobId, Book>,
     pub seats: BTreeMap<SessionId, Seat>,
     /// Who may be called wrong at all.
     league: League,
     /// Who was proven wrong.
     distrusted: Distrusted,
-    /// All loans of all lives of the coordinator.
-    lent: BTreeMap<LeaseId, Lent>,
+    /// All leases of all lives of the coordinator.
+    leased: BTreeMap<LeaseId, Leased>,
     /// The time that the farm was told, ms.
     pub now: u64,
     /// The end of a dispute is on its way: what it takes back is not known.
@@ -51,17 +51,17 @@ pub struct Witness {
     judged: bool,
 }
 
-/// A loan, as it was made.
-struct Lent {
+/// A lease, as it was made.
+struct Leased {
     owner: String,
     job: JobId,
     range: Range,
-    kind: LoanKind,
+    kind: LeaseKind,
 }
 
-impl Witness {
-    pub fn new(league: League) -> Witness {
-        Witness { league, ..Witness::default() }
+impl Model {
+    pub fn new(league: League) -> Model {
+        Model { league, ..Model::default() }
     }
 
     /// The coordinator died; these are the books of the next one, which begins at the time `now`.
@@ -100,9 +100,9 @@ impl Witness {
                     seat.declined.insert(held.job);
                 }
             }
-            Event::Said { session, message: WorkerMessage::Leaving } => {
+            Event::Said { session, message: WorkerMessage::Draining } => {
                 if let Some(seat) = self.seats.get_mut(session) {
-                    seat.leaving = true;
+                    seat.draining = true;
                 }
             }
             Event::Left { session } => self.lost(*session),
@@ -143,9 +143,9 @@ impl Witness {
             let is_certain = !self.settling
                 && !book.confirming.contains(&report.range)
                 && book.has_claimed(report.range);
-            let acked = effects
-                .iter()
-                .any(|effect| matches!(effect, Effect::Tell { order: WorkerOrder::Ack(_), .. }));
+            let acked = effects.iter().any(|effect| {
+                matches!(effect, Effect::Tell { order: CoordinatorMessage::Ack(_), .. })
+            });
             if live && !is_certain {
                 tally.doubts += 1;
                 assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
@@ -156,11 +156,11 @@ impl Witness {
             {
                 let is_contradiction =
                     |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
-                let told = effects.iter().any(is_contradiction);
-                let was_asked = report.proof.kind == LoanKind::Recount;
-                assert!(decided != told, "a conflict is kept or told: {report:?}, {claim:?}");
+                let reported = effects.iter().any(is_contradiction);
+                let was_asked = report.token.kind == LeaseKind::Recount;
+                assert!(decided != reported, "a conflict is kept or told: {report:?}, {claim:?}");
                 assert!(was_asked || !decided, "nobody asked: {report:?}");
-                tally.contradictions += u64::from(told);
+                tally.contradictions += u64::from(reported);
             }
         }
         self.learn_adopted(farm, event, tally);
@@ -190,11 +190,11 @@ impl Witness {
         let unproven =
             |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
         if let Event::Joined { session, owner, hello, .. } = event {
-            let maker = Maker { owner: owner.clone(), machine: hello.machine.clone() };
-            let is_honest = self.has_lent_all(owner, hello);
-            let known = self.distrusted.includes(&maker);
-            assert_eq!(is_dismissed(*session), is_honest && known, "{maker}");
-            assert_eq!(unproven(*session), !is_honest, "{maker}");
+            let principal = Principal { owner: owner.clone(), machine: hello.machine.clone() };
+            let is_honest = self.has_leased_all(owner, hello);
+            let known = self.distrusted.includes(&principal);
+            assert_eq!(is_dismissed(*session), is_honest && known, "{principal}");
+            assert_eq!(unproven(*session), !is_honest, "{principal}");
         }
         if let Event::Said { session, message: WorkerMessage::Report(_) } = event
             && self.seats.contains_key(session)
@@ -206,21 +206,21 @@ impl Witness {
                 continue;
             };
             for (&session, seat) in &self.seats {
-                let maker = &seat.author.maker;
-                let is_wrong = wrong.iter().any(|party| party.includes(maker));
-                assert_eq!(is_dismissed(session), is_wrong, "{maker}");
+                let principal = &seat.author.principal;
+                let is_wrong = wrong.iter().any(|party| party.includes(principal));
+                assert_eq!(is_dismissed(session), is_wrong, "{principal}");
             }
         }
     }
 
     /// One effect, as it is carried out.
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
-        self.judged |= !matches!(effect, Effect::Tell { order: WorkerOrder::Revoke(_), .. });
+        self.judged |= !matches!(effect, Effect::Tell { order: CoordinatorMessage::Revoke(_), .. });
         match effect {
-            Effect::Tell { session, order: WorkerOrder::Loan(loan) } => {
-                self.lend(*session, loan, ledger, tally)
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
+                self.assign(*session, lease, ledger, tally)
             }
-            Effect::Tell { session, order: WorkerOrder::Revoke(lease) } => {
+            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) } => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
                 let Some(held) = seat.leases.get(lease) else { return };
                 let expired = match event {
@@ -250,7 +250,10 @@ impl Witness {
                 }
                 self.end_lease(*session, *lease);
             }
-            Effect::Tell { order: WorkerOrder::Ack(Ack { job, range, verdict, .. }), .. } => {
+            Effect::Tell {
+                order: CoordinatorMessage::Ack(Ack { job, range, verdict, .. }),
+                ..
+            } => {
                 self.ack(event, *job, *range, *verdict, ledger, tally);
             }
             Effect::Tell { order, .. } => panic!("the farm does not say this: {order:?}"),
@@ -284,7 +287,7 @@ impl Witness {
 
     /// After a step: no worker stands idle while there is work for it.
     pub fn check_idle(&self) {
-        let works = |book: &Book| book.state == JobState::Running && book.lendable() > 0;
+        let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
             let mut seats = self.seats.iter();
             let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
@@ -302,28 +305,28 @@ impl Witness {
         }
     }
 
-    /// Whether its range was lent to its owner.
+    /// Whether its range was leased to its owner.
     fn is_proven(&self, event: &Event) -> bool {
         let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
             return false;
         };
         let Some(seat) = self.seats.get(session) else { return false };
-        let Report { lease, job, fingerprint, range, proof, .. } = report;
-        self.lent.get(lease).is_some_and(|lent| {
-            let is_known = lent.owner == seat.author.maker.owner && lent.job == *job;
-            let is_whole = (lent.range, lent.kind) == (proof.range, proof.kind);
+        let Report { lease, job, fingerprint, range, token, .. } = report;
+        self.leased.get(lease).is_some_and(|leased| {
+            let is_known = leased.owner == seat.author.principal.owner && leased.job == *job;
+            let is_whole = (leased.range, leased.kind) == (token.range, token.kind);
             let is_of_plan =
                 self.books.get(job).is_none_or(|book| book.fingerprint == *fingerprint);
-            is_known && is_whole && is_of_plan && lent.range.intersect(*range) == Some(*range)
+            is_known && is_whole && is_of_plan && leased.range.intersect(*range) == Some(*range)
         })
     }
 
-    /// Whether all that a worker says that it holds was lent to its owner.
-    fn has_lent_all(&self, owner: &str, hello: &Hello) -> bool {
+    /// Whether all that a worker says that it holds was leased to its owner.
+    fn has_leased_all(&self, owner: &str, hello: &Hello) -> bool {
         hello.holding.iter().all(|holding| {
-            self.lent.get(&holding.lease).is_some_and(|lent| {
-                let is_part = lent.range.intersect(holding.range) == Some(holding.range);
-                lent.owner == owner && lent.job == holding.job && is_part
+            self.leased.get(&holding.lease).is_some_and(|leased| {
+                let is_part = leased.range.intersect(holding.range) == Some(holding.range);
+                leased.owner == owner && leased.job == holding.job && is_part
             })
         })
     }
@@ -362,7 +365,7 @@ impl Witness {
         hello: &Hello,
         tally: &mut Tally,
     ) {
-        if !self.has_lent_all(owner, hello) {
+        if !self.has_leased_all(owner, hello) {
             return;
         }
         for holding in &hello.holding {
@@ -379,20 +382,20 @@ impl Witness {
         let same = |seat: &Seat| seat.process() == process;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
-        let maker = Maker { owner: owner.into(), machine: hello.machine.clone() };
-        if self.distrusted.includes(&maker) {
+        let principal = Principal { owner: owner.into(), machine: hello.machine.clone() };
+        if self.distrusted.includes(&principal) {
             return;
         }
         let (worker, build) = (hello.worker.clone(), hello.build.clone());
         let seat = Seat {
-            author: Author { maker, worker, build },
+            author: Author { principal, worker, build },
             is_trusted,
             instance: hello.instance,
             memory: hello.memory,
             declined: BTreeSet::new(),
             credit: hello.credit,
             first_credit: hello.credit,
-            leaving: false,
+            draining: false,
             outstanding: 0,
             leases: BTreeMap::new(),
             late: false,
@@ -400,15 +403,15 @@ impl Witness {
         self.seats.insert(id, seat);
     }
 
-    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was lent to
+    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was leased to
     /// it, and nobody else has it.
     fn learn_adopted(&mut self, farm: &Farm, event: &Event, tally: &mut Tally) {
         let Event::Joined { session, hello, .. } = event else { return };
         let Some(seat) = self.seats.get_mut(session) else { return };
         let held = |lease| hello.holding.iter().filter(move |holding| holding.lease == lease);
-        for (lease, job, open) in farm.lent_to(*session) {
+        for (lease, job, open) in farm.leased_to(*session) {
             if held(lease).next().is_none() {
-                continue; // It is lent just now.
+                continue; // It is leased just now.
             }
             tally.adoptions += 1;
             let book = self.books.get_mut(&job).expect("a job that is durable");
@@ -422,7 +425,7 @@ impl Witness {
                     assert_eq!(
                         book.holder[ordinal].replace(lease),
                         None,
-                        "{ordinal} is lent twice"
+                        "{ordinal} is leased twice"
                     );
                 }
                 book.free -= range.len();
@@ -465,8 +468,8 @@ impl Witness {
             seat.late = false;
         }
         let Some(held) = seat.leases.get_mut(&report.lease) else { return };
-        let mut told = ordinals(report.range);
-        if !held.whole && !told.any(|ordinal| book.expects(ordinal, report.lease)) {
+        let mut reported = ordinals(report.range);
+        if !held.whole && !reported.any(|ordinal| book.expects(ordinal, report.lease)) {
             tally.no_news += 1;
             return;
         }

@@ -7,28 +7,30 @@ use farm::{
     LedgerCommand, Range, Refusal, RequestId, Verdict, WorkerMessage,
 };
 
-use super::Witness;
+use super::Model;
 use crate::books::ordinals;
 use crate::ledger::Ledger;
 use crate::rows::{cover, vote};
 use crate::scenario::ClientRequest;
 use crate::tally::Tally;
 
-impl Witness {
+impl Model {
     /// A worker that voted may forget its vote only when that is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
-        let Author { maker, .. } = self.reporter(event);
+        let Author { principal, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
-        if voted.iter().any(|vote| vote.maker == maker) {
+        if voted.iter().any(|vote| vote.principal == principal) {
             let known = ledger.stored(job);
             let stored = vote(&known.rows, range);
-            let counted = stored.is_some_and(|vote| vote.maker == maker);
+            let counted = stored.is_some_and(|vote| vote.principal == principal);
             let mut evidence = known.evidence.iter();
             let durable = counted
                 || evidence.any(|(row, state)| {
-                    *state == DisputeState::Open && row.range == range && row.author.maker == maker
+                    *state == DisputeState::Open
+                        && row.range == range
+                        && row.author.principal == principal
                 });
-            assert!(durable, "{maker}'s vote on {range} is not durable");
+            assert!(durable, "{principal}'s vote on {range} is not durable");
         }
     }
 
@@ -105,7 +107,7 @@ impl Witness {
     pub(super) fn no_longer_outstanding(&mut self, leases: &[LeaseId]) {
         for lease in leases {
             let mut seats = self.seats.values_mut();
-            let seat = seats.find(|seat| seat.leases.contains_key(lease)).expect("it is lent");
+            let seat = seats.find(|seat| seat.leases.contains_key(lease)).expect("it is leased");
             seat.outstanding -= 1;
             let held = seat.leases.get_mut(lease).expect("it was found");
             held.open -= 1;
@@ -149,10 +151,10 @@ impl Witness {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");
                 tally.audits_asked += u64::from(state == "audited");
-                let told = self.told_states.entry((job, state)).or_default();
-                *told += 1;
+                let reported = self.told_states.entry((job, state)).or_default();
+                *reported += 1;
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
-                assert!(*told <= durable, "{state} of job {job} is not durable");
+                assert!(*reported <= durable, "{state} of job {job} is not durable");
             }
             Err(
                 Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } | Refusal::KeyTaken(_),

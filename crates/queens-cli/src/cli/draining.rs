@@ -11,7 +11,7 @@ use super::args::duration;
 const SLURM_END: &str = "SLURM_JOB_END_TIME";
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Leaving")]
+#[command(next_help_heading = "Draining")]
 pub(super) struct LeaveArgs {
     /// Leave after so long without work, such as 5m
     ///

@@ -5,7 +5,7 @@ use crate::support::{Scratch, write_private};
 
 #[test]
 fn wrong_words_get_one_line_that_says_what_to_do() {
-    for (words, reason) in [
+    for (args, reason) in [
         (&["count", "ten"][..], "<N> cannot be 'ten': give a size"),
         (&["count"], "<N> is missing; `queens count -h`"),
         (&["count", "8", "--threads", "0"], "--threads <T> cannot be '0': it must be 1 or more"),
@@ -31,8 +31,8 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         (&["watch"], "on a terminal alone"),
         (&["completions", "dos"], "give one of bash, "),
     ] {
-        let outcome = run(&mut queens(words));
-        if words == ["watch"] {
+        let outcome = run(&mut queens(args));
+        if args == ["watch"] {
             // It asks for a coordinator first, and there is none.
             outcome.refusal(5, &["no coordinator answers"]);
             continue;
@@ -64,7 +64,7 @@ fn what_is_typed_wins_over_what_is_exported_group_by_group() {
     write_private(&file, &join);
     let file = file.to_str().expect("it is text");
     let away = "127.0.0.1:1";
-    for (words, exported) in [
+    for (args, exported) in [
         (vec!["jobs", "--join-file", file], vec![("QUEENS_COORDINATOR", "http://127.0.0.1:2")]),
         (
             vec!["jobs", "--join-file", file],
@@ -83,7 +83,7 @@ fn what_is_typed_wins_over_what_is_exported_group_by_group() {
             vec![("QUEENS_LOG", "farm=debug")],
         ),
     ] {
-        let outcome = run(queens(&words).envs(exported.iter().copied()));
+        let outcome = run(queens(&args).envs(exported.iter().copied()));
         outcome.refusal(5, &["no coordinator answers", away]);
     }
     let insecure = ["coordinator", "--insecure", "--listen", "127.0.0.1:0", "--ledger", "no/l.db"];
@@ -95,11 +95,11 @@ fn what_is_typed_wins_over_what_is_exported_group_by_group() {
 
 #[test]
 fn a_switch_that_is_exported_says_yes_or_no_in_every_usual_way() {
-    let words = ["list", "6", "--number", "2", "--format", "squares", "--by-file"];
-    let (with, without) = (run(&mut queens(&words)), run(&mut queens(&words[..6])));
+    let args = ["list", "6", "--number", "2", "--format", "squares", "--by-file"];
+    let (with, without) = (run(&mut queens(&args)), run(&mut queens(&args[..6])));
     let (with, without) = (with.success(), without.success());
     assert_ne!(with, without);
-    let by_file = |says: &str| run(queens(&words[..6]).env("QUEENS_BY_FILE", says));
+    let by_file = |says: &str| run(queens(&args[..6]).env("QUEENS_BY_FILE", says));
     for (says, expected) in ["1", "yes", "true", "TRUE", "on"]
         .map(|yes| (yes, &with))
         .into_iter()
@@ -112,7 +112,7 @@ fn a_switch_that_is_exported_says_yes_or_no_in_every_usual_way() {
 
 #[test]
 fn errors_about_the_environment_name_the_variable() {
-    for (words, exported, said) in [
+    for (args, exported, said) in [
         (
             &["jobs"][..],
             &[("QUEENS_COORDINATOR", "http://x:1"), ("QUEENS_JOIN_FILE", "y")][..],
@@ -126,7 +126,7 @@ fn errors_about_the_environment_name_the_variable() {
             &["--threads <T> cannot be 'x'"],
         ),
     ] {
-        let outcome = run(queens(words).envs(exported.iter().copied()));
+        let outcome = run(queens(args).envs(exported.iter().copied()));
         assert!(!outcome.stderr.contains("--coordinator"), "{}", outcome.stderr);
         outcome.refusal(2, said);
     }
@@ -186,14 +186,14 @@ fn the_version_says_what_the_program_is() {
 
 #[test]
 fn a_duration_is_said_alike_everywhere() {
-    for words in [
+    for args in [
         &["plan", "8", "--seconds", "1s"][..],
         &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],
         &["compare", "5", "--seconds", "500ms"],
         &["bench", "--n", "8", "--sample-ms", "1ms", "--backend", "portable"],
         &["count", "8", "--time-limit", "00:01:00"],
     ] {
-        run(&mut queens(words)).success();
+        run(&mut queens(args)).success();
     }
 }
 

@@ -1,12 +1,12 @@
 //! After the storm: the faults end, and everything must come to a good end soon.
 
-use farm::{Across, AuditPolicy, Change, Check, CountedRange, Event, JobId, JobState, JobView};
+use farm::{AuditPolicy, AuditScope, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
 use crate::ledger::Ledger;
 use crate::real::RealLedger;
 use crate::rows::Rows;
-use crate::scenario::{ClientRequest, Weather, policy};
+use crate::scenario::{ClientRequest, FaultRates, policy};
 use crate::tally::Tally;
 use crate::truth::HUGE_N;
 use crate::world::World;
@@ -15,10 +15,10 @@ use crate::world::World;
 const PATIENCE_MS: u64 = 60 * 60 * 1000;
 
 impl World {
-    pub fn calm_down(&mut self) {
-        self.trace(|| "the world turns calm".into());
-        self.calm_since = Some(self.agenda.now);
-        let stormy = std::mem::replace(&mut self.scenario.weather, Weather::calm());
+    pub fn quiesce(&mut self) {
+        self.trace(|| "the world turns quiet".into());
+        self.quiet_since = Some(self.agenda.now);
+        let stormy = std::mem::replace(&mut self.scenario.faults, FaultRates::none());
         self.scenario.poison = self.scenario.poison.filter(|poison| poison.stays);
         self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
@@ -99,7 +99,7 @@ impl World {
     }
 
     pub fn check_progress(&self) {
-        let Some(since) = self.calm_since else { return };
+        let Some(since) = self.quiet_since else { return };
         if self.agenda.now > since + PATIENCE_MS {
             let jobs: Vec<_> = self.farm.iter().flat_map(|farm| farm.jobs(.., |_| true)).collect();
             let restless: Vec<_> = self.workers.iter().map(|w| w.agent.as_ref()).collect();
@@ -115,7 +115,7 @@ impl World {
             JobState::Paused | JobState::Cancelled | JobState::Done => false,
         };
         let waits = |counted: &CountedRange| counted.check == Check::Wanted;
-        self.calm_since.is_some()
+        self.quiet_since.is_some()
             && self.farm.is_some()
             && self.wishes_to_come == 0
             && self.ledger.queue.is_empty()
@@ -129,7 +129,7 @@ impl World {
 
     /// The last judgement.
     pub fn judge(&mut self) {
-        self.witness.end();
+        self.model.end();
         for view in self.farm.as_ref().expect("it is up").jobs(.., |_| true) {
             assert_eq!(view.workers, 0, "a lease remains: {view:?}");
         }
@@ -171,16 +171,16 @@ impl Ledger {
     /// A job that is done has the exact total, but for lies that nobody had reason to look for.
     fn check_end(&self, id: JobId, tally: &mut Tally) {
         let (job, stored) = (&self.jobs[&id], self.stored(id));
-        let mut believed = 0;
+        let mut trusted = 0;
         for CountedRange { row, check } in stored.rows.values() {
             if job.truth.tally(row.range) == Some(row.tally) {
                 continue;
             }
-            believed += 1;
-            let owner = |row: &farm::Row| row.author.maker.owner.clone();
+            trusted += 1;
+            let owner = |row: &farm::Row| row.author.principal.owner.clone();
             let second = stored.seconds.get(&row.range.start());
             let policy = stored.job.policy;
-            let is_across = policy.is_some_and(|policy| policy.across == Across::Owners);
+            let is_across = policy.is_some_and(|policy| policy.across == AuditScope::Owners);
             if self.lying > 0 && *check == Check::Agreed && !is_across {
                 assert_eq!(second.map(owner), Some(owner(row)), "two owners agreed: {row:?}");
                 continue;
@@ -194,25 +194,25 @@ impl Ledger {
             assert!(found_out.is_none(), "{row:?} stayed, against {found_out:?}");
             assert_eq!(*check, Check::NotChosen, "a lie that was counted twice: {row:?}");
             assert!(
-                !self.is_distrusted(&row.author.maker),
+                !self.is_distrusted(&row.author.principal),
                 "of one that was proven wrong: {row:?}"
             );
         }
         let (total, sum) = (job.truth.total(&job.ordinals), Rows::of(&stored.rows).total);
         if stored.job.policy.is_some_and(|policy| policy.share_ppm == AuditPolicy::ALL) {
             let is_own_word = self.lying > 0
-                && stored.job.policy.is_some_and(|policy| policy.across == Across::Machines);
-            assert!((believed, sum) == (0, total) || is_own_word, "job {id} was counted twice");
+                && stored.job.policy.is_some_and(|policy| policy.across == AuditScope::Machines);
+            assert!((trusted, sum) == (0, total) || is_own_word, "job {id} was counted twice");
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");
             tally.certified += 1;
             tally.certified_against_liars += u64::from(!self.distrusted().0.is_empty());
         }
-        if believed == 0 {
+        if trusted == 0 {
             assert_eq!(sum, total, "the total of job {id}");
             tally.jobs_done += 1;
         }
-        tally.believed += believed;
+        tally.trusted += trusted;
         tally.slices += u64::from(!job.slice.is_all());
         tally.jobs_without_tasks += u64::from(job.ordinals.is_empty());
     }
