@@ -26,7 +26,8 @@ pub(crate) struct Session {
     first_credit: u64,
     /// Tasks leased and not yet reported.
     pub(crate) outstanding: u64,
-    /// How many of them each job has, and the thread time that was expected of these, nanoseconds; never 0 tasks.
+    /// How many of them each job has, and the thread time that was expected of these, nanoseconds;
+    /// never 0 tasks.
     held: BTreeMap<JobId, (u64, u128)>,
     /// It asked for no more work.
     pub(crate) draining: bool,
@@ -141,7 +142,8 @@ impl Session {
         }
     }
 
-    /// Tasks of a job that take as long as all that it holds, if a task of the job takes it so long.
+    /// Tasks of a job that take as long as all that it holds, if a task of the job takes it so
+    /// long.
     pub(crate) fn held_as_of(&self, job: JobId, task_ns: u64) -> u64 {
         let own = self.held.get(&job).map_or(0, |held| held.0);
         let others = self.held.iter().filter(|&(&of, _)| of != job);

@@ -4,11 +4,12 @@ use std::ops::AddAssign;
 
 use crate::{KernelName, Millis};
 
-/// Thread time that counts took, as their workers said. The host's threads count as threads, and a graphics
-/// processor counts as one.
+/// Thread time that counts took, as their workers said. That of a graphics processor is the time of
+/// the thread that feeds it.
 ///
-/// Of a job, these are all counts that its ledger keeps: accepted ones, second ones, and those that are only evidence
-/// since they contradict or are not believed. They took their time too. So a sum never falls.
+/// Of a job, these are all counts that its ledger keeps: accepted ones, second ones, and those that
+/// are only evidence since they contradict or are distrusted. They took their time too. So a sum
+/// never falls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hours {
     /// Of processors, microseconds.
@@ -68,8 +69,8 @@ impl AddAssign for Hours {
 /// What an admin grants an owner's jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Among jobs of one priority, what is leased is divided between their owners in the proportion of these: from 1
-    /// to [`Share::MOST_WEIGHT`].
+    /// Among jobs of one priority, what is leased is divided between their owners in the proportion
+    /// of these: from 1 to [`Share::MOST_WEIGHT`].
     pub weight: u32,
     /// The most [`Hours`] of its jobs in all, microseconds. Beyond that nothing of them is leased.
     pub limit_us: Option<u64>,
@@ -113,7 +114,8 @@ pub struct OwnerView {
 }
 
 impl OwnerView {
-    /// The part of all that is leased that is leased of its jobs, from 0 to 1; `None` while nothing is.
+    /// The part of all that is leased that is leased of its jobs, from 0 to 1; `None` while nothing
+    /// is.
     #[must_use]
     pub fn share_of(&self, all: &[OwnerView]) -> Option<f64> {
         let sum: f64 = all.iter().map(|owner| owner.leased_us as f64).sum();
@@ -131,8 +133,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// An owner's turn among those of jobs of one priority: the lowest is served first. It is what is leased of its jobs and
-    /// what was counted lately, by its weight.
+    /// An owner's turn among those of jobs of one priority: the lowest is served first. It is what
+    /// is leased of its jobs and what was counted lately, by its weight.
     pub(crate) fn turn(&self, now: Millis) -> u128 {
         self.by_weight(self.leased_ns + u128::from(self.recent.us(now)) * 1_000)
     }
@@ -142,7 +144,8 @@ impl Account {
         ns * u128::from(Share::MOST_WEIGHT) / u128::from(self.share.weight.max(1))
     }
 
-    /// Whether nothing more of its jobs is to be leased: what is leased already will take what is left.
+    /// Whether nothing more of its jobs is to be leased: what is leased already will take what is
+    /// left.
     pub(crate) fn is_spent(&self) -> bool {
         let used_us = self.leased_us().saturating_add(self.hours.sum_us());
         self.share.limit_us.is_some_and(|limit_us| used_us >= limit_us)
@@ -167,8 +170,8 @@ impl Account {
     }
 }
 
-/// A sum over the last minutes: that of the present slot of time, and of the one before as much as lies in a window that
-/// ends now.
+/// A sum over the last minutes: that of the present slot of time, and of the one before as much as
+/// lies in a window that ends now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recent {
     slot: u64,
@@ -177,8 +180,8 @@ struct Recent {
 }
 
 impl Recent {
-    /// The length of a slot and of the window. An owner that comes back, or a new one, is served before the others for half
-    /// of it at most.
+    /// The length of a slot and of the window. An owner that comes back, or a new one, is served
+    /// before the others for half of it at most.
     const SLOT_MS: u64 = 600_000;
 
     fn at(self, now: Millis) -> Recent {

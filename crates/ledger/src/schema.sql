@@ -185,8 +185,8 @@ CREATE TABLE credentials (
     revoked_at INTEGER
 ) STRICT;
 
--- The thread time of a job's counts, by who counted and on which day in UTC they were noted: accepted ranges, second
--- counts, and what is only evidence.
+-- The thread time of a job's counts, by who counted and on which day in UTC they were noted:
+-- accepted ranges, second counts, and what is only evidence.
 CREATE VIEW accounting AS
 SELECT job,
        jobs.owner AS owner,          -- whose job it is

@@ -365,8 +365,8 @@ impl Farm {
         self.lease_time(session_id, job, range.len(), task_ns);
     }
 
-    /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known, what it is leased first is
-    /// taken to last as long as other leases.
+    /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known,
+    /// what it is leased first is taken to last as long as other leases.
     fn task_ns(&self, id: SessionId, job: JobId) -> u64 {
         const NS: u64 = 1_000_000_000_000;
         let (session, job) = (&self.sessions[&id], &self.jobs[&job]);

@@ -1,14 +1,15 @@
-//! Which job a worker is leased from: jobs of higher priority first, and of one priority those of the owner that has the
-//! least of what is leased and was counted lately, by its weight.
+//! From which job a worker is served: jobs of higher priority first, and of one priority those of
+//! the owner that has the least of what is leased and was counted lately, by its weight.
 //!
 //! ```text
 //!   priority 5   ada ─ 7, 9                  of one owner in the order of their numbers
 //!   priority 0   ada ─ 1, 4    bob ─ 2       the owner with the lowest turn first
 //! ```
 //!
-//! So owners share what is leased by their weights, however many jobs they have; and what one of them has no use for, the
-//! others get. A worker stays with an owner until this one is ahead by some leases, because a job's first tasks cost tables
-//! and lists. Of an owner whose limit of hours is reached nothing is leased.
+//! So owners share what is leased by their weights, however many jobs they have; and what one of
+//! them has no use for, the others get. A worker stays with an owner until this one is ahead by
+//! some leases, because a job's first tasks cost tables and lists. Of an owner whose limit of hours
+//! is reached nothing is leased.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -20,7 +21,8 @@ use crate::{
     Share, ShareChange,
 };
 
-/// Leases by which the owner of what a worker holds may be ahead of another before the worker changes.
+/// Leases by which the owner of what a worker holds may be ahead of another before the worker
+/// changes.
 const STAY_LEASES: u64 = 4;
 
 /// Jobs of which something may be leased: by priority, owner and number.
@@ -76,7 +78,8 @@ impl Farm {
         self.accounts.iter().map(of).collect()
     }
 
-    /// The jobs of which something may be leased, in the order in which this session is to be leased of them.
+    /// The jobs of which something may be leased, in the order in which this session is to be
+    /// leased of them.
     pub(super) fn in_turn(&self, id: SessionId) -> impl Iterator<Item = JobId> + '_ {
         let session = &self.sessions[&id];
         let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));

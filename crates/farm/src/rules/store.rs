@@ -88,7 +88,8 @@ pub trait Store {
     fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<(), Self::Fault>;
     /// What owners were granted last.
     fn shares(&mut self) -> Result<BTreeMap<String, Share>, Self::Fault>;
-    /// For each job that has or had counts, its owner and the thread time of all counts that are or were kept of it.
+    /// For each job that has or had counts, its owner and the thread time of all counts that are or
+    /// were kept of it.
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, Self::Fault>;
     /// All changes of trust, the oldest first.
     fn trust_changes(&mut self) -> Result<Vec<TrustChange>, Self::Fault>;

@@ -340,7 +340,8 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
     let claim = LedgerCommand::Dispute { report: report(interval(20, 30), 8), author };
     ledger.apply(&[claim, state(JobState::Cancelled)]).expect("it is written");
-    // The first range on a day, the others on the next one; one of them by a device, and one of them counted twice.
+    // The first range on a day, the others on the next one; one of them by a device, and one of
+    // them counted twice.
     let day_ms = 86_400_000;
     let times = format!(
         "UPDATE ranges SET busy_us = {hour}, accepted_at = {};

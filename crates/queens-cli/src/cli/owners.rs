@@ -22,8 +22,8 @@ pub(super) struct OwnersArgs {
     #[arg(long, value_name = "W", requires = "owner", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Share::MOST_WEIGHT)))]
     weight: Option<u32>,
-    /// Lease nothing more once all its jobs have taken H hours together, of processors and graphics processors; `none` ends
-    /// the limit
+    /// Lease nothing more once all its jobs have taken H hours together, of processors and graphics
+    /// processors; `none` ends the limit
     #[arg(long, value_name = "H", requires = "owner", allow_negative_numbers = true, value_parser = limit)]
     hours: Option<Limit>,
     #[command(flatten)]

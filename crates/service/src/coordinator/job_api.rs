@@ -96,7 +96,8 @@ impl JobApi {
         }
     }
 
-    /// Refuses a name that no owner of jobs or credentials has: it would be a slip of the keyboard that nobody sees.
+    /// Refuses a name that no owner of jobs or credentials has: it would be a slip of the keyboard
+    /// that nobody sees.
     async fn require_known(&self, owner: &str) -> Result<(), Status> {
         if self.credentials.know(owner) {
             return Ok(());

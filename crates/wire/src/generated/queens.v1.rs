@@ -823,9 +823,9 @@ pub struct JobRequest {
 pub struct Submit {
     #[prost(message, optional, tag = "1")]
     pub problem: ::core::option::Option<Problem>,
-    /// Jobs of higher priority are served first. Among equal ones, what is leased is divided between their owners by
-    /// weight, and those of one owner are served in the order of their submission. A submitter may say -10 to 10, an admin
-    /// anything.
+    /// Jobs of higher priority are served first. Among equal ones, what is leased is divided between
+    /// their owners by weight, and those of one owner are served in the order of their submission. A
+    /// submitter may say -10 to 10, an admin anything.
     #[prost(sint32, tag = "5")]
     pub priority: i32,
     /// What is to be counted twice as the job runs.
@@ -930,14 +930,14 @@ pub struct Trust {
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
 }
-/// Changes what the jobs of an owner may take; for admins. What is absent stays as it is. NOT_FOUND refuses an owner who has
-/// neither a job nor a credential.
+/// Changes what the jobs of an owner may take; for admins. What is absent stays as it is. NOT_FOUND
+/// refuses an owner who has neither a job nor a credential.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Grant {
     #[prost(string, tag = "1")]
     pub owner: ::prost::alloc::string::String,
-    /// Among jobs of one priority, what is leased is divided between their owners in the proportion of their weights. 1 to
-    /// 10,000; 100 until it is changed.
+    /// Among jobs of one priority, what is leased is divided between their owners in the proportion of
+    /// their weights. 1 to 10,000; 100 until it is changed.
     #[prost(uint32, optional, tag = "2")]
     pub weight: ::core::option::Option<u32>,
     #[prost(oneof = "grant::Limit", tags = "3, 4")]
@@ -947,8 +947,8 @@ pub struct Grant {
 pub mod grant {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Limit {
-        /// The most thread time of all its jobs together, for ever, microseconds: at most 3.6e18, which is a billion hours. Once
-        /// its jobs have taken it, nothing more of them is leased.
+        /// The most thread time of all its jobs together, for ever, microseconds: at most 3.6e18, which
+        /// is a billion hours. Once its jobs have taken it, nothing more of them is leased.
         #[prost(uint64, tag = "3")]
         LimitUs(u64),
         #[prost(message, tag = "4")]
@@ -967,8 +967,9 @@ pub struct Owner {
     /// Absent if there is none.
     #[prost(uint64, optional, tag = "3")]
     pub limit_us: ::core::option::Option<u64>,
-    /// Thread time of the counts of its jobs, removed ones included, as their workers said, microseconds: by processors, and by
-    /// graphics processors. All counts in the ledger are included: accepted ones, second ones, and those that are only evidence.
+    /// Thread time of the counts of its jobs, removed ones included, as their workers said,
+    /// microseconds: by processors, and by graphics processors. All counts in the ledger are included:
+    /// accepted ones, second ones, and those that are only evidence.
     #[prost(uint64, tag = "4")]
     pub processor_us: u64,
     #[prost(uint64, tag = "5")]

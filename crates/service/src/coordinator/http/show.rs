@@ -165,7 +165,8 @@ impl Show {
     }
 }
 
-/// Whether those whose counts are wanted are connected, or are known to have counted anything, or own jobs.
+/// Whether those whose counts are wanted are connected, or are known to have counted anything, or
+/// own jobs.
 fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
         let mut authors = snapshot.overview.workers.iter().map(|worker| &worker.view.author);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request};
+use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request, ShareChange};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -415,6 +415,30 @@ async fn a_priority_is_changed_by_whoever_may_give_it() {
         let view = farm.farm.job(JobId(1)).await.expect("it runs").expect("there is one");
         assert_eq!(view.spec.priority, then, "{priority} by {who:?}");
     }
+}
+
+#[tokio::test]
+async fn an_owners_page_tells_its_hours_weight_and_limit() {
+    let farm = guarded().await;
+    let page = "/owner?owner=submitter";
+    let viewer = bearing(&secret(Role::Viewer));
+    assert_eq!(farm.get(page, &viewer).await.status, 404, "it has no job");
+    let job = submitted(&farm, "").await;
+    let change = ShareChange { weight: Some(7), limit_us: Some(Some(5_400_000_000)) };
+    let grant = Request::Grant { owner: "submitter".into(), change };
+    farm.farm.ask("admin", grant).await.expect("it runs").expect("the owner is known");
+
+    let answer = farm.get(page, &viewer).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    for (name, value) in
+        [("Processor-hours", "0.00"), ("Weight", "7"), ("Limit of both", "1.50 hours")]
+    {
+        let fact = format!("<dt>{name}</dt><dd>{value}</dd>");
+        assert!(answer.body.contains(&fact), "{fact}: {}", answer.body);
+    }
+    let answer = farm.get(&job, &viewer).await;
+    assert!(answer.body.contains("<dt>Processor-hours</dt><dd>0.00</dd>"), "{}", answer.body);
+    assert!(answer.links().contains(&page.to_string()), "{:?}", answer.links());
 }
 
 #[tokio::test]

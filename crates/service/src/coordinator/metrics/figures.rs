@@ -30,7 +30,8 @@ pub(in crate::coordinator) struct Figures {
 }
 
 impl Figures {
-    /// The most jobs, and owners, of which each is told. It is as many as may run unless the coordinator was told otherwise.
+    /// The most jobs, and owners, of which each is told. It is as many as may run unless the
+    /// coordinator was told otherwise.
     const MOST_JOBS: usize = 1_000;
 
     /// Looks at `farm`, for which so much waits.
