@@ -106,7 +106,7 @@ CREATE TABLE ranges (
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
-    seal        INTEGER NOT NULL,    -- checksum over job to lease
+    checksum    INTEGER NOT NULL,    -- over job to lease
     audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
     task_counts BLOB,                -- what each task counts, if that is told: eight bytes each, the lowest first. The last
                                      -- column, so that the others are read without it
@@ -130,7 +130,7 @@ CREATE TABLE audits (
     lease      INTEGER NOT NULL,
     busy_us    INTEGER NOT NULL,
     counted_at INTEGER NOT NULL,
-    seal       INTEGER NOT NULL,
+    checksum   INTEGER NOT NULL,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 
@@ -150,7 +150,7 @@ CREATE TABLE disputes (
     lease    INTEGER NOT NULL,
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
-    seal     INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
     state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is distrusted, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);

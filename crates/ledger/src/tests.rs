@@ -110,7 +110,7 @@ fn tally(range: Range, count: u64) -> Tally {
 /// Gives every range a second count. Nobody looks at who made it here.
 const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
     INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, accepted_at, seal FROM ranges";
+        busy_us, accepted_at, checksum FROM ranges";
 
 const OWNER: &str = "owner";
 

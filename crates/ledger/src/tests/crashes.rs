@@ -171,9 +171,9 @@ fn contents(db: &Connection) -> String {
     let queries = [
         "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
          priority, state, total) FROM jobs ORDER BY id",
-        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, seal, audit) \
+        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, checksum, audit) \
          FROM ranges ORDER BY job, first",
-        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, seal) \
+        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, checksum) \
          FROM audits ORDER BY job, first",
         "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
         "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \

@@ -51,7 +51,7 @@ fn a_job_of_many_rows_leaves_in_parts_and_is_cancelled_meanwhile() {
     ledger.apply(&[LedgerCommand::Dispute { report: disputed, author }]).expect("it is written");
     let many = "WITH RECURSIVE n (n) AS (VALUES (1000) UNION ALL SELECT n + 1 FROM n WHERE n < 10000)
         INSERT INTO disputes SELECT job, n, n + 1, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, noted_at, seal, 1 FROM n, (SELECT * FROM disputes LIMIT 1)";
+        busy_us, noted_at, checksum, 1 FROM n, (SELECT * FROM disputes LIMIT 1)";
     ledger.db.execute_batch(many).expect("it is SQL");
     ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
     let remove = |ledger: &Ledger| {

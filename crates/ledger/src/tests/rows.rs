@@ -1,12 +1,11 @@
 //! What is applied, refused, answered and read back.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
-use std::time::Duration;
 
 use super::*;
+use crate::LedgerLock;
 use crate::writer::writer;
 
 #[test]
@@ -245,22 +244,14 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
 
 /// Takes the lock of a ledger when it is woken.
 struct Successor {
-    lock: PathBuf,
+    ledger: PathBuf,
     has_lock: OnceLock<bool>,
 }
 
 impl Wake for Successor {
     fn wake(self: Arc<Successor>) {
-        let lock = File::options().write(true).open(&self.lock).expect("it is there");
         // A process that another test starts has a copy of the lock until it runs its program.
-        let is_free_soon = || {
-            (0..100).any(|_| {
-                lock.try_lock().is_ok() || {
-                    std::thread::sleep(Duration::from_millis(10));
-                    false
-                }
-            })
-        };
+        let is_free_soon = || (0..10).any(|_| LedgerLock::of(&self.ledger).is_ok());
         self.has_lock.get_or_init(is_free_soon);
     }
 }
@@ -270,8 +261,7 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
     let (writer, mut handle) = writer(ledger_in(&path));
-    let successor =
-        Arc::new(Successor { lock: path.with_extension("db-lock"), has_lock: OnceLock::new() });
+    let successor = Arc::new(Successor { ledger: path.clone(), has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
     assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     for _ in 0..2 {

@@ -3,6 +3,7 @@
 mod access;
 mod args;
 mod audits;
+mod autoscale;
 mod backup;
 mod bench;
 mod check;
@@ -92,6 +93,8 @@ enum Command {
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
     Worker(worker::WorkerArgs),
+    /// Keep as many workers in a batch system's queue as the farm needs
+    Autoscale(autoscale::AutoscaleArgs),
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs, or show all that is known of some
@@ -145,7 +148,8 @@ fn started() -> Result<(), Failure> {
     let usage = |error: clap::Error| Failure::Usage(words::sentence(&error, str::to_owned));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
-    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    let serves =
+        matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
     cli.command.run(&cli.log)
@@ -185,6 +189,7 @@ impl Command {
                 on_all_threads(coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
+            Command::Autoscale(args) => on_one_thread(autoscale::autoscale(args)),
             Command::Submit(args) => on_one_thread(jobs::submit(args)),
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),

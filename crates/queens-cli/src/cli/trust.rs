@@ -76,7 +76,7 @@ fn party(text: &str) -> anyhow::Result<Party> {
 pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { mut workers, distrusted } = client.given(answer)?;
+    let v1::ListWorkersResponse { mut workers, distrusted, .. } = client.given(answer)?;
     args.sort.sort(&mut workers);
     let distrusted = parties(distrusted)?;
     match args.list.format() {

@@ -282,7 +282,7 @@ pub(crate) fn hello() -> v1::Hello {
     }
 }
 
-/// The form of a proof, sealed with no key.
+/// The form of a lease token, signed with no key.
 pub(crate) fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
     farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()

@@ -20,7 +20,7 @@ const TABLES: &str = include_str!("../../../../docs/METRICS.md");
 
 #[test]
 fn what_a_coordinator_tells_is_what_the_documentation_lists() {
-    // Given: a farm over TLS, in the middle of a job.
+    // Given: a farm over TLS, in the middle of a job, of which there is a copy.
     let scratch = Scratch::new();
     let monitor = scratch.path("monitor");
     let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "--report-ms 0");
@@ -30,6 +30,7 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
     run(&mut queens(&["submit", "20", "--method", "rows", "--join-file", join])).success();
     run(&mut queens(&["owners", "admin", "--hours", "9", "--join-file", join])).success();
     let _worker = farm.start_worker_by(&["--join-file", join]);
+    run(queens(&["backup", "--join-file", join]).arg(scratch.path("copy.db"))).success();
 
     // When Prometheus reads it, with what the coordinator wrote for it
     let mut reported = String::new();

@@ -1161,6 +1161,9 @@ pub struct ListWorkersResponse {
     pub workers: ::prost::alloc::vec::Vec<Worker>,
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
+    /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs.
+    #[prost(uint64, tag = "3")]
+    pub leasable_threads: u64,
 }
 /// A connected worker.
 #[derive(Clone, PartialEq, ::prost::Message)]

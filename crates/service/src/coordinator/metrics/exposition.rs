@@ -260,6 +260,11 @@ impl Metrics {
         page.metric("ledger_commit_requests", help, None, &meters.commit_requests)?;
         let help = "Requests that wait for the ledger";
         page.gauge("ledger_queue_requests", help, None, self.figures.ledger_queue)?;
+        let copied_at = meters.copied_at.get();
+        if copied_at > 0 {
+            let help = "When `queens backup` last had a whole copy of the ledger, Unix time; absent before";
+            page.gauge("ledger_copied_time", help, Some(&Unit::Seconds), copied_at)?;
+        }
         let sizes = [
             ("ledger", "Size of the ledger and its journal", self.disk.ledger),
             ("ledger_disk", "Size of the file system of the ledger", self.disk.total),
