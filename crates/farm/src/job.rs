@@ -28,8 +28,8 @@ use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
 use crate::{
-    AuditPolicy, AuditScope, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
-    Range, SessionId, Times,
+    AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
+    Millis, Range, SessionId, Times,
 };
 
 /// Ordinals that are leased, from the one that they are kept under.
@@ -64,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) known: Known,
     pub(crate) state: JobState,
     pub(crate) times: Times,
+    /// The thread time of all counts of it that are durable.
+    pub(crate) hours: Hours,
     /// Something of it was leased.
     pub(crate) has_begun: bool,
     /// The state that is durable in the ledger; clients are told this one.
@@ -128,6 +130,7 @@ impl Job {
             known,
             state: JobState::Running,
             times: Times::default(),
+            hours: Hours::default(),
             has_begun: false,
             durable_state: JobState::Running,
             finishing: false,
@@ -588,6 +591,7 @@ mod tests {
                 recount: false,
                 reported: false,
                 leased_at: Millis(0),
+                task_ns: 0,
                 term,
             };
             job.claim(range);

@@ -51,6 +51,7 @@ mod rows;
 pub mod rules;
 mod scheduler;
 mod session;
+mod share;
 mod slice;
 mod stats;
 mod token;
@@ -86,6 +87,7 @@ pub use rows::{
     Unaudited, tiled,
 };
 pub use session::{Rate, WorkerView};
+pub use share::{Hours, OwnerView, Share, ShareChange};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
 pub use token::{LeaseKey, LeaseTerms};

@@ -1,6 +1,6 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
 
-use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
+use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, OwnerView, Party, ShareChange};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,13 @@ pub enum Request {
         trusted: bool,
         /// Why, for people.
         reason: String,
+    },
+    /// Change what the jobs of an owner may take. The answer is the owner.
+    Grant {
+        /// Who.
+        owner: String,
+        /// What changes.
+        change: ShareChange,
     },
 }
 
@@ -58,6 +65,8 @@ pub enum Answer {
     Jobs(Vec<JobView>),
     /// Parties that are distrusted.
     Distrusted(Vec<Party>),
+    /// The owner of jobs that was asked for.
+    Owner(OwnerView),
 }
 
 impl Answer {
@@ -67,7 +76,7 @@ impl Answer {
         match self {
             Answer::Job(job) => Some(*job),
             Answer::Jobs(mut jobs) if jobs.len() == 1 => jobs.pop(),
-            Answer::Jobs(_) | Answer::Distrusted(_) => None,
+            Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Owner(_) => None,
         }
     }
 }

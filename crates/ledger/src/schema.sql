@@ -43,6 +43,25 @@ CREATE TABLE removed (
     removed_at INTEGER NOT NULL
 ) STRICT;
 
+-- What `accounting` said of jobs when they were removed.
+CREATE TABLE removed_hours (
+    job             INTEGER NOT NULL REFERENCES removed (job),
+    owner           TEXT NOT NULL,
+    counted_by      TEXT NOT NULL,
+    day             TEXT NOT NULL,
+    processor_hours REAL NOT NULL,
+    gpu_hours       REAL NOT NULL
+) STRICT;
+
+-- What the jobs of owners may take; the latest row about an owner holds. None is ever deleted.
+CREATE TABLE shares (
+    owner    TEXT NOT NULL,
+    weight   INTEGER NOT NULL,
+    limit_us INTEGER,                -- thread time of all its jobs together, unless it is NULL
+    asked_by TEXT NOT NULL,          -- the owner who decided so
+    noted_at INTEGER NOT NULL
+) STRICT;
+
 -- What was to be counted twice; the newest of a job holds for the ranges to come, too.
 CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
@@ -165,3 +184,20 @@ CREATE TABLE credentials (
     expires_at INTEGER,
     revoked_at INTEGER
 ) STRICT;
+
+-- The thread time of a job's counts, by who counted and on which day in UTC they were noted:
+-- accepted ranges, second counts, and what is only evidence.
+CREATE VIEW accounting AS
+SELECT job,
+       jobs.owner AS owner,          -- whose job it is
+       counted.owner AS counted_by,  -- the owner of the worker's credential
+       date(at / 1000, 'unixepoch') AS day,
+       total(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END) / 3.6e9 AS processor_hours,
+       total(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END) / 3.6e9 AS gpu_hours
+FROM (SELECT job, owner, kernel, busy_us, accepted_at AS at FROM ranges
+      UNION ALL SELECT job, owner, kernel, busy_us, counted_at FROM audits
+      UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
+JOIN jobs ON jobs.id = job
+WHERE job NOT IN (SELECT job FROM removed)
+GROUP BY 1, 3, 4
+UNION ALL SELECT job, owner, counted_by, day, processor_hours, gpu_hours FROM removed_hours;

@@ -13,10 +13,10 @@ use std::path::Path;
 use farm::rules::Store;
 use farm::{
     Asker, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
-    Distrusted, Effect, Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState,
-    KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer,
-    LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report, Request,
-    RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
+    Distrusted, Effect, Event, Farm, Fingerprint, Hello, Hours, JobChange, JobId, JobSpec,
+    JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken,
+    LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report,
+    Request, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 

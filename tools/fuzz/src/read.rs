@@ -96,6 +96,7 @@ fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
         }
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),
+        Asked::Grant(grant) => Some(grant.try_into()?),
     })
 }
 

@@ -7,7 +7,8 @@ use farm::rules::{self, MemoryStore};
 use farm::{
     AuditPolicy, AuditScope, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
     KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
-    Principal, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
+    Principal, Problem, Range, Report, Restored, RestoredJob, Share, Slice, Tally, TaskCounts,
+    Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -63,6 +64,21 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
     rows_are_joined_where_nothing_tells_them_apart(&mut new());
+    an_owner_has_what_it_was_granted_last(&mut new());
+}
+
+fn an_owner_has_what_it_was_granted_last(store: &mut impl Subject) {
+    let grant = |owner: &str, weight, limit_us| {
+        let (owner, share) = (owner.into(), Share { weight, limit_us });
+        LedgerCommand::Grant { owner, share, by: "admin".into() }
+    };
+    let most = Some(Share::MOST_HOURS * 3_600_000_000);
+    write(store, &[grant("lab", 1, Some(0)), grant("guest", Share::MOST_WEIGHT, most)]);
+    write(store, &[grant("lab", 5, None)]);
+    let share = |weight, limit_us| Share { weight, limit_us };
+    let wanted = [("guest", share(Share::MOST_WEIGHT, most)), ("lab", share(5, None))];
+    let wanted = wanted.map(|(owner, share)| (owner.to_string(), share));
+    assert_eq!(store.restored().shares, wanted.into());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -317,6 +333,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
+    let hours = store.restored().hours;
     // Between one part and the next it is a job that was cancelled, and somebody else may take its name.
     let mut rows_left = set(&[(0, 100)]);
     while store.apply(&[remove(OTHER)]) == Ok(vec![LedgerAnswer::Removed { is_whole: false }]) {
@@ -325,8 +342,10 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
         assert_eq!(left.total, u128::from(left.accepted.len() / 20 * 7));
         assert!(left.accepted.iter().all(|range| rows_left.contains(range)));
         rows_left = left.accepted;
+        assert_eq!(store.restored().hours, hours, "it has taken its time");
     }
     store.apply(&[remove(OTHER)]).expect_err("nothing of it is left");
+    assert_eq!(store.restored().hours, hours, "it has taken its time");
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));
 

@@ -114,6 +114,7 @@ impl Forger {
             _ => 0,
         });
         let job = RestoredJob {
+            hours: farm::Hours::default(),
             times: Default::default(),
             id: JobId(1),
             spec: JobSpec {

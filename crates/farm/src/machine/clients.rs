@@ -2,7 +2,6 @@
 
 use super::Farm;
 use crate::job::Job;
-use crate::job_view::turn;
 use crate::{
     Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
     Refusal, Request, RequestId, Submission,
@@ -17,6 +16,10 @@ impl Farm {
             Request::Remove(job) => self.remove(request, job),
             Request::Trust { party, trusted, reason } => {
                 self.change_trust(request, party, trusted, reason);
+                Ok(())
+            }
+            Request::Grant { owner, change } => {
+                self.change_share(request, by, owner, change);
                 Ok(())
             }
         };
@@ -113,6 +116,7 @@ impl Farm {
     pub(super) fn job_written(&mut self, id: JobId) {
         let mut job = self.coming.remove(&id).expect("the farm has asked for it");
         job.times.submitted_at_ms = Some(self.unix_ms);
+        self.open_account(&job.spec.origin.owner);
         self.jobs.insert(id, job);
         self.requeue(id);
         self.answer_submissions();
@@ -189,7 +193,7 @@ impl Farm {
         if job.is_over() {
             return Err(Refusal::Over(id, JobState::Done));
         }
-        self.queue.remove(&turn(job.spec.priority, id));
+        self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         job.spec.priority = priority;
         self.requeue(id);
         Ok(JobChange::Priority(priority))
@@ -215,7 +219,7 @@ impl Farm {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         if job.state == JobState::Done && job.audits.are_over() {
             // Its audit, for which it was served, may have ended.
-            if self.queue.contains(&turn(job.spec.priority, id)) {
+            if self.queue.remove(job.spec.priority, &job.spec.origin.owner, id) {
                 job.rest();
                 self.requeue(id);
             }

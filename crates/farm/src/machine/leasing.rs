@@ -144,7 +144,7 @@ impl Farm {
         let mut offers = Offers { uncounted: Vec::new(), late: Vec::new(), recounts: Vec::new() };
         // What the fastest session would not have back sooner is for nobody.
         let soonest = self.now.after(self.pace.lease_ms(&self.config));
-        for &(_, id) in &self.queue {
+        for id in self.leasable().collect::<Vec<_>>() {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
             offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
             if self.lease_from.is_some() {
@@ -171,9 +171,8 @@ impl Farm {
     }
 
     fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
-        let mut jobs = self.queue.iter().map(|&(_, job)| job);
         let first = self.first_job_that_waits(id);
-        first.or_else(|| jobs.find(|&job| self.to_overtake(job, id).is_some()))
+        first.or_else(|| self.in_turn(id).find(|&job| self.to_overtake(job, id).is_some()))
     }
 
     /// The first job of which something waits that this session may be leased.
@@ -182,7 +181,7 @@ impl Farm {
         let waits = |job: &JobId| {
             self.may_start(*job, session) || self.recount_for(*job, session, ..).is_some()
         };
-        self.queue.iter().map(|&(_, job)| job).find(waits)
+        self.in_turn(id).find(waits)
     }
 
     /// Whether a session may be leased something of a job that was never counted.
@@ -245,7 +244,7 @@ impl Farm {
 
     /// One lease. `false` if the session has enough for now.
     fn lease_some(&mut self, id: SessionId, job_id: JobId) -> bool {
-        let outstanding = self.sessions[&id].outstanding;
+        let outstanding = self.sessions[&id].held_as_of(job_id, self.task_ns(id, job_id));
         if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id], ..) {
             let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
             if !is_disputed && outstanding > self.wanted_tasks(id, job_id, u64::MAX) / 2 {
@@ -293,10 +292,8 @@ impl Farm {
     /// at least 1.
     fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
-        let threads = u64::from(session.threads_for(job.known.thread_memory));
-        let Some(rate) = job.rate_of(id) else {
-            return threads.min(UNSEEN_THREADS) * self.config.probe_tasks.max(1);
-        };
+        let threads = session.threads_for(job.known.thread_memory);
+        let Some(rate) = job.rate_of(id) else { return self.probe_tasks(threads) };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let is_company = |(&other, session): (&SessionId, &Session)| {
             other != id && session.may_count(job_id, job.known.thread_memory)
@@ -310,7 +307,7 @@ impl Farm {
         let lease = lease.max(long.min(share / LONG));
         let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
         let tasks = u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS");
-        tasks.max(threads).min(job.counted_by(id).saturating_mul(GROWTH))
+        tasks.max(threads.into()).min(job.counted_by(id).saturating_mul(GROWTH))
     }
 
     /// The most tasks that a session is leased in one piece.
@@ -357,6 +354,7 @@ impl Farm {
         recount: bool,
         term: LeaseTime,
     ) {
+        let task_ns = self.task_ns(session_id, job);
         let new = OpenLease {
             session: session_id,
             job,
@@ -364,12 +362,32 @@ impl Farm {
             recount,
             reported: false,
             leased_at: self.now,
+            task_ns,
             term,
         };
-        self.leases.assign(lease, range, new);
+        // A lease that is taken up in several parts has one price.
+        let task_ns = self.leases.assign(lease, range, new).task_ns;
         let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
         session.leases.insert(lease);
-        session.outstanding += range.len();
+        self.lease_time(session_id, job, range.len(), task_ns);
+    }
+
+    /// Thread time that a task of a job takes a session, nanoseconds. Before its speed is known,
+    /// what it is leased first is taken to last as long as other leases.
+    fn task_ns(&self, id: SessionId, job: JobId) -> u64 {
+        const NS: u64 = 1_000_000_000_000;
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job]);
+        let threads = session.threads_for(job.known.thread_memory).max(1);
+        let (ns, tasks) = match job.rate_of(id) {
+            Some(rate) => (NS, rate),
+            None => (self.pace.lease_ms(&self.config) * 1_000_000, self.probe_tasks(threads)),
+        };
+        ns.saturating_mul(threads.into()) / tasks.max(1)
+    }
+
+    /// What a session of so many threads is leased before its speed is known.
+    fn probe_tasks(&self, threads: u32) -> u64 {
+        u64::from(threads).min(UNSEEN_THREADS) * self.config.probe_tasks.max(1)
     }
 
     /// The term of a first count that is leased now and is to take `expected_ms`.

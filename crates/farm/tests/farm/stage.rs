@@ -15,6 +15,8 @@ pub struct Stage {
     pub now: u64,
     /// All that was sent to workers, the latest last.
     pub sent: Vec<Effect>,
+    /// How much of that the workers of a test have taken.
+    pub seen: usize,
     pub commands: Vec<LedgerCommand>,
     /// Writes wait for `flush`.
     pub slow_disk: bool,
@@ -60,6 +62,7 @@ impl Stage {
             farm: Farm::restore(CONFIG, LeaseKey::new(KEY), Millis(0), restored),
             now: 0,
             sent: Vec::new(),
+            seen: 0,
             commands: Vec::new(),
             slow_disk: false,
             waiting: Vec::new(),
@@ -109,7 +112,13 @@ impl Stage {
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
+        let hours = |farm: &Farm| -> Vec<_> {
+            farm.owners().into_iter().map(|owner| (owner.owner, owner.share, owner.hours)).collect()
+        };
+        let taken = hours(&self.farm);
+        let is_durable = self.waiting.is_empty();
         self.farm = Farm::restore(CONFIG, LeaseKey::new(KEY), now, restored);
+        assert!(!is_durable || hours(&self.farm) == taken, "{taken:?} was taken");
         self.waiting.clear();
         self.tick(self.now);
     }

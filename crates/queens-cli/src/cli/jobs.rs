@@ -36,7 +36,7 @@ pub(super) struct SubmitArgs {
     pub(super) cut: CutArgs,
     /// Jobs of higher priority are served first
     ///
-    /// It is from -100 to 100, or anything for an admin.
+    /// It is from -10 to 10, or anything for an admin.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
     /// Count this share of the ranges twice, as in 2%
@@ -145,7 +145,7 @@ pub(super) struct PriorityArgs {
     /// Numbers of jobs, as in 1 2 5-9
     #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<JobNumbers>,
-    /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
+    /// Jobs of higher priority are served first: from -10 to 10, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
     priority: i32,
     /// Print JSON, one object a line

@@ -26,6 +26,7 @@ mod local_methods;
 mod log;
 mod merge;
 mod ordered;
+mod owners;
 mod placement_output;
 mod plain_search;
 mod plan;
@@ -117,6 +118,8 @@ enum Command {
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
     Workers(trust::WorkersArgs),
+    /// List the owners of jobs, with hours, weights and limits, or change these
+    Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
@@ -198,6 +201,7 @@ impl Command {
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
+            Command::Owners(args) => on_one_thread(owners::owners(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),
             Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),

@@ -66,6 +66,8 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "submitted_at_ms": job.times.submitted_at_ms,
         "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
+        "processor_hours": job.hours.processor(),
+        "gpu_hours": job.hours.gpu(),
     })
 }
 
@@ -140,7 +142,9 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 }
 
 /// The columns of [`table`] without which people can do, those that matter least first.
-pub(super) const SPARED: [&str; 10] = [
+pub(super) const SPARED: [&str; 12] = [
+    "GPU-HOURS",
+    "CPU-HOURS",
     "SUBMITTED",
     "WAITED",
     "OWNER",
@@ -187,6 +191,14 @@ impl Reader {
         }
     }
 
+    /// Hours.
+    pub(super) fn hours(self, hours: f64) -> String {
+        match self {
+            Reader::Program => hours.to_string(),
+            Reader::Person | Reader::Terminal => format!("{hours:.2}"),
+        }
+    }
+
     fn percent(self, job: &JobView) -> String {
         let percent = format!("{:.1}%", job.percent());
         match self {
@@ -212,6 +224,8 @@ pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Rea
         ("SUBMITTED", false),
         ("WAITED", true),
         ("TOOK", true),
+        ("CPU-HOURS", true),
+        ("GPU-HOURS", true),
         ("WORKERS", true),
         ("DISPUTED", true),
         ("TOTAL", false),
@@ -232,6 +246,8 @@ pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Rea
             job.times.submitted_at_ms.map_or_else(dash, utc),
             waited(job).map_or_else(dash, clock),
             took(job).map_or_else(dash, brief),
+            reader.hours(job.hours.processor()),
+            reader.hours(job.hours.gpu()),
             job.workers.to_string(),
             job.disputes.to_string(),
             job.total.map_or_else(dash, |total| total.to_string()),
@@ -305,6 +321,15 @@ pub(super) fn disputed(job: &JobView) -> Option<String> {
     })
 }
 
+/// The thread time that its counts took.
+fn hours(job: &JobView) -> String {
+    let processor = format!("{:.2} of processors", job.hours.processor());
+    match job.hours.gpu_us {
+        0 => processor,
+        _ => format!("{processor}, {:.2} of graphics processors", job.hours.gpu()),
+    }
+}
+
 /// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
 pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
@@ -321,6 +346,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
     lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
     lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
+    lines.push(format!("hours     {}", hours(job)));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
@@ -382,6 +408,8 @@ mod tests {
             poisoned: 0,
             poisoned_first: Vec::new(),
             times: farm::Times::default(),
+            hours: farm::Hours::default(),
+            is_over_limit: false,
         }
     }
 

@@ -184,7 +184,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
     let still = match client.ask(Asked::Trust(trust)).await? {
         Answer::Distrusted(still) => still,
-        Answer::Job(_) | Answer::Jobs(_) => Vec::new(),
+        Answer::Job(_) | Answer::Jobs(_) | Answer::Owner(_) => Vec::new(),
     };
     if json {
         let still: Vec<String> = still.iter().map(Party::to_string).collect();

@@ -27,7 +27,7 @@ const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     (
         "Run a farm",
         &["coordinator", "worker", "workers", "token"],
-        &["autoscale", "health", "trust"],
+        &["autoscale", "health", "owners", "trust"],
     ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
     ("Prove it", &["export", "verify", "audit"], &["merge", "backup", "scrub"]),

@@ -28,6 +28,7 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
     let join = farm.key("join");
     let join = join.to_str().expect("it is text");
     run(&mut queens(&["submit", "20", "--method", "rows", "--join-file", join])).success();
+    run(&mut queens(&["owners", "admin", "--hours", "9", "--join-file", join])).success();
     let _worker = farm.start_worker_by(&["--join-file", join]);
     run(queens(&["backup", "--join-file", join]).arg(scratch.path("copy.db"))).success();
 

@@ -225,6 +225,16 @@ impl ClientService for Clients {
         }))
     }
 
+    async fn list_owners(
+        &self,
+        request: Request<v1::ListOwnersRequest>,
+    ) -> Result<Response<v1::ListOwnersResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let owners = self.farm.look(|farm| farm.owners()).await?;
+        let owners = owners.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListOwnersResponse { owners }))
+    }
+
     type BackupStream = ReceiverStream<Result<v1::BackupResponse, Status>>;
 
     async fn backup(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobView, Known, Origin, Plan, Problem, Refusal, Request, Slice,
-    Submission,
+    Answer, Change, JobId, JobSpec, JobView, Known, Origin, OwnerView, Plan, Problem, Refusal,
+    Request, Share, Slice, Submission,
 };
 use tonic::Status;
 use wire::v1::ask_request::Request as Asked;
@@ -41,6 +41,7 @@ impl JobApi {
             Asked::Change(change) => change.with(defaults)?,
             Asked::Remove(job) => Request::Remove(JobId(job)),
             Asked::Trust(trust) => Request::try_from(trust)?,
+            Asked::Grant(grant) => Request::try_from(grant)?,
         };
         self.require(identity, &ask).await?;
         let reported = ask.clone();
@@ -100,17 +101,36 @@ impl JobApi {
 
     /// Refuses what somebody may not ask for.
     async fn require(&self, identity: &Identity, ask: &Request) -> Result<(), Status> {
-        match *ask {
+        match ask {
             Request::Submit(_) => Ok(()),
-            Request::Change(job, change) => {
+            &Request::Change(job, change) => {
                 if let Change::Priority(priority) = change {
                     identity.require_priority(priority)?;
                 }
                 self.require_own(identity, job).await
             }
-            Request::Remove(job) => self.require_own(identity, job).await,
+            Request::Remove(job) => self.require_own(identity, *job).await,
             Request::Trust { .. } => identity.require(Right::Decide),
+            Request::Grant { owner, .. } => {
+                identity.require(Right::Decide)?;
+                self.require_known(owner).await
+            }
         }
+    }
+
+    /// Refuses a name that no owner of jobs or credentials has: it would be a slip of the keyboard
+    /// that nobody sees.
+    async fn require_known(&self, owner: &str) -> Result<(), Status> {
+        if self.credentials.know(owner) {
+            return Ok(());
+        }
+        let owners = self.farm.look(|farm| farm.owners()).await?;
+        if owners.iter().any(|known| known.owner == owner) {
+            return Ok(());
+        }
+        Err(Status::not_found(format!(
+            "no job and no credential is {owner:?}'s; `queens owners` and `queens token list` name those that there are"
+        )))
     }
 
     async fn require_own(&self, identity: &Identity, job: JobId) -> Result<(), Status> {
@@ -141,6 +161,16 @@ fn log(ask: &Request, answer: &Answer, by: &str) {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
             let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
+        }
+        (Request::Grant { .. }, Answer::Owner(OwnerView { owner, share, .. })) => {
+            let Share { weight, limit_us } = share;
+            tracing::warn!(
+                owner,
+                by,
+                weight,
+                limit_us,
+                "what the jobs of an owner may take was changed"
+            );
         }
         (Request::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");

@@ -145,7 +145,9 @@ impl Model {
             ClientRequest::Change(_, Change::Cancel) => JobState::Cancelled.name(),
         };
         match answer {
-            Ok(Answer::Jobs(_) | Answer::Distrusted(_)) => panic!("nobody asks for it"),
+            Ok(Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Owner(_)) => {
+                panic!("nobody asks for it")
+            }
             Ok(Answer::Job(view)) => {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");
