@@ -7,7 +7,7 @@ use board::squares::Square;
 use crate::Placement;
 
 /// How a placement is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notation {
     /// The squares on one line, file by file: `a2 b4 c1 d3`.
     Squares,
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_placement_is_written_so() {
-        let four = Placement::new(vec![2, 0, 3, 1]);
+        let four = Placement::trusted(vec![2, 0, 3, 1]);
         let notations = [
             (Notation::Squares, "a2 b4 c1 d3"),
             (Notation::Permutation, "3 1 4 2"),
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn by_file_a_permutation_has_the_ranks() {
-        let four = Placement::new(vec![2, 0, 3, 1]);
+        let four = Placement::trusted(vec![2, 0, 3, 1]);
         assert_eq!(Notation::Permutation.by_file(&four).to_string(), "2 4 1 3");
         assert_eq!(Notation::Squares.by_file(&four).to_string(), "a2 b4 c1 d3");
         let json = r#"{"n":4,"permutation":[2,4,1,3],"squares":["a2","b4","c1","d3"]}"#;
