@@ -27,7 +27,6 @@ use crate::{Placement, Start};
 /// assert_eq!(solutions(corner).count(), 1);
 /// # Ok::<(), queens_solve::board::SquaresError>(())
 /// ```
-#[must_use]
 pub fn solutions(of: impl Into<Solutions>) -> Solutions {
     of.into()
 }

@@ -140,7 +140,7 @@ impl Orbits {
         let rows = self.board.len();
         let mut row = self.row;
         loop {
-            let Some(Level { free, attacked }) = self.levels.get(row).copied() else { break };
+            let Level { free, attacked } = self.levels[row];
             if free != 0 {
                 let queen = free & free.wrapping_neg();
                 self.levels[row].free = free ^ queen;
