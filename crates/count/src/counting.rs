@@ -100,7 +100,7 @@ pub struct Progress {
 }
 
 /// What a [`Counting`] has counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Counted {
     /// The answer to the problem.

@@ -60,7 +60,7 @@
 //!
 //! # Rust versions
 //!
-//! Rust 1.95 or newer. A newer Rust is required only with a new minor version.
+//! Rust 1.89 or newer. A newer Rust is required only with a new minor version.
 //!
 //! # Below this crate
 //!

@@ -50,7 +50,7 @@ enum Rule {
 }
 
 /// Why there is no construction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum ConstructError {
     /// Sizes 2 and 3 have no placement.
     #[error("{0} queens cannot be placed on a board of size {0}: sizes 2 and 3 have no placement")]

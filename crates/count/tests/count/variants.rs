@@ -161,7 +161,7 @@ fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
 #[test]
 fn what_does_not_fit_together_makes_no_kernel() {
     let refused = |variant: Variant, problem, method| {
-        Kernel::with_memory(u64::MAX, variant, problem, method).err().expect("it does not fit")
+        Kernel::with_memory(u64::MAX, variant, problem, method).expect_err("it does not fit")
     };
     let (total, mirrored) = (Problem::Total { n: 8 }, Variant::Mirrored(Backend::Portable));
     let error = refused(mirrored, total, Method::Halves);

@@ -9,7 +9,7 @@ use crate::bits::ones;
 use crate::random::SplitMix64;
 
 /// The boards of the direct search that have these queens in rows 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     n: u32,
     /// Column of the queen in row 0, less than half of N. In column 0 it stands in the corner.

@@ -229,7 +229,7 @@ fn an_iterator_is_lazy_fused_and_skips_what_it_is_told_to() {
     let all = list(8, &[]);
     let mut listed = solutions(8);
     assert_eq!((listed.nth(4), listed.nth(86)), (Some(all[4].clone()), Some(all[91].clone())));
-    assert_eq!((listed.nth(0), listed.next()), (None, None));
+    assert_eq!(listed.next(), None);
 }
 
 #[test]
