@@ -131,3 +131,46 @@ impl Arrays {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::masks::Masks;
+
+    proptest! {
+        /// The masks are compared with the rules in `tests/solve/listing.rs`.
+        #[test]
+        fn arrays_find_what_masks_find(
+            n in 1_u32..=8,
+            rules in prop::sample::select(vec![Rules::Plain, Rules::Torus, Rules::Superqueens]),
+            [given, blocked] in prop::array::uniform2(prop::collection::vec((0_u32..8, 0_u32..8), 0..3)),
+        ) {
+            let [given, blocked] = [given, blocked].map(|squares| -> Vec<Square> {
+                squares.into_iter().map(|(column, row)| Square::new(column % n, row % n)).collect()
+            });
+            let start = Start::with_rules(n, rules, &given).and_then(|it| it.blocking(&blocked));
+            prop_assume!(start.is_ok());
+            let start = start.expect("it was assumed");
+            let (mut arrays, mut masks) = (Arrays::new(&start), Masks::new(&start, n));
+            while masks.advance() {
+                prop_assert!(arrays.advance());
+                prop_assert_eq!(arrays.columns(), masks.columns());
+            }
+            prop_assert!(!arrays.advance() && !arrays.advance());
+        }
+    }
+
+    #[test]
+    fn superqueens_and_tori_without_given_queens_are_all_found() {
+        for (n, rules) in [(10, Rules::Superqueens), (11, Rules::Superqueens), (11, Rules::Torus)] {
+            let start = Start { rules, ..n.into() };
+            let mut arrays = Arrays::new(&start);
+            let found = std::iter::from_fn(|| arrays.advance().then_some(())).count() as u128;
+            let known =
+                if rules == Rules::Torus { vectors::toroidal(n) } else { vectors::superqueens(n) };
+            assert_eq!(found, known, "N = {n}, {rules:?}");
+        }
+    }
+}

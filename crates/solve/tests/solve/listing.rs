@@ -6,8 +6,7 @@ use board::squares::{Square, check_queens, parse_squares};
 use board::{Given, Problem};
 use proptest::prelude::*;
 use queens_solve::{
-    Construction, Placement, Rules, Solutions, Start, attack, complete, first_rows,
-    random_placement, solutions, ways,
+    Placement, Rules, Solutions, Start, attack, first_rows, random_placement, solutions, ways,
 };
 
 fn start(n: u32, given: &[Square]) -> Start {
@@ -230,33 +229,6 @@ fn an_iterator_is_lazy_fused_and_skips_what_it_is_told_to() {
     let mut listed = solutions(8);
     assert_eq!((listed.nth(4), listed.nth(86)), (Some(all[4].clone()), Some(all[91].clone())));
     assert_eq!(listed.next(), None);
-}
-
-#[test]
-fn boards_beyond_a_mask_follow_all_rules_too() {
-    for rules in [Rules::Plain, Rules::Torus, Rules::Superqueens] {
-        let n = 65;
-        let whole = match rules {
-            Rules::Plain | Rules::Torus => {
-                Construction::toroidal(n).expect("65 is prime to 6").placement()
-            }
-            Rules::Superqueens => {
-                let start = Start::with_rules(n, rules, &[]).expect("nothing is given");
-                complete(&start).expect("there are many")
-            }
-        };
-        let given: Vec<Square> = whole.squares().skip(9).collect();
-        let blocked = [whole.squares().next().expect("there are 65")];
-        let start = Start::with_rules(n, rules, &given).expect("they attack nobody");
-        for (start, blocked) in
-            [(start.clone(), &[][..]), (start.blocking(&blocked).expect("it is free"), &blocked)]
-        {
-            let squares = |placement: Placement| placement.squares().collect::<Vec<_>>();
-            let listed: Vec<Vec<Square>> = solutions(start).map(squares).collect();
-            assert_eq!(listed, by_the_rules(n, n, &given, rules, blocked), "{rules:?}");
-            assert_eq!(listed.contains(&squares(whole.clone())), blocked.is_empty());
-        }
-    }
 }
 
 proptest! {
