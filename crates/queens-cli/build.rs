@@ -9,8 +9,8 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=QUEENS_COMMIT");
     // A build without the repository, as in a container, is told by the variable.
-    let told = std::env::var("QUEENS_COMMIT").ok().filter(|commit| !commit.is_empty());
-    let commit = told.or_else(|| {
+    let reported = std::env::var("QUEENS_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let commit = reported.or_else(|| {
         let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
         println!("cargo:rerun-if-changed={log}");
         git(&["rev-parse", "--short=12", "HEAD"])

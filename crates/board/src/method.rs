@@ -43,7 +43,7 @@ const SHARING_NEIGHBOURS: u64 = 1_024;
 
 /// What the tasks of a plan that follow one another have in common.
 ///
-/// Whoever lends, samples or measures ranges of tasks asks this, instead of asking for the method.
+/// Whoever leases, samples or measures ranges of tasks asks this, instead of asking for the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Locality {
     /// Nothing: a task takes as long by itself as between its neighbours.

@@ -11,8 +11,8 @@
 
 use std::arch::x86_64::*;
 
-use crate::ground::Row;
 use crate::levels::{Below, States, Unit};
+use crate::remaining::Row;
 
 /// The lanes of a vector.
 const LANES: usize = 8;

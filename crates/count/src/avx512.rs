@@ -19,8 +19,8 @@
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
-use crate::ground::Row;
 use crate::levels::{Below, States, Unit};
+use crate::remaining::Row;
 
 /// The number of vectors of lanes that are processed in turn, to hide the latency of their refills.
 const STREAMS: usize = 3;

@@ -7,11 +7,11 @@ use crate::Backend;
 use crate::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512::Avx512;
-use crate::ground::Ground;
 #[cfg(target_arch = "x86_64")]
 use crate::levels::Levels;
 use crate::portable::Portable;
 use crate::reference::Reference;
+use crate::remaining::Remaining;
 
 /// A counting loop, with its buffers.
 pub(crate) enum Engine {
@@ -56,17 +56,17 @@ impl Engine {
     }
 
     /// The number of completions of all `tasks`, without weights. The tasks are states of the first row of
-    /// `ground`.
-    pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
+    /// `remaining`.
+    pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         match self {
-            Engine::Reference(reference) => reference.completions(ground, tasks),
-            Engine::Portable(portable) => portable.completions(ground, tasks),
+            Engine::Reference(reference) => reference.completions(remaining, tasks),
+            Engine::Portable(portable) => portable.completions(remaining, tasks),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx2(levels) => levels.completions(ground, tasks),
+            Engine::Avx2(levels) => levels.completions(remaining, tasks),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Narrow(levels) => levels.completions(ground, tasks),
+            Engine::Avx512Narrow(levels) => levels.completions(remaining, tasks),
             #[cfg(target_arch = "x86_64")]
-            Engine::Avx512Wide(levels) => levels.completions(ground, tasks),
+            Engine::Avx512Wide(levels) => levels.completions(remaining, tasks),
         }
     }
 
@@ -94,7 +94,7 @@ mod tests {
     use proptest::sample::subsequence;
 
     use super::*;
-    use crate::ground::Row;
+    use crate::remaining::Row;
 
     /// Columns, rows and states at random. Few of them belong to a board, but each has a count.
     fn grounds() -> impl Strategy<Value = (u32, Vec<Row>, Vec<Prefix>)> {
@@ -123,13 +123,13 @@ mod tests {
         fn backends_agree_on_rows_and_squares_that_are_closed_at_random(
             (columns, rows, states) in grounds(),
         ) {
-            let ground = Ground { columns, rows: &rows };
+            let remaining = Remaining { columns, rows: &rows };
             let mut tasks = Tasks::new();
             states.iter().for_each(|state| tasks.push(*state, 1));
             let size = u32::BITS - columns.leading_zeros() + 1;
             let count = |backend| {
                 let mut engine = Engine::new(backend, size, rows.len() as u32)?;
-                Some(engine.completions(ground, tasks.as_slice()))
+                Some(engine.completions(remaining, tasks.as_slice()))
             };
             let expected = count(Backend::Reference);
             for backend in Backend::available() {

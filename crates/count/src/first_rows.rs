@@ -6,21 +6,21 @@
 //!   reference     any of them by the rules, square by square
 //!   torus         a mask for each row; diagonals too are lines that need a queen
 //!   superqueens   two more masks, of the squares a knight's move below
-//!   ground        completions: the search between the queens of a `ring`, with what the given ones
+//!   remaining        completions: the search between the queens of a `ring`, with what the given ones
 //!                 attack closed; N up to 32
 //!   open          completions for larger N: a mask for each row, fewest free squares first
 //! ```
 
-mod ground_search;
 mod open;
+mod remaining_search;
 mod superqueens;
 mod torus;
 
 use board::first_rows::queens;
 use board::{Given, MAX_N, Problem, Square, TaskSlice};
 
-use self::ground_search::GroundSearch;
 use self::open::Open;
+use self::remaining_search::RemainingSearch;
 use self::superqueens::Superqueens;
 use self::torus::Torus;
 use crate::Backend;
@@ -36,7 +36,7 @@ enum Search {
     Rules,
     Torus,
     Superqueens,
-    Ground(Box<GroundSearch>),
+    Remaining(Box<RemainingSearch>),
     Open(Given),
 }
 
@@ -55,7 +55,7 @@ impl FirstRows {
             Problem::Toroidal { .. } => Search::Torus,
             Problem::Superqueens { .. } => Search::Superqueens,
             Problem::Completions(given) if given.n() <= MAX_N => {
-                Search::Ground(Box::new(GroundSearch::new(backend, given, rows)?))
+                Search::Remaining(Box::new(RemainingSearch::new(backend, given, rows)?))
             }
             Problem::Completions(given) => Search::Open(given),
             Problem::Total { .. } | Problem::Fundamental { .. } => {
@@ -75,7 +75,7 @@ impl FirstRows {
             Search::Rules => tasks.map(|queens| below_by_rules(&problem, queens)).sum(),
             Search::Torus => tasks.map(|queens| Torus::new(n, &queens).count()).sum(),
             Search::Superqueens => tasks.map(|queens| Superqueens::new(n, &queens).count()).sum(),
-            Search::Ground(ground) => ground.completions(tasks),
+            Search::Remaining(remaining) => remaining.completions(tasks),
             Search::Open(given) => tasks.map(|queens| Open::new(*given, &queens).count()).sum(),
         }
     }

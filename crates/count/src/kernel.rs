@@ -12,8 +12,8 @@ use thiserror::Error;
 pub use self::sampled::Sampled;
 use crate::engine::Engine;
 use crate::first_rows::FirstRows;
-use crate::ground::{Ground, Row};
 use crate::halves::{self, Halves};
+use crate::remaining::{Remaining, Row};
 use crate::ring::Ring;
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant, split_search};
@@ -322,7 +322,7 @@ impl Kernel {
         let n = self.problem.n();
         match &mut self.work {
             Work::Rows(engine, rows) => {
-                Ok(engine.completions(Ground { columns: full_mask(n), rows }, tasks))
+                Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
             }
             Work::Ring(engine, ring) => Ok(ring.completions(engine, tasks)),
             Work::Halves(halves) => halves.completions(tasks),

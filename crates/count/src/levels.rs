@@ -37,8 +37,8 @@
 
 use board::TaskSlice;
 
-use crate::ground::{Ground, Row};
 use crate::portable::Portable;
+use crate::remaining::{Remaining, Row};
 
 /// The most states that are expanded before the search goes deeper.
 pub(crate) const BLOCK: usize = 2048;
@@ -125,20 +125,20 @@ impl<U: Unit> Levels<U> {
     /// # Panics
     ///
     /// If more rows are left than there are levels for.
-    pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
+    pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         let Levels { unit, levels, few_rows, nodes } = self;
-        let rows_left = ground.rows.len();
+        let rows_left = remaining.rows.len();
         if rows_left < FEWEST_ROWS {
-            return few_rows.completions(ground, tasks);
+            return few_rows.completions(remaining, tasks);
         }
         let unused = levels.len() - (rows_left + 1 - FEWEST_ROWS);
         let levels = &mut levels[unused..];
-        let below = Below { rows: ground.rows, plain: ground.is_plain() };
+        let below = Below { rows: remaining.rows, plain: remaining.is_plain() };
         (0..tasks.len())
             .step_by(BLOCK)
             .map(|start| {
                 let end = tasks.len().min(start + BLOCK);
-                load(ground, tasks.slice(start..end), &mut levels[0]);
+                load(remaining, tasks.slice(start..end), &mut levels[0]);
                 drain(unit, below, levels, nodes)
             })
             .sum()
@@ -152,14 +152,14 @@ impl<U: Unit> Levels<U> {
 
 /// Fills an empty buffer with the tasks that have a free square, of at most [`BLOCK`] tasks.
 fn load<Lane: Copy + TryFrom<u32>>(
-    ground: Ground<'_>,
+    remaining: Remaining<'_>,
     tasks: TaskSlice<'_>,
     states: &mut States<Lane>,
 ) {
     let lane = |mask| Lane::try_from(mask).ok().expect("a lane is as wide as the board");
     for i in 0..tasks.len() {
-        let open = ground.columns & !tasks.down[i];
-        let free = open & !(tasks.left[i] | tasks.right[i] | ground.rows[0].closed);
+        let open = remaining.columns & !tasks.down[i];
+        let free = open & !(tasks.left[i] | tasks.right[i] | remaining.rows[0].closed);
         states.open[states.len] = lane(open);
         states.left[states.len] = lane(tasks.left[i]);
         states.right[states.len] = lane(tasks.right[i]);

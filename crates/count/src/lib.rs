@@ -21,8 +21,8 @@
 //!
 //! # How it counts
 //!
-//! Two methods search. What they search is the ground that is left below a task: the rows below a
-//! prefix, or the inner rows between the queens of a `ring`. Each backend searches any ground:
+//! Two methods search. They search the remaining board below a task: the rows below a
+//! prefix, or the inner rows between the queens of a `ring`. Each backend searches any remaining board:
 //!
 //! ```text
 //!   reference    the recursion
@@ -64,7 +64,6 @@ mod cgroup;
 mod counting;
 mod engine;
 mod first_rows;
-mod ground;
 mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
@@ -75,6 +74,7 @@ mod machine;
 mod neon;
 mod portable;
 mod reference;
+mod remaining;
 mod ring;
 pub mod rotations;
 mod self_test;

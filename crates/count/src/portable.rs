@@ -32,7 +32,7 @@ use std::ops::Range;
 
 use board::TaskSlice;
 
-use crate::ground::{Ground, Row};
+use crate::remaining::{Remaining, Row};
 
 /// The most states that a step takes.
 const BLOCK: usize = 64;
@@ -93,22 +93,22 @@ impl Portable {
     /// # Panics
     ///
     /// If more rows are left than there are levels for.
-    pub(crate) fn completions(&mut self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
-        match *ground.rows {
+    pub(crate) fn completions(&mut self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
+        match *remaining.rows {
             [] => tasks.len() as u64,
-            [row] => one_row(ground.columns, row, tasks),
-            [first, second] => two_rows(ground.columns, first, second, tasks),
+            [row] => one_row(remaining.columns, row, tasks),
+            [first, second] => two_rows(remaining.columns, first, second, tasks),
             _ => {
-                let unused = self.levels.len() - (ground.rows.len() + 1 - FEWEST_ROWS);
+                let unused = self.levels.len() - (remaining.rows.len() + 1 - FEWEST_ROWS);
                 let Portable { levels, children, nodes } = self;
-                let mut search = Search { columns: ground.columns, children, nodes };
+                let mut search = Search { columns: remaining.columns, children, nodes };
                 let levels = &mut levels[unused..];
                 (0..tasks.len())
                     .step_by(CAPACITY)
                     .map(|start| {
                         let end = tasks.len().min(start + CAPACITY);
-                        load(ground, tasks.slice(start..end), &mut levels[0]);
-                        search.drain(ground.rows, levels)
+                        load(remaining, tasks.slice(start..end), &mut levels[0]);
+                        search.drain(remaining.rows, levels)
                     })
                     .sum()
             }
@@ -156,12 +156,12 @@ impl Search<'_> {
 }
 
 /// Fills an empty buffer with the tasks that have a free square, of at most [`CAPACITY`] tasks.
-fn load(ground: Ground<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
+fn load(remaining: Remaining<'_>, tasks: TaskSlice<'_>, states: &mut States<CAPACITY>) {
     let [left, down, right, free] = states.range(0..tasks.len());
     left.copy_from_slice(tasks.left);
     down.copy_from_slice(tasks.down);
     right.copy_from_slice(tasks.right);
-    let usable = ground.columns & !ground.rows[0].closed;
+    let usable = remaining.columns & !remaining.rows[0].closed;
     for i in 0..free.len() {
         free[i] = usable & !(left[i] | down[i] | right[i]);
     }

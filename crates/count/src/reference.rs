@@ -2,20 +2,20 @@
 
 use board::{Prefix, TaskSlice};
 
-use crate::ground::Ground;
+use crate::remaining::Remaining;
 
 /// The recursion, which needs no buffers.
 pub(crate) struct Reference;
 
 impl Reference {
     /// The number of completions of all `tasks`.
-    pub(crate) fn completions(&self, ground: Ground<'_>, tasks: TaskSlice<'_>) -> u64 {
+    pub(crate) fn completions(&self, remaining: Remaining<'_>, tasks: TaskSlice<'_>) -> u64 {
         let states = (0..tasks.len()).map(|i| tasks.get(i).0);
-        if ground.is_plain() {
-            let (n, rows_left) = (ground.columns.count_ones(), ground.rows.len());
+        if remaining.is_plain() {
+            let (n, rows_left) = (remaining.columns.count_ones(), remaining.rows.len());
             states.map(|state| completions(n, state, rows_left)).sum()
         } else {
-            states.map(|state| completions_of(ground, state)).sum()
+            states.map(|state| completions_of(remaining, state)).sum()
         }
     }
 }
@@ -37,9 +37,9 @@ fn completions(n: u32, prefix: Prefix, rows_left: usize) -> u64 {
     found
 }
 
-/// The number of completions of a state on a ground with missing rows and closed squares.
-fn completions_of(ground: Ground<'_>, state: Prefix) -> u64 {
-    let Ground { columns, rows } = ground;
+/// The number of completions of a state on a remaining board with missing rows and closed squares.
+fn completions_of(remaining: Remaining<'_>, state: Prefix) -> u64 {
+    let Remaining { columns, rows } = remaining;
     let [row, below @ ..] = rows else {
         return 1;
     };
@@ -54,7 +54,7 @@ fn completions_of(ground: Ground<'_>, state: Prefix) -> u64 {
             down: state.down | bit,
             right: (state.right | bit) >> step,
         };
-        found += completions_of(Ground { columns, rows: below }, next);
+        found += completions_of(Remaining { columns, rows: below }, next);
     }
     found
 }

@@ -22,7 +22,7 @@ use board::ring::Preplacement;
 use board::{Prefix, TaskSlice, Tasks, full_mask};
 
 use crate::engine::Engine;
-use crate::ground::{Ground, Row};
+use crate::remaining::{Remaining, Row};
 
 /// The method for one board, with what is made anew for each group of tasks.
 pub(crate) struct Ring {
@@ -69,8 +69,8 @@ impl Ring {
                 self.group.set(sides(start), tasks.get(start).0, n, width);
             }
             self.see(tasks.slice(start..end));
-            let ground = Ground { columns, rows: &self.group.rows };
-            found += engine.completions(ground, self.states.as_slice());
+            let remaining = Remaining { columns, rows: &self.group.rows };
+            found += engine.completions(remaining, self.states.as_slice());
             start = end;
         }
         found

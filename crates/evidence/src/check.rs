@@ -11,12 +11,12 @@ use blake3::Hash;
 use board::Cut;
 use farm::{Fact, JobState, KernelName, Plan, Slice};
 
-use super::books::{Books, Content};
 use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
 use super::format::VERSION;
 use super::header::Header;
 use super::lines::Lines;
+use super::running::{Content, Running};
 use crate::BundleError;
 use crate::error::UnknownFormat;
 
@@ -93,35 +93,35 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
 
     let (state, total) = (header.state()?, header.counted());
     let drawing = Drawing::new(sample, name, header.ranges, (total, header.covered));
-    let mut books = Books::new(plan, slice, drawing, header.ranges);
+    let mut running = Running::new(plan, slice, drawing, header.ranges);
     while let Some(bytes) = lines.next()? {
-        let seen = decode(bytes).and_then(|line| books.see(line, bytes.len()));
+        let seen = decode(bytes).and_then(|line| running.see(line, bytes.len()));
         seen.with_context(|| format!("line {}", lines.number))?;
     }
     let said = [header.policies, header.trust, header.authors];
-    let Content { policies, trust, authors, .. } = &books.content;
+    let Content { policies, trust, authors, .. } = &running.content;
     let seen = [policies.len(), trust.len(), authors.len()];
     let agrees = said == seen.map(|lines| lines as u64)
         && [header.ranges, header.audits, header.disputes]
-            == [books.ranges, books.audits, books.disputes];
+            == [running.ranges, running.audits, running.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");
     ensure!(
-        books.total == total,
+        running.total == total,
         "its ranges add up to {}, but its header says {total}",
-        books.total
+        running.total
     );
     ensure!(
-        books.covered == header.covered,
+        running.covered == header.covered,
         "its ranges have {} tasks, but its header says {}",
-        books.covered,
+        running.covered,
         header.covered
     );
-    books.close(state)?;
-    let facts = if state == JobState::Done { books.facts() } else { Vec::new() };
+    running.close(state)?;
+    let facts = if state == JobState::Done { running.facts() } else { Vec::new() };
     if let Some(reason) = Fact::contradiction(&facts, total) {
         bail!(reason);
     }
-    let drawn = books.drawing.end();
+    let drawn = running.drawing.end();
     Ok(Checked {
         header,
         name,
@@ -130,7 +130,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         state,
         total,
         facts,
-        content: books.content,
+        content: running.content,
         cut,
         drawn,
     })

@@ -66,7 +66,7 @@ pub struct Draw {
     /// A task of this range. It is the one that was hit if the range's tasks are told; otherwise each is equally likely.
     pub ordinal: u64,
     /// What the task counts, if that is told.
-    pub told: Option<Claim>,
+    pub reported: Option<Claim>,
 }
 
 /// The draws and the ranges that they have hit.
@@ -81,7 +81,7 @@ pub struct Drawn {
     /// Whether the rows are all rows of the bundle.
     pub are_all: bool,
     /// A hash over what each task of such a range counts, by the place of the range, if it is told.
-    pub seals: HashMap<usize, Hash>,
+    pub checksums: HashMap<usize, Hash>,
     /// The ranges with the largest counts, the largest first, one more than draws.
     pub largest: Vec<StatedRow>,
     /// The least probability with which a draw hits any of the ranges, averaged over both kinds of draws.
@@ -109,7 +109,7 @@ pub(super) struct Drawing {
     rows: Vec<StatedRow>,
     /// Whether the row that passes by is kept already.
     is_kept: bool,
-    seals: HashMap<usize, Hash>,
+    checksums: HashMap<usize, Hash>,
     /// The largest rows, one more than draws, and some others until there are too many.
     largest: Vec<StatedRow>,
     sums: (u128, u64),
@@ -148,7 +148,7 @@ impl Drawing {
             seed,
             rows: Vec::new(),
             is_kept: false,
-            seals: HashMap::new(),
+            checksums: HashMap::new(),
             largest: Vec::new(),
             sums: (counted, tasks),
             least_share: 1.0,
@@ -163,13 +163,13 @@ impl Drawing {
     }
 
     /// Sees the next row, of which it is told what each task counts, with the hash over that.
-    pub(super) fn told(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], seal: Hash) {
+    pub(super) fn reported(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], checksum: Hash) {
         self.begin(row);
         for &(task, claim) in tasks {
             self.unit(row, task, claim, Some(claim));
         }
         if self.is_kept {
-            self.seals.insert(self.rows.len() - 1, seal);
+            self.checksums.insert(self.rows.len() - 1, checksum);
         }
     }
 
@@ -180,26 +180,26 @@ impl Drawing {
         self.weigh(row);
     }
 
-    fn unit(&mut self, row: &StatedRow, range: Range, claim: Claim, told: Option<Claim>) {
+    fn unit(&mut self, row: &StatedRow, range: Range, claim: Claim, reported: Option<Claim>) {
         self.counted = self.counted.saturating_add(claim.count);
         let begin = self.tasks;
         self.tasks += range.len();
         while let Some((_, draw)) = self.by_count.pop_if(|(point, _)| *point < self.counted) {
             let (_, within) = random(self.seed, draw);
             let ordinal = range.start() + (within % u128::from(range.len())) as u64;
-            self.hit(row, draw, ordinal, told);
+            self.hit(row, draw, ordinal, reported);
         }
         while let Some((task, draw)) = self.by_task.pop_if(|(task, _)| *task < self.tasks) {
-            self.hit(row, draw, range.start() + (task - begin), told);
+            self.hit(row, draw, range.start() + (task - begin), reported);
         }
         self.least_unit_share = self.least_unit_share.min(self.share(range, claim));
     }
 
-    fn hit(&mut self, row: &StatedRow, draw: usize, ordinal: u64, told: Option<Claim>) {
+    fn hit(&mut self, row: &StatedRow, draw: usize, ordinal: u64, reported: Option<Claim>) {
         if !std::mem::replace(&mut self.is_kept, true) {
             self.rows.push(*row);
         }
-        self.draws[draw] = Some(Draw { row: self.rows.len() - 1, ordinal, told });
+        self.draws[draw] = Some(Draw { row: self.rows.len() - 1, ordinal, reported });
     }
 
     /// The probability with which a draw hits it, averaged over both kinds.
@@ -235,7 +235,7 @@ impl Drawing {
             rows: self.rows,
             draws,
             are_all: self.keeps_all,
-            seals: self.seals,
+            checksums: self.checksums,
             largest: self.largest,
             least_share: self.least_share,
             least_unit_share: self.least_unit_share,

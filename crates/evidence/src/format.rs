@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    Across, AuditPolicy, Author, Check, Claim, Digest, DisputeState, KernelName, Maker, Range, Row,
-    TaskCounts, TrustChange,
+    AuditPolicy, AuditScope, Author, Check, Claim, Digest, DisputeState, KernelName, Principal,
+    Range, Row, TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ impl PolicyLine {
             share_ppm <= AuditPolicy::ALL,
             "the audited share is {share_ppm} millionths, which is more than all"
         );
-        let across = Across::named(&self.across);
+        let across = AuditScope::named(&self.across);
         let across =
             across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
         Ok(StatedPolicy { share_ppm, by_search, across, asked_at })
@@ -65,12 +65,12 @@ pub struct StatedPolicy {
     /// Whether to count them by searching where the method does not search.
     pub by_search: bool,
     /// Between whom the second opinion lies.
-    pub across: Across,
+    pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.
     pub asked_at: i64,
 }
 
-/// Somebody was believed no more, or again.
+/// Somebody was distrusted, or trusted again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrustLine {
@@ -111,8 +111,8 @@ pub(super) struct AuthorLine {
 
 impl From<&Row> for AuthorLine {
     fn from(row: &Row) -> AuthorLine {
-        let Author { maker, worker, build } = row.author.clone();
-        let Maker { owner, machine } = maker;
+        let Author { principal, worker, build } = row.author.clone();
+        let Principal { owner, machine } = principal;
         AuthorLine { owner, machine, worker, build, kernel: row.kernel.to_string() }
     }
 }
@@ -142,7 +142,7 @@ impl TryFrom<AuthorLine> for StatedAuthor {
         let kernel = KernelName::new(&kernel).with_context(|| {
             format!("no kernel of this program is named {kernel:?}; use the version that wrote the bundle")
         })?;
-        let author = Author { maker: Maker { owner, machine }, worker, build };
+        let author = Author { principal: Principal { owner, machine }, worker, build };
         Ok(StatedAuthor { author, kernel })
     }
 }
@@ -161,7 +161,7 @@ pub(super) struct RangeLine {
 impl RangeLine {
     pub(super) fn new(check: Check, row: RowText, counts: &TaskCounts) -> RangeLine {
         let decimals = || counts.as_slice().iter().map(|&count| Decimal(count.into())).collect();
-        let counts = (!counts.are_untold()).then(decimals);
+        let counts = (!counts.are_omitted()).then(decimals);
         RangeLine { audit: check, row, counts }
     }
 

@@ -38,7 +38,7 @@ pub struct Header {
     pub(super) counted: Decimal,
     /// Number of lines that say which ranges were to be counted twice.
     pub policies: u64,
-    /// Number of lines that say who was believed no more, or again.
+    /// Number of lines that say who was distrusted, or trusted again.
     pub trust: u64,
     /// Number of lines that say who counted.
     pub authors: u64,

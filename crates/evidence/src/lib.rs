@@ -8,7 +8,7 @@
 //! ```text
 //!   line 1      the header: plan, total, number of lines of each kind
 //!   then        policy       what was to be counted twice
-//!               trust        somebody was believed no more, or again
+//!               trust        somebody was distrusted, or trusted again
 //!               author       somebody who counted, before the first count that names them
 //!               range        an accepted count: whose it is and when it came; its digest; what each task counts
 //!               audit        a second count of the range before it
@@ -20,7 +20,6 @@
 #![forbid(unsafe_code)]
 
 mod another;
-mod books;
 mod canonical;
 mod check;
 mod draw;
@@ -32,13 +31,13 @@ mod lines;
 mod new_file;
 mod pieces;
 mod recount;
+mod running;
 mod statistics;
-mod told;
+mod task_counts;
 mod verdict;
 mod worth;
 
 pub use another::{another, count_by_another};
-pub use books::{Busy, Content};
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
@@ -47,6 +46,7 @@ pub use format::{StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, NewFileError, compressed};
 pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};
+pub use running::{Busy, Content};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
 pub use worth::{Amount, Worth};

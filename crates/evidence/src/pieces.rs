@@ -48,12 +48,12 @@ impl Pieces {
             let StatedRow { range, claim, .. } = drawn.rows[row];
             Piece { row, range, claim: Some(claim) }
         };
-        let piece_of = |&Draw { row, ordinal, told }: &Draw| {
+        let piece_of = |&Draw { row, ordinal, reported }: &Draw| {
             let length = drawn.rows[row].range.len();
-            match told {
+            match reported {
                 Some(_) if length > sizes.piece => {
                     let task = Range::new(ordinal, ordinal + 1);
-                    Piece { row, range: task.expect("it is one task"), claim: told }
+                    Piece { row, range: task.expect("it is one task"), claim: reported }
                 }
                 None if length > sizes.whole => {
                     let range = piece(drawn.rows[row].range, sizes.piece, ordinal);
@@ -121,7 +121,7 @@ mod tests {
             claim: Claim { count: 1, digest: Digest(0) },
             by: 0,
         };
-        let draw = |row, ordinal| Draw { row, ordinal, told: None };
+        let draw = |row, ordinal| Draw { row, ordinal, reported: None };
         let drawn = Drawn {
             rows: vec![row(0, 10), row(10, 110), row(110, 115)],
             draws: vec![draw(1, 10), draw(0, 3), draw(1, 109), draw(0, 9), draw(1, 12)],

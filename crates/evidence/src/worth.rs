@@ -11,7 +11,7 @@
 //! ```
 
 use anyhow::{Result, ensure};
-use farm::{Across, Distrusted, Maker};
+use farm::{AuditScope, Distrusted, Principal};
 
 use crate::format::{StatedAuthor, StatedRow};
 
@@ -62,11 +62,11 @@ impl Worth {
         is_agreed: bool,
         second: Option<&StatedRow>,
         authors: &[StatedAuthor],
-        across: Across,
+        across: AuditScope,
         distrusted: &Distrusted,
     ) -> Result<()> {
-        let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.maker);
-        let is_void = |first: &Maker, second: &Maker| {
+        let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.principal);
+        let is_void = |first: &Principal, second: &Principal| {
             distrusted.0.iter().any(|party| party.voids(first, second))
         };
         let one = author(first, authors);
@@ -89,18 +89,18 @@ impl Worth {
             "the second count of {range} differs from the first, although the bundle says that they agree"
         );
         let other = author(second, authors);
-        let (maker, other_maker) = (&one.author.maker, &other.author.maker);
+        let (principal, other_principal) = (&one.author.principal, &other.author.principal);
         ensure!(
-            maker.is_apart_from(other_maker, across),
-            "{range} was counted by {maker:?} and by {other_maker:?}, who do not check each other",
+            principal.is_apart_from(other_principal, across),
+            "{range} was counted by {principal:?} and by {other_principal:?}, who do not check each other",
         );
         if one.kernel == other.kernel {
             self.same_kernel.add(first);
-        } else if is_void(maker, other_maker) {
+        } else if is_void(principal, other_principal) {
             self.by_distrusted.add(first);
         } else {
             self.by_machine.add(first);
-            if maker.is_apart_from(other_maker, Across::Owners) {
+            if principal.is_apart_from(other_principal, AuditScope::Owners) {
                 self.by_owner.add(first);
             }
             return Ok(());

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use board::TaskKind;
 use gpu::{Counter, Device, DeviceError};
-use plan::{KernelName, Loan, Plan, Recount};
+use plan::{KernelName, Lease, Plan, Recount};
 
 use crate::kernel::DeviceKernel;
 
@@ -94,13 +94,13 @@ impl Devices {
         self.is_any_left() && counts(self.least, plan)
     }
 
-    /// Whether a device should count what is lent: it can, and has not counted it before. Where
+    /// Whether a device should count what is leased: it can, and has not counted it before. Where
     /// several kernels counted, a device may have been among them.
-    pub(crate) fn take(&self, loan: &Loan) -> bool {
-        let is_another = loan.recount.is_none_or(|Recount { unlike, by_search }| {
+    pub(crate) fn take(&self, lease: &Lease) -> bool {
+        let is_another = lease.recount.is_none_or(|Recount { unlike, by_search }| {
             unlike != DeviceKernel::name() && unlike != KernelName::default() && !by_search
         });
-        is_another && self.count(loan.plan)
+        is_another && self.count(lease.plan)
     }
 
     fn is_any_left(&self) -> bool {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use board::Tasks;
 use board::halves::tasks_of_split;
 use count::Backend;
-use plan::{KernelName, LeaseId, Loan, Report, Tally, TaskCounts};
+use plan::{KernelName, Lease, LeaseId, Report, Tally, TaskCounts};
 
 use crate::devices::{Devices, Feeder};
 use crate::kernel::{DeviceKernel, NamedKernel};
@@ -45,17 +45,17 @@ struct State {
     closed: bool,
 }
 
-/// A loan that can be counted here, and the bytes that each thread may take for it.
+/// A lease that can be counted here, and the bytes that each thread may take for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Accepted {
-    loan: Loan,
+    lease: Lease,
     bytes: u64,
 }
 
 impl Accepted {
-    /// The loan itself.
-    pub fn loan(&self) -> Loan {
-        self.loan
+    /// The lease itself.
+    pub fn lease(&self) -> Lease {
+        self.lease
     }
 }
 
@@ -104,10 +104,10 @@ impl Desk {
         backend: Backend,
         chunk: &Chunk,
     ) -> Result<Counted, gpu::Error> {
-        let Loan { plan, fingerprint, recount, .. } = chunk.loan;
+        let Lease { plan, fingerprint, recount, .. } = chunk.lease;
         if self.kernel.is_none() {
             let feeder = self.feeder.as_ref().filter(|feeder| feeder.counts(plan));
-            let kernel = match feeder.filter(|_| devices.take(&chunk.loan)) {
+            let kernel = match feeder.filter(|_| devices.take(&chunk.lease)) {
                 Some(feeder) => Kernel::Device(feeder.kernel(plan)?),
                 None => Kernel::Processor(NamedKernel::new(self.held, backend, plan, recount)),
             };
@@ -140,7 +140,7 @@ impl Chunk {
     fn report(&self, counted: Counted, busy: Duration) -> Report {
         let Counted { tally, task_counts, kernel } = counted;
         let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        Report::new(&self.loan, self.range, tally, task_counts, kernel, busy_us)
+        Report::new(&self.lease, self.range, tally, task_counts, kernel, busy_us)
     }
 }
 
@@ -187,25 +187,25 @@ impl Executor {
         &self.devices
     }
 
-    /// Whether tasks of `loan` can be counted here.
+    /// Whether tasks of `lease` can be counted here.
     ///
     /// # Errors
     ///
     /// [`TooLittleMemory`], if not even one thread may count them.
-    pub fn accepts(&self, loan: Loan) -> Result<Accepted, TooLittleMemory> {
-        let bytes = fit(loan.plan, self.threads, self.memory)?.bytes;
-        Ok(Accepted { loan, bytes })
+    pub fn accepts(&self, lease: Lease) -> Result<Accepted, TooLittleMemory> {
+        let bytes = fit(lease.plan, self.threads, self.memory)?.bytes;
+        Ok(Accepted { lease, bytes })
     }
 
-    /// Adds tasks of an accepted loan. The first of them has the ordinal `start`.
+    /// Adds tasks of an accepted lease. The first of them has the ordinal `start`.
     pub fn push(&self, accepted: Accepted, start: u64, tasks: Tasks) {
-        let Accepted { loan, bytes } = accepted;
-        self.shared.change(|state| state.queue.push(loan, start, tasks, bytes));
+        let Accepted { lease, bytes } = accepted;
+        self.shared.change(|state| state.queue.push(lease, start, tasks, bytes));
     }
 
     /// Removes the tasks of `lease` that no thread has begun.
     pub fn drop_lease(&self, lease: LeaseId) {
-        self.shared.change(|state| state.queue.retain(|loan| loan.lease != lease));
+        self.shared.change(|state| state.queue.retain(|held| held.id != lease));
     }
 
     /// Removes all tasks that no thread has begun.
@@ -300,7 +300,7 @@ impl Shared {
             }
             // What a device counts is left to the threads that feed one.
             let feeds = desk.feeder.as_ref().is_some_and(|feeder| !feeder.is_lost());
-            let next = state.queue.next(desk.held, |loan| feeds || !self.devices.take(loan));
+            let next = state.queue.next(desk.held, |lease| feeds || !self.devices.take(lease));
             let is_useless = |(of, _): &mut (KernelFor, Kernel)| match next {
                 Some((_, kernel, _)) => *of != kernel,
                 None => desk.held > 0 && state.queue.tasks() > 0,
@@ -377,7 +377,7 @@ mod tests {
 
     use board::Cut;
     use count::Kernel;
-    use plan::{JobId, LoanKind, LoanProof, Method, Plan, Problem, Range};
+    use plan::{JobId, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
 
     use super::*;
 
@@ -392,19 +392,11 @@ mod tests {
         (Executor::start(threads, backend, Devices::default(), memory, deliver), parts)
     }
 
-    fn loan(lease: u64, plan: Plan) -> Loan {
+    fn lease(lease: u64, plan: Plan) -> Lease {
         let range = Range::new(0, plan.tasks).expect("it has tasks");
         let fingerprint = plan.fingerprint();
-        let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
-        Loan {
-            lease: LeaseId(lease),
-            job: JobId(1),
-            plan,
-            fingerprint,
-            range,
-            proof,
-            recount: None,
-        }
+        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+        Lease { id: LeaseId(lease), job: JobId(1), plan, fingerprint, range, token, recount: None }
     }
 
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
@@ -414,18 +406,18 @@ mod tests {
         (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
     }
 
-    fn push(executor: &Executor, loan: Loan, tasks: Tasks) {
-        executor.push(executor.accepts(loan).expect("a thread fits"), 0, tasks);
+    fn push(executor: &Executor, lease: Lease, tasks: Tasks) {
+        executor.push(executor.accepts(lease).expect("a thread fits"), 0, tasks);
     }
 
     #[test]
-    fn parts_tile_the_loan_and_sum_to_the_total() {
+    fn parts_tile_the_lease_and_sum_to_the_total() {
         let (plan, tasks) = all_tasks(10, Method::Rows { rows: 3 });
         let total = Kernel::new(Backend::Reference, 10, plan.method)
             .expect("there is such a kernel")
             .count(tasks.as_slice());
         let (executor, parts) = start(3, Backend::detect(), MEMORY);
-        push(&executor, loan(1, plan), tasks);
+        push(&executor, lease(1, plan), tasks);
 
         let mut counted: Vec<Report> = Vec::new();
         while counted.iter().map(|part| part.range.len()).sum::<u64>() < plan.tasks {
@@ -441,15 +433,15 @@ mod tests {
 
     #[test]
     fn parts_of_halves_tell_what_each_task_counts_and_others_do_not() {
-        for (method, is_told) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
+        for (method, is_reported) in [(Method::Halves, true), (Method::Rows { rows: 3 }, false)] {
             let (plan, tasks) = all_tasks(10, method);
             let (executor, parts) = start(2, Backend::detect(), MEMORY);
-            push(&executor, loan(1, plan), tasks);
+            push(&executor, lease(1, plan), tasks);
             let mut left = plan.tasks;
             while left > 0 {
                 let part = parts.recv().expect("threads run").expect("tasks are right");
                 left -= part.range.len();
-                assert_eq!(!part.task_counts.are_untold(), is_told, "{part:?}");
+                assert_eq!(!part.task_counts.are_omitted(), is_reported, "{part:?}");
                 let plan = plan.fingerprint();
                 assert!(part.task_counts.add_up_to(plan, part.range, part.tally), "{part:?}");
             }
@@ -491,7 +483,7 @@ mod tests {
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
             let (executor, parts) = parts_without_devices(threads, false);
-            let accepted = executor.accepts(loan(1, plan)).expect("a thread fits");
+            let accepted = executor.accepts(lease(1, plan)).expect("a thread fits");
             executor.push(accepted, 100, tasks.clone());
             let (mut counted, mut left) = (0, 12);
             while left > 0 {
@@ -507,12 +499,12 @@ mod tests {
     fn a_device_that_is_required_and_fails_counts_nothing() {
         let (executor, parts) = parts_without_devices(2, true);
         let (plan, tasks) = all_tasks(10, Method::Halves);
-        push(&executor, loan(1, plan), tasks);
+        push(&executor, lease(1, plan), tasks);
         let failure = parts.recv().expect("threads run").expect_err("there is no device");
         assert!(matches!(failure, gpu::Error::Device(_)), "{failure}");
         // What devices do not count is counted.
         let (plan, tasks) = all_tasks(9, Method::Rows { rows: 2 });
-        push(&executor, loan(2, plan), tasks);
+        push(&executor, lease(2, plan), tasks);
         let is_counted = |part: Result<Report, _>| part.is_ok_and(|part| part.lease == LeaseId(2));
         while !is_counted(parts.recv().expect("threads run")) {}
     }
@@ -522,8 +514,8 @@ mod tests {
         let (long, long_tasks) = all_tasks(18, Method::Rows { rows: 3 });
         let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
         let (executor, parts) = start(1, Backend::detect(), MEMORY);
-        push(&executor, loan(1, long), long_tasks);
-        push(&executor, loan(2, short), short_tasks);
+        push(&executor, lease(1, long), long_tasks);
+        push(&executor, lease(2, short), short_tasks);
 
         executor.drop_lease(LeaseId(1));
 
@@ -542,8 +534,8 @@ mod tests {
         let memory = count::memory_needed(Problem::Total { n: 18 }, Method::Halves).least;
         let (executor, parts) = start(2, Backend::Portable, memory);
         let begun = Instant::now();
-        push(&executor, loan(1, large), large_tasks);
-        push(&executor, loan(2, small), small_tasks);
+        push(&executor, lease(1, large), large_tasks);
+        push(&executor, lease(2, small), small_tasks);
 
         let (mut left, mut counted, mut busy_us) = (small.tasks, 0, 0);
         while left > 0 || counted < PARTS {
@@ -561,7 +553,7 @@ mod tests {
         assert!(busy <= elapsed, "no two threads counted the large job: {busy:?} in {elapsed:?}");
 
         let (huge, _) = all_tasks(20, Method::Halves);
-        let refused = executor.accepts(loan(3, huge)).expect_err("it does not fit");
+        let refused = executor.accepts(lease(3, huge)).expect_err("it does not fit");
         assert_eq!((refused.plan, refused.given), (huge, memory));
     }
 
@@ -573,9 +565,9 @@ mod tests {
         let memory = needs[0].max(needs[1]);
         let (executor, parts) = start(3, Backend::detect(), memory);
         let mut left = 0;
-        for (lease, (plan, tasks)) in (1..).zip(jobs.clone()) {
+        for (id, (plan, tasks)) in (1..).zip(jobs.clone()) {
             left += plan.tasks;
-            push(&executor, loan(lease, plan), tasks);
+            push(&executor, lease(id, plan), tasks);
         }
 
         let mut totals = [0, 0];

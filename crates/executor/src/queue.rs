@@ -17,12 +17,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use board::Tasks;
-use plan::{Loan, Plan, Range, Recount, TaskCounts};
+use plan::{Lease, Plan, Range, Recount, TaskCounts};
 
 /// A thread takes no less than such a part of the most that it may take, while there is so much.
 const LEAST_SHARE: usize = 64;
 
-/// What decides which kernel counts a loan.
+/// What decides which kernel counts a lease.
 pub(super) type KernelFor = (Plan, Option<Recount>);
 
 /// Blocks in the order of their arrival.
@@ -35,10 +35,10 @@ pub(super) struct Queue {
     free: u64,
 }
 
-/// Consecutive tasks of a loan. Those from index `next` on are not taken yet.
+/// Consecutive tasks of a lease. Those from index `next` on are not taken yet.
 #[derive(Debug)]
 pub(super) struct Block {
-    loan: Loan,
+    lease: Lease,
     start: u64,
     tasks: Arc<Tasks>,
     next: usize,
@@ -48,7 +48,7 @@ pub(super) struct Block {
 
 /// The tasks that one thread counts at a time.
 pub(super) struct Chunk {
-    pub(super) loan: Loan,
+    pub(super) lease: Lease,
     pub(super) range: Range,
     pub(super) tasks: Arc<Tasks>,
     pub(super) at: std::ops::Range<usize>,
@@ -60,16 +60,16 @@ impl Queue {
         Queue { free: memory, ..Queue::default() }
     }
 
-    /// Adds consecutive tasks of `loan`, the first of which has the ordinal `start`. A thread needs `bytes`
+    /// Adds consecutive tasks of `lease`, the first of which has the ordinal `start`. A thread needs `bytes`
     /// of memory to count them.
-    pub(super) fn push(&mut self, loan: Loan, start: u64, tasks: Tasks, bytes: u64) {
+    pub(super) fn push(&mut self, lease: Lease, start: u64, tasks: Tasks, bytes: u64) {
         self.tasks += tasks.len();
-        self.blocks.push_back(Block { loan, start, tasks: Arc::new(tasks), next: 0, bytes });
+        self.blocks.push_back(Block { lease, start, tasks: Arc::new(tasks), next: 0, bytes });
     }
 
-    /// Removes the tasks of all loans for which `keep` is false.
-    pub(super) fn retain(&mut self, keep: impl Fn(&Loan) -> bool) {
-        self.blocks.retain(|block| keep(&block.loan));
+    /// Removes the tasks of all leases for which `keep` is false.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Lease) -> bool) {
+        self.blocks.retain(|block| keep(&block.lease));
         self.tasks = self.blocks.iter().map(Block::len).sum();
     }
 
@@ -79,15 +79,15 @@ impl Queue {
     }
 
     /// The block that a thread which holds `held` bytes may count next: its place in the queue, its kind of
-    /// kernel and the bytes of that kernel. The thread passes over loans for which `is_for` is false.
+    /// kernel and the bytes of that kernel. The thread passes over leases for which `is_for` is false.
     pub(super) fn next(
         &self,
         held: u64,
-        is_for: impl Fn(&Loan) -> bool,
+        is_for: impl Fn(&Lease) -> bool,
     ) -> Option<(usize, KernelFor, u64)> {
         let mut left = self.free + held;
         let place = self.blocks.iter().position(|block| {
-            if !is_for(&block.loan) {
+            if !is_for(&block.lease) {
                 return false;
             }
             let fits = block.bytes <= left;
@@ -97,7 +97,7 @@ impl Queue {
             fits
         })?;
         let block = &self.blocks[place];
-        Some((place, (block.loan.plan, block.loan.recount), block.bytes))
+        Some((place, (block.lease.plan, block.lease.recount), block.bytes))
     }
 
     /// Changes a thread's share of the budget from `held` bytes to `wanted`. The thread has no kernel.
@@ -119,13 +119,13 @@ impl Queue {
         let at = block.next..block.next + block.len().min((end - next) as usize);
         let (start, end) = (block.start + at.start as u64, block.start + at.end as u64);
         let range = Range::new(start, end).expect("blocks in the queue are not empty");
-        let (loan, tasks) = (block.loan, block.tasks.clone());
+        let (lease, tasks) = (block.lease, block.tasks.clone());
         block.next = at.end;
         self.tasks -= at.len();
         if block.len() == 0 {
             self.blocks.remove(place);
         }
-        Chunk { loan, range, tasks, at }
+        Chunk { lease, range, tasks, at }
     }
 }
 
@@ -137,16 +137,16 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use plan::{JobId, LeaseId, LoanKind, LoanProof, Method, Problem};
+    use plan::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Problem};
 
     use super::*;
 
-    fn loan(lease: u64) -> Loan {
+    fn lease(lease: u64) -> Lease {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 1_000 };
         let (job, fingerprint) = (JobId(lease), plan.fingerprint());
         let range = Range::new(0, 1_000).expect("it has tasks");
-        let proof = LoanProof { range, kind: LoanKind::Count, seal: [0; 16] };
-        Loan { lease: LeaseId(lease), job, plan, fingerprint, range, proof, recount: None }
+        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] };
+        Lease { id: LeaseId(lease), job, plan, fingerprint, range, token, recount: None }
     }
 
     fn tasks(len: usize) -> Tasks {
@@ -160,7 +160,7 @@ mod tests {
             return None;
         };
         queue.exchange(held, bytes);
-        Some(queue.take(place, 1, 1, 1).loan.lease)
+        Some(queue.take(place, 1, 1, 1).lease.id)
     }
 
     /// Four threads take tasks of four jobs in random order; one job needs the whole budget.
@@ -178,7 +178,7 @@ mod tests {
         let mut counted = [0; 4];
         for _ in 0..300 {
             let job = below(4);
-            queue.push(loan(job), 0, tasks(1 + below(5) as usize), needs[job as usize]);
+            queue.push(lease(job), 0, tasks(1 + below(5) as usize), needs[job as usize]);
             for _ in 0..below(12) {
                 let thread = below(4) as usize;
                 if let Some(LeaseId(job)) = step(&mut queue, &mut held[thread]) {
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn near_the_end_threads_share_what_is_left_unless_it_is_hardly_anything() {
         let mut queue = Queue::new(0);
-        queue.push(loan(1), 0, tasks(1_000), 0);
+        queue.push(lease(1), 0, tasks(1_000), 0);
         let mut taken = Vec::new();
         while queue.tasks() > 0 {
             taken.push(queue.take(0, 640, 2, 1).at.len());
@@ -208,14 +208,14 @@ mod tests {
         assert!(taken[0] <= 500, "another thread gets as much: {taken:?}");
         assert!(taken[..taken.len() - 1].iter().all(|&tasks| tasks >= 10), "{taken:?}");
 
-        queue.push(loan(1), 0, tasks(3), 0);
+        queue.push(lease(1), 0, tasks(3), 0);
         assert_eq!(queue.take(0, 1, 2, 1).at.len(), 1, "tasks that take long are taken one by one");
     }
 
     #[test]
     fn whole_units_are_taken_where_the_block_has_them() {
         let mut queue = Queue::new(0);
-        queue.push(loan(1), 4, tasks(30), 0);
+        queue.push(lease(1), 4, tasks(30), 0);
         let mut taken = Vec::new();
         while queue.tasks() > 0 {
             let range = queue.take(0, 1, 1, 8).range;
@@ -228,13 +228,13 @@ mod tests {
     fn a_large_job_is_not_overtaken_by_what_takes_memory() {
         let mut queue = Queue::new(100);
         let (mut one, mut two) = (0, 0);
-        queue.push(loan(1), 0, tasks(3), 50);
+        queue.push(lease(1), 0, tasks(3), 50);
         assert_eq!(step(&mut queue, &mut one), Some(LeaseId(1)));
         assert_eq!(step(&mut queue, &mut two), Some(LeaseId(1)));
         queue.retain(|_| false);
-        queue.push(loan(2), 0, tasks(1), 100);
-        queue.push(loan(1), 0, tasks(9), 50);
-        queue.push(loan(3), 0, tasks(1), 0);
+        queue.push(lease(2), 0, tasks(1), 100);
+        queue.push(lease(1), 0, tasks(9), 50);
+        queue.push(lease(3), 0, tasks(1), 0);
 
         // The second thread still counts, and holds its half.
         assert_eq!(step(&mut queue, &mut one), Some(LeaseId(3)));

@@ -53,10 +53,10 @@ mod clock {
     pub(super) fn thread_time() -> Duration {
         let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
         // SAFETY: the handle is that of the calling thread, and the four times are written to.
-        let told = unsafe {
+        let reported = unsafe {
             GetThreadTimes(GetCurrentThread(), &mut created, &mut ended, &mut kernel, &mut user)
         };
-        assert_ne!(told, 0, "a thread may ask for its own times");
+        assert_ne!(reported, 0, "a thread may ask for its own times");
         let ticks =
             |time: FILETIME| (u64::from(time.dwHighDateTime) << 32) + u64::from(time.dwLowDateTime);
         Duration::from_nanos(100 * (ticks(kernel) + ticks(user)))

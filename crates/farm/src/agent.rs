@@ -1,7 +1,7 @@
 //! The worker's end of a session: what it holds, what it has finished, what is not acknowledged.
 //!
 //! ```text
-//!   lent ──► todo ──finished──► done (neighbours merged) ──due──► unacked ──acked──► forgotten
+//!   leased ──► todo ──finished──► done (neighbours merged) ──due──► unacked ──acked──► forgotten
 //!                                                                   │  ▲
 //!                                                                   └──┘ sent again after a
 //!                                                                        reconnection or a while
@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, LeaseId, Loan, LoanKind, LoanProof,
+    Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
     Millis, Pace, Range, Report, WorkerMessage,
 };
 
@@ -35,49 +35,49 @@ pub struct Agent {
     config: AgentConfig,
     connected: bool,
     stopping: bool,
-    told_leaving: bool,
-    told_credit: u64,
+    sent_draining: bool,
+    sent_credit: u64,
     /// The most tasks to hold for as long as the caller says so, below the configured credit.
     most_tasks: Option<u64>,
-    /// What is to be counted of each loan.
+    /// What is to be counted of each lease.
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
-    /// Loans to give back, in this session: they end with it anyway.
+    /// Leases to give back, in this session: they end with it anyway.
     declined: Vec<LeaseId>,
-    /// Loans that were void when they were in hand last: threads may still be counting parts of them.
+    /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
     pace: Pace,
 }
 
-/// What tells loans apart. If the coordinator is replaced by one with another ledger, the lease's
+/// What tells leases apart. If the coordinator is replaced by one with another ledger, the lease's
 /// number alone does not, and two plans' counts would be added up. If its ledger is an old copy, the number, the job and the
-/// plan do not, and two loans' ranges would be reported as one that was never lent.
+/// plan do not, and two leases' ranges would be reported as one that was never leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     lease: LeaseId,
     job: JobId,
     fingerprint: Fingerprint,
-    proof: LoanProof,
+    token: LeaseToken,
 }
 
 impl Key {
-    fn of_loan(&Loan { lease, job, fingerprint, proof, .. }: &Loan) -> Key {
-        Key { lease, job, fingerprint, proof }
+    fn of_lease(&Lease { id: lease, job, fingerprint, token, .. }: &Lease) -> Key {
+        Key { lease, job, fingerprint, token }
     }
 
-    fn of_report(&Report { lease, job, fingerprint, proof, .. }: &Report) -> Key {
-        Key { lease, job, fingerprint, proof }
+    fn of_report(&Report { lease, job, fingerprint, token, .. }: &Report) -> Key {
+        Key { lease, job, fingerprint, token }
     }
 
     fn is_recount(&self) -> bool {
-        self.proof.kind == LoanKind::Recount
+        self.token.kind == LeaseKind::Recount
     }
 
     fn holding(&self, range: Range) -> Holding {
-        let Key { lease, job, fingerprint, proof } = *self;
-        Holding { lease, job, fingerprint, range, proof }
+        let Key { lease, job, fingerprint, token } = *self;
+        Holding { lease, job, fingerprint, range, token }
     }
 }
 
@@ -91,7 +91,7 @@ struct Unacked {
     wait_ms: u64,
 }
 
-/// Finished parts of one loan that are not reported.
+/// Finished parts of one lease that are not reported.
 #[derive(Debug)]
 struct Done {
     /// When it was begun, or last told of.
@@ -108,11 +108,11 @@ impl Agent {
     /// A worker that holds nothing.
     pub fn new(config: AgentConfig) -> Agent {
         Agent {
-            told_credit: config.hello.credit,
+            sent_credit: config.hello.credit,
             config,
             connected: false,
             stopping: false,
-            told_leaving: false,
+            sent_draining: false,
             most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -126,12 +126,12 @@ impl Agent {
     /// A session begins. [`Agent::poll`] follows with what is due.
     pub fn connected(&mut self) -> WorkerMessage {
         self.connected = true;
-        self.told_leaving = false;
+        self.sent_draining = false;
         self.pace = Pace::default();
-        self.told_credit = self.credit();
+        self.sent_credit = self.credit();
         let resend_ms = self.config.resend_ms;
         self.unacked.values_mut().for_each(|sent| sent.begin(resend_ms));
-        let (credit, holding) = (self.told_credit, self.holdings());
+        let (credit, holding) = (self.sent_credit, self.holdings());
         WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
 
@@ -146,16 +146,16 @@ impl Agent {
         self.declined.clear();
     }
 
-    /// Tasks of `loan` are coming.
-    pub fn lent(&mut self, loan: Loan) {
-        let key = Key::of_loan(&loan);
+    /// Tasks of `lease` are coming.
+    pub fn leased(&mut self, lease: Lease) {
+        let key = Key::of_lease(&lease);
         self.void.remove(&key);
         if !self.stopping {
-            self.todo.entry(key).or_default().insert(loan.range);
+            self.todo.entry(key).or_default().insert(lease.range);
         }
     }
 
-    /// A loan cannot be counted here: it goes back, and its tasks are of no use.
+    /// A lease cannot be counted here: it goes back, and its tasks are of no use.
     pub fn decline(&mut self, lease: LeaseId) {
         self.declined.push(lease);
     }
@@ -173,7 +173,7 @@ impl Agent {
         self.unacked.clear();
     }
 
-    /// A part of a loan is counted.
+    /// A part of a lease is counted.
     pub fn finished(&mut self, now: Millis, part: Report) {
         let key = Key::of_report(&part);
         if self.void.contains(&key) {
@@ -199,7 +199,7 @@ impl Agent {
     }
 
     /// Hold at most so many tasks from now on, for example because little time is left; `None` for as many as
-    /// were agreed to. What is lent already stays.
+    /// were agreed to. What is leased already stays.
     pub fn hold_at_most(&mut self, tasks: Option<u64>) {
         self.most_tasks = tasks;
     }
@@ -225,9 +225,9 @@ impl Agent {
             return Vec::new();
         }
         let mut messages = Vec::new();
-        if self.stopping && !self.told_leaving {
-            self.told_leaving = true;
-            messages.push(WorkerMessage::Leaving);
+        if self.stopping && !self.sent_draining {
+            self.sent_draining = true;
+            messages.push(WorkerMessage::Draining);
         }
         messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
         messages.extend(self.take_working(now));
@@ -237,8 +237,8 @@ impl Agent {
         }
         messages.extend(self.take_reports(now));
         let credit = self.credit();
-        if credit != self.told_credit {
-            self.told_credit = credit;
+        if credit != self.sent_credit {
+            self.sent_credit = credit;
             messages.push(WorkerMessage::Credit(credit));
         }
         messages
@@ -272,7 +272,7 @@ impl Agent {
         due.map(|sent| sent.send(now)).collect()
     }
 
-    /// Signs of life of loans that are reported as a whole, as often as others are reported in parts.
+    /// Signs of life of leases that are reported as a whole, as often as others are reported in parts.
     fn take_working(&mut self, now: Millis) -> Vec<WorkerMessage> {
         let report_ms = self.report_ms();
         let due = |(key, done): &(&Key, &mut Done)| {
@@ -297,7 +297,7 @@ impl Agent {
         reports.flat_map(|(key, done)| done.into_reported(key)).collect()
     }
 
-    /// What is not acknowledged, so that nobody else is lent it meanwhile.
+    /// What is not acknowledged, so that nobody else is leased it meanwhile.
     fn holdings(&self) -> Vec<Holding> {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
@@ -338,25 +338,25 @@ impl Unacked {
 
 impl Done {
     fn is_whole(&self, key: &Key) -> bool {
-        self.parts.hold(key.proof.range)
+        self.parts.hold(key.token.range)
     }
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
     fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
-        let whole = key.proof.range;
+        let whole = key.token.range;
         self.parts.into_iter().filter(move |part| !key.is_recount() || part.range == whole)
     }
 
-    /// Whether the coordinator may take a loan for given up that is reported as a whole.
+    /// Whether the coordinator may take a lease for given up that is reported as a whole.
     fn is_news(&self, key: &Key) -> bool {
         self.grown && key.is_recount() && !self.is_whole(key)
     }
 }
 
-/// Parts of one loan, neighbours joined, keyed by where they start and end.
+/// Parts of one lease, neighbours joined, keyed by where they start and end.
 ///
-/// They overlap if a loan was delivered twice. Nothing is thrown away for that: the farm takes
+/// They overlap if a lease was delivered twice. Nothing is thrown away for that: the farm takes
 /// each ordinal once.
 #[derive(Debug, Default)]
 struct Parts(BTreeMap<(u64, u64), Report>);

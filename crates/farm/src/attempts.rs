@@ -1,9 +1,9 @@
 //! How often ranges were lost together with the process that counted them, as schedulers count attempts.
 //!
 //! A task may kill its worker, for lack of memory for instance. Ranges that were lost twice are therefore
-//! lent alone, after everything else, and half of them at a time: innocent halves come back, and the
+//! leased alone, after everything else, and half of them at a time: innocent halves come back, and the
 //! guilty one shrinks to one task. A task that is lost alone, for the third time or later, is poison: it is
-//! not lent any more. Whatever is counted, or brought back by a worker that still holds it, begins anew.
+//! not leased any more. Whatever is counted, or brought back by a worker that still holds it, begins anew.
 //!
 //! All of this is a guess that saves workers. It is not durable.
 
@@ -19,7 +19,7 @@ pub(crate) struct Attempts(BTreeMap<u64, (u64, u32)>);
 impl Attempts {
     /// The most ranges that are remembered. Losses beyond them say nothing.
     const MOST: usize = 1_024;
-    /// Ranges that were lost so often are lent alone.
+    /// Ranges that were lost so often are leased alone.
     const SUSPECTED: u32 = 2;
     /// A task that was lost so often, the last time alone, is poison.
     const POISON: u32 = 3;
@@ -51,7 +51,7 @@ impl Attempts {
         self.take(range);
     }
 
-    /// The parts of `range` that are to be lent alone, in ascending order.
+    /// The parts of `range` that are to be leased alone, in ascending order.
     pub(crate) fn suspected(&self, range: Range) -> impl Iterator<Item = Range> + '_ {
         let earlier = self.0.range(..range.start()).next_back();
         let all = earlier.into_iter().chain(self.0.range(range.start()..range.end()));

@@ -1,7 +1,7 @@
 //! Audits: which accepted ranges are counted again, and what still waits for that.
 //!
 //! ```text
-//!   accepted ──chosen──► wanted ──lent to another party, another kernel───► agreed
+//!   accepted ──chosen──► wanted ──leased to another party, another kernel───► agreed
 //!                           ▲                                      │
 //!                           └──── the party that agreed was wrong ─┤
 //!                                                                  └──► disputed
@@ -13,9 +13,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 
-use crate::maker::is_second_opinion;
+use crate::principal::is_second_opinion;
 use crate::session::Session;
-use crate::{Across, KernelName, LeaseId, Maker, Range, Unaudited};
+use crate::{AuditScope, KernelName, LeaseId, Principal, Range, Unaudited};
 
 /// What waits for an audit, as far as the farm needs to know.
 #[derive(Clone, Debug, Default)]
@@ -30,11 +30,11 @@ pub(crate) struct Audits {
     complete: bool,
     waiting: BTreeMap<Range, Waiting>,
     /// Who counted what waits, and how many ranges of it each.
-    makers: BTreeMap<Maker, usize>,
+    principals: BTreeMap<Principal, usize>,
     /// What has begun to wait since it was last looked at.
     offered: BTreeSet<Range>,
-    lent: BTreeMap<Range, (LeaseId, Waiting)>,
-    /// Ranges that were counted again and that the ledger is looking up: no other worker is lent them
+    leased: BTreeMap<Range, (LeaseId, Waiting)>,
+    /// Ranges that were counted again and that the ledger is looking up: no other worker is leased them
     /// meanwhile.
     comparing: BTreeMap<Range, Waiting>,
     /// Counted again with the same result, on the way into the ledger.
@@ -45,12 +45,12 @@ pub(crate) struct Audits {
 
 #[derive(Clone, Debug)]
 struct Waiting {
-    maker: Maker,
+    principal: Principal,
     kernel: KernelName,
-    /// The latest lease under which it was lent.
+    /// The latest lease under which it was leased.
     asked: Option<LeaseId>,
     /// Who was asked to recount it and did so with the same kernel, so that their counts do not qualify.
-    tried: BTreeSet<Maker>,
+    tried: BTreeSet<Principal>,
 }
 
 impl Audits {
@@ -73,7 +73,7 @@ impl Audits {
     }
 
     fn known(&self) -> usize {
-        self.waiting.len() + self.lent.len() + self.comparing.len()
+        self.waiting.len() + self.leased.len() + self.comparing.len()
     }
 
     /// A range was accepted that is to be counted again.
@@ -99,18 +99,18 @@ impl Audits {
     }
 
     fn add(&mut self, row: Unaudited) {
-        let Unaudited { range, maker, kernel } = row;
-        let is_under_way = self.lent.contains_key(&range)
+        let Unaudited { range, principal, kernel } = row;
+        let is_under_way = self.leased.contains_key(&range)
             || self.comparing.contains_key(&range)
             || self.confirming.contains(&range);
         if !is_under_way && !self.waiting.contains_key(&range) {
-            self.wait(range, Waiting { maker, kernel, asked: None, tried: BTreeSet::new() });
+            self.wait(range, Waiting { principal, kernel, asked: None, tried: BTreeSet::new() });
         }
     }
 
     /// The one way in for what waits.
     fn wait(&mut self, range: Range, waiting: Waiting) {
-        *self.makers.entry(waiting.maker.clone()).or_default() += 1;
+        *self.principals.entry(waiting.principal.clone()).or_default() += 1;
         self.waiting.insert(range, waiting);
         self.offered.insert(range);
     }
@@ -118,10 +118,10 @@ impl Audits {
     /// The one way out for what waits.
     fn take(&mut self, range: Range) -> Option<Waiting> {
         let waiting = self.waiting.remove(&range)?;
-        let ranges = self.makers.get_mut(&waiting.maker).expect("every range is counted");
+        let ranges = self.principals.get_mut(&waiting.principal).expect("every range is counted");
         *ranges -= 1;
         if *ranges == 0 {
-            self.makers.remove(&waiting.maker);
+            self.principals.remove(&waiting.principal);
         }
         Some(waiting)
     }
@@ -131,28 +131,33 @@ impl Audits {
         std::mem::take(&mut self.offered)
     }
 
-    /// Whether another party than this maker's has counted any of what waits. Makers are in the order of their
+    /// Whether another party than this principal's has counted any of what waits. Principals are in the order of their
     /// owners: if the first and the last are of one owner, all are.
-    fn has_others(&self, maker: &Maker, across: Across) -> bool {
-        let mut makers = self.makers.keys();
-        let is_apart = |other: &Maker| other.is_apart_from(maker, across);
+    fn has_others(&self, principal: &Principal, across: AuditScope) -> bool {
+        let mut principals = self.principals.keys();
+        let is_apart = |other: &Principal| other.is_apart_from(principal, across);
         match across {
-            Across::Machines => makers.any(is_apart),
-            Across::Owners => {
-                makers.next().is_some_and(is_apart) || makers.next_back().is_some_and(is_apart)
+            AuditScope::Machines => principals.any(is_apart),
+            AuditScope::Owners => {
+                principals.next().is_some_and(is_apart)
+                    || principals.next_back().is_some_and(is_apart)
             }
         }
     }
 
     /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
     /// ledger has said which wait.
-    pub(crate) fn stranded(&self, workers: &BTreeSet<Maker>, across: Across) -> Option<u64> {
+    pub(crate) fn stranded(
+        &self,
+        workers: &BTreeSet<Principal>,
+        across: AuditScope,
+    ) -> Option<u64> {
         if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
             return None;
         }
         let has_worker = |waiting: &Waiting| {
-            let mut may = workers.iter().filter(|maker| !waiting.tried.contains(maker));
-            may.any(|maker| waiting.maker.is_apart_from(maker, across))
+            let mut may = workers.iter().filter(|principal| !waiting.tried.contains(principal));
+            may.any(|principal| waiting.principal.is_apart_from(principal, across))
         };
         // Mostly neighbours were counted by one machine, and have the same answer.
         let mut last: Option<(&Waiting, bool)> = None;
@@ -160,7 +165,7 @@ impl Audits {
         for waiting in self.waiting.values() {
             let is_stranded = match last {
                 Some((other, is))
-                    if other.maker == waiting.maker && other.tried == waiting.tried =>
+                    if other.principal == waiting.principal && other.tried == waiting.tried =>
                 {
                     is
                 }
@@ -178,36 +183,37 @@ impl Audits {
     pub(crate) fn for_session(
         &self,
         session: &Session,
-        across: Across,
+        across: AuditScope,
         among: impl RangeBounds<Range>,
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
-        if !self.has_others(session.maker(), across) {
+        if !self.has_others(session.principal(), across) {
             return None;
         }
         let may = |(range, waiting): &(&Range, &Waiting)| {
             let fits = session.has_room_for_recount(range.len());
-            let maker = session.maker();
-            let doubter = self.doubters.get(range).filter(|&owner| *owner != waiting.maker.owner);
+            let principal = session.principal();
+            let doubter =
+                self.doubters.get(range).filter(|&owner| *owner != waiting.principal.owner);
             fits && may_be_asked(**range)
-                && waiting.maker.is_apart_from(maker, across)
-                && !waiting.tried.contains(maker)
-                && (session.is_trusted || doubter != Some(&maker.owner))
+                && waiting.principal.is_apart_from(principal, across)
+                && !waiting.tried.contains(principal)
+                && (session.is_trusted || doubter != Some(&principal.owner))
         };
         self.waiting.range(among).find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
 
-    /// One that waits is lent.
-    pub(crate) fn lend(&mut self, range: Range, lease: LeaseId) {
-        let mut waiting = self.take(range).expect("only what waits is lent");
+    /// One that waits is leased.
+    pub(crate) fn assign(&mut self, range: Range, lease: LeaseId) {
+        let mut waiting = self.take(range).expect("only what waits is leased");
         waiting.asked = Some(lease);
-        self.lent.insert(range, (lease, waiting));
+        self.leased.insert(range, (lease, waiting));
     }
 
     /// A lease of one is over.
     pub(crate) fn give_back(&mut self, range: Range, lease: LeaseId) {
-        if self.lent.get(&range).is_some_and(|&(holder, _)| holder == lease) {
-            let (_, waiting) = self.lent.remove(&range).expect("it was found");
+        if self.leased.get(&range).is_some_and(|&(holder, _)| holder == lease) {
+            let (_, waiting) = self.leased.remove(&range).expect("it was found");
             self.wait(range, waiting);
         }
     }
@@ -225,11 +231,11 @@ impl Audits {
         }
     }
 
-    /// Who counted a range that waits for a recount, lent or not, and with what.
-    pub(crate) fn awaited(&self, range: Range) -> Option<(&Maker, KernelName)> {
-        let lent = self.lent.get(&range).map(|(_, waiting)| waiting);
-        let waiting = lent.or_else(|| self.waiting.get(&range))?;
-        Some((&waiting.maker, waiting.kernel))
+    /// Who counted a range that waits for a recount, leased or not, and with what.
+    pub(crate) fn awaited(&self, range: Range) -> Option<(&Principal, KernelName)> {
+        let leased = self.leased.get(&range).map(|(_, waiting)| waiting);
+        let waiting = leased.or_else(|| self.waiting.get(&range))?;
+        Some((&waiting.principal, waiting.kernel))
     }
 
     /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of this owner as the
@@ -243,30 +249,30 @@ impl Audits {
         is_new
     }
 
-    /// Whether a recount by `maker` with `kernel`, lent as `lease`, confirms the count of `range`: then the
+    /// Whether a recount by `principal` with `kernel`, leased as `lease`, confirms the count of `range`: then the
     /// ledger is to be told. A repetition with the kernel that is to be checked is no second opinion, and who
     /// was asked for another one and has none is not asked again. Who comes late with a recount of a row that
     /// is no more was asked for something else.
     pub(crate) fn confirms(
         &mut self,
         range: Range,
-        (maker, kernel): (&Maker, KernelName),
+        (principal, kernel): (&Principal, KernelName),
         lease: LeaseId,
-        across: Across,
+        across: AuditScope,
     ) -> bool {
-        let lent = self.lent.get_mut(&range).map(|(_, waiting)| waiting);
-        let Some(waiting) = lent.or_else(|| self.waiting.get_mut(&range)) else { return false };
+        let leased = self.leased.get_mut(&range).map(|(_, waiting)| waiting);
+        let Some(waiting) = leased.or_else(|| self.waiting.get_mut(&range)) else { return false };
         if waiting.kernel == kernel && waiting.asked == Some(lease) {
-            waiting.tried.insert(maker.clone());
+            waiting.tried.insert(principal.clone());
         }
-        is_second_opinion((&waiting.maker, waiting.kernel), (maker, kernel), across)
+        is_second_opinion((&waiting.principal, waiting.kernel), (principal, kernel), across)
     }
 
     /// The ledger is being told. Returns the lease under which another worker counts the range, too.
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         self.take(range);
         self.confirming.insert(range);
-        self.lent.remove(&range).map(|(lease, _)| lease)
+        self.leased.remove(&range).map(|(lease, _)| lease)
     }
 
     /// Whether one that is counted at last is on its way into the ledger.
@@ -289,8 +295,8 @@ impl Audits {
         waiting.into_iter().for_each(|range| drop(self.take(range)));
         self.comparing.retain(|&range, _| !gone(range));
         self.doubters.retain(|&range, _| !gone(range));
-        let lent = self.lent.extract_if(.., |&range, _| gone(range));
-        lent.map(|(range, (lease, _))| (range, lease)).collect()
+        let leased = self.leased.extract_if(.., |&range, _| gone(range));
+        leased.map(|(range, (lease, _))| (range, lease)).collect()
     }
 }
 
@@ -317,15 +323,15 @@ mod tests {
 
     #[test]
     fn who_has_counted_all_that_waits_looks_at_none_of_it() {
-        let looks = |makers: &[(&str, &str)], across| {
+        let looks = |principals: &[(&str, &str)], across| {
             let mut audits = Audits::default();
             audits.found(
                 (0..512)
                     .map(|task| {
-                        let (owner, machine) = makers[task % makers.len()];
-                        let maker = Maker { owner: owner.into(), machine: machine.into() };
+                        let (owner, machine) = principals[task % principals.len()];
+                        let principal = Principal { owner: owner.into(), machine: machine.into() };
                         let range = Range::new(task as u64, task as u64 + 1).expect("not empty");
-                        Unaudited { range, maker, kernel: KernelName::default() }
+                        Unaudited { range, principal, kernel: KernelName::default() }
                     })
                     .collect(),
             );
@@ -339,12 +345,12 @@ mod tests {
         };
         let own = [("rack", "m5")];
         let others = [("rack", "m1"), ("rack", "m5"), ("rack", "m9")];
-        assert_eq!(looks(&own, Across::Machines), (false, 0));
-        assert_eq!(looks(&others, Across::Owners), (false, 0));
-        assert_eq!(looks(&others, Across::Machines), (true, 1));
+        assert_eq!(looks(&own, AuditScope::Machines), (false, 0));
+        assert_eq!(looks(&others, AuditScope::Owners), (false, 0));
+        assert_eq!(looks(&others, AuditScope::Machines), (true, 1));
         for stranger in ["a", "z"] {
-            let makers = [("rack", "m5"), (stranger, "m5")];
-            assert_eq!(looks(&makers, Across::Owners), (true, 2), "{stranger}");
+            let principals = [("rack", "m5"), (stranger, "m5")];
+            assert_eq!(looks(&principals, AuditScope::Owners), (true, 2), "{stranger}");
         }
     }
 }

@@ -92,7 +92,7 @@ pub enum LedgerCommand {
         author: Author,
     },
     /// The end of a dispute: this count replaces all rows of its range. Those who were wrong are
-    /// believed no more; [`crate::rules`] says what becomes of their other counts.
+    /// distrusted; [`crate::rules`] says what becomes of their other counts.
     Settle {
         /// The report that settled it. Its count is the right one.
         report: Report,
@@ -103,12 +103,12 @@ pub enum LedgerCommand {
         /// Whose word that rests on.
         ground: Ground,
     },
-    /// Somebody decided whether a party is believed. What becomes of the counts of one that is not any more is the
+    /// Somebody decided whether a party is trusted. What becomes of the counts of one that is not any more is the
     /// same as after a [`LedgerCommand::Settle`]. What was taken back stays so.
     Trust {
         /// Who.
         party: Party,
-        /// Whether it is believed from now on.
+        /// Whether it is trusted from now on.
         trusted: bool,
         /// Why, for people.
         reason: String,
@@ -204,7 +204,7 @@ pub enum LedgerAnswer {
     AuditsFound(Vec<Unaudited>),
 }
 
-/// Rows of a job that no longer count: a party that is believed no more had counted them, and nobody else.
+/// Rows of a job that no longer count: a party that is distrusted had counted them, and nobody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawn {
     /// The job.

@@ -1,6 +1,6 @@
 //! How much thread time is left of a job, by what was counted of it.
 //!
-//! A plan is lent from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
+//! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
 //! sample of the plan, and what is left costs it about as much for each task. Its threads count at that pace
 //! side by side with those of the others:
 //!
@@ -136,8 +136,8 @@ impl Costs {
             known += own.map_or(0.0, |_| its_threads);
             pace += its_threads * own.unwrap_or(like_all);
         }
-        let is_told = threads > 0.0 && known >= Self::KNOWN_SHARE * threads;
-        is_told.then(|| (tasks as f64 * threads / pace) as u64)
+        let is_reported = threads > 0.0 && known >= Self::KNOWN_SHARE * threads;
+        is_reported.then(|| (tasks as f64 * threads / pace) as u64)
     }
 }
 
@@ -189,8 +189,8 @@ mod tests {
         counted(&mut costs, 1, 1);
         costs.forget_session(SessionId(1));
         assert_eq!(left(&costs, 9, &[(2, 1)]), None, "nobody knows how fast the new one is");
-        for told in [false, false, true] {
-            assert_eq!(left(&costs, 9, &[(2, 1)]).is_some(), told, "the plan is known");
+        for reported in [false, false, true] {
+            assert_eq!(left(&costs, 9, &[(2, 1)]).is_some(), reported, "the plan is known");
             costs.add(SessionId(2), 1, range(0, 10), 4_000_000);
         }
         assert_eq!(left(&costs, 9, &[(2, 1), (3, 1)]), None, "half of the threads are new");
@@ -234,7 +234,7 @@ mod tests {
         // (session, slowness, there from this time on until that, free at), in microseconds
         let mut workers =
             [(1, 1, 0, u64::MAX, 0), (2, 3, 0, 20_000_000, 0), (3, 2, 30_000_000, u64::MAX, 0)];
-        let (mut now, mut told, mut asked) = (0, 0, 0);
+        let (mut now, mut reported, mut asked) = (0, 0, 0);
         while !pool.is_empty() {
             now += 100_000;
             for (session, slowness, from, until, free_at) in &mut workers {
@@ -262,12 +262,12 @@ mod tests {
             let sessions: Vec<(SessionId, u32)> = there.iter().map(|&(id, _)| (id, 1)).collect();
             asked += 1;
             if let Some(us) = costs.busy_us_left(pool.len(), &sessions) {
-                told += 1;
+                reported += 1;
                 let ratio = (us as f64).max(1e6) / truth.max(1e6);
                 let is_right = (2.0 / 3.0..1.5).contains(&ratio);
                 assert!(now < 5_000_000 || is_right, "{us} instead of {truth} at {now} us");
             }
         }
-        assert!(told > asked / 2, "it was told {told} times of {asked}");
+        assert!(reported > asked / 2, "it was told {reported} times of {asked}");
     }
 }

@@ -5,12 +5,12 @@
 //!   a worker that the operator trusts recounts the range ──► settled by its claim alone
 //!   only one owner has a part, and two of its machines
 //!   claim the same, where machines check each other ───────► settled: it is that owner's word about its own machine
-//!   anything else ─────────────────────────────────────────► waits, and nobody is believed less
+//!   anything else ─────────────────────────────────────────► waits, and nobody is distrusted
 //! ```
 
 use std::collections::BTreeSet;
 
-use crate::{Across, Claim, Distrusted, KernelName, LeaseId, Maker, Party, Range};
+use crate::{AuditScope, Claim, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
 /// Whose word the end of a dispute rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// Why somebody is believed no more, as ledgers and bundles say it.
+    /// Why somebody is distrusted, as ledgers and bundles say it.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Ground {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
     /// Who makes it: a second opinion must be another's.
-    pub maker: Maker,
+    pub principal: Principal,
     /// What it says.
     pub claim: Claim,
 }
@@ -72,30 +72,36 @@ impl Dispute {
     }
 
     /// Whether a machine may vote that the operator does not trust.
-    pub(crate) fn hears(&self, maker: &Maker) -> bool {
-        let has_voted = self.votes.iter().any(|vote| vote.maker == *maker);
-        !has_voted && self.hears_more_of(&maker.owner)
+    pub(crate) fn hears(&self, principal: &Principal) -> bool {
+        let has_voted = self.votes.iter().any(|vote| vote.principal == *principal);
+        !has_voted && self.hears_more_of(&principal.owner)
     }
 
     fn hears_more_of(&self, owner: &str) -> bool {
-        let heard = self.votes.iter().filter(|vote| vote.maker.owner == owner).count();
+        let heard = self.votes.iter().filter(|vote| vote.principal.owner == owner).count();
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
     /// Why this `claim` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
     /// settled.
-    pub(crate) fn ground(&self, claim: Claim, across: Across, is_trusted: bool) -> Option<Ground> {
+    pub(crate) fn ground(
+        &self,
+        claim: Claim,
+        across: AuditScope,
+        is_trusted: bool,
+    ) -> Option<Ground> {
         let agreeing = || self.votes.iter().filter(|vote| vote.claim == claim);
-        let are_two = agreeing()
-            .any(|one| agreeing().any(|two| one.maker.is_apart_from(&two.maker, Across::Machines)));
-        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.maker.owner).collect();
+        let are_two = agreeing().any(|one| {
+            agreeing().any(|two| one.principal.is_apart_from(&two.principal, AuditScope::Machines))
+        });
+        let owners: BTreeSet<&str> = agreeing().map(|vote| &*vote.principal.owner).collect();
         if owners.len() >= 2 {
             return Some(Ground::TwoOwners);
         }
         if is_trusted {
             return Some(Ground::TrustedWorker);
         }
-        let is_own = across == Across::Machines && self.owners().len() == 1 && are_two;
+        let is_own = across == AuditScope::Machines && self.owners().len() == 1 && are_two;
         is_own.then_some(Ground::OwnMachines)
     }
 
@@ -105,27 +111,28 @@ impl Dispute {
     pub(crate) fn wrong(
         &self,
         claim: Claim,
-        across: Across,
+        across: AuditScope,
         distrusted: &Distrusted,
     ) -> BTreeSet<Party> {
         let (right, wrong): (Vec<_>, Vec<_>) =
             self.votes.iter().partition(|vote| vote.claim == claim);
-        let machine = |vote: &&Vote| vote.maker.party(Across::Machines);
+        let machine = |vote: &&Vote| vote.principal.party(AuditScope::Machines);
         let machines: BTreeSet<Party> = wrong.iter().map(machine).collect();
         let known: BTreeSet<&Party> = machines.iter().chain(&distrusted.0).collect();
         let party = |vote: &Vote| {
-            let is_of_owner = |party: &&&Party| party.owner == vote.maker.owner;
-            let is_right = right.iter().any(|vote_for| vote_for.maker.owner == vote.maker.owner);
+            let is_of_owner = |party: &&&Party| party.owner == vote.principal.owner;
+            let is_right =
+                right.iter().any(|vote_for| vote_for.principal.owner == vote.principal.owner);
             let is_whole = !is_right && known.iter().filter(is_of_owner).count() >= 2;
-            vote.maker.party(if is_whole { across } else { Across::Machines })
+            vote.principal.party(if is_whole { across } else { AuditScope::Machines })
         };
         wrong.into_iter().map(party).collect()
     }
 
     /// Who disagrees, who is asked and what an operator can do: a sentence for people.
     pub(crate) fn sentence(&self, range: Range) -> String {
-        let makers = self.votes.iter().map(|vote| vote.maker.to_string());
-        let makers = makers.take(Self::NAMED).collect::<Vec<_>>().join(", ");
+        let principals = self.votes.iter().map(|vote| vote.principal.to_string());
+        let principals = principals.take(Self::NAMED).collect::<Vec<_>>().join(", ");
         let asked: Vec<String> = std::iter::once("another owner".into())
             .chain(
                 self.owners()
@@ -136,13 +143,13 @@ impl Dispute {
             .take(Self::NAMED)
             .collect();
         format!(
-            "tasks {range} were counted differently by {makers}; asked to settle it is a worker of {}, or one with a trusted \
+            "tasks {range} were counted differently by {principals}; asked to settle it is a worker of {}, or one with a trusted \
              credential: `queens token create --role worker --trusted`",
             asked.join(", of ")
         )
     }
 
     fn owners(&self) -> BTreeSet<&str> {
-        self.votes.iter().map(|vote| &*vote.maker.owner).collect()
+        self.votes.iter().map(|vote| &*vote.principal.owner).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Answer, Asker, Author, JobId, JobState, LedgerCommand, Maker, Report, RequestId, SessionId,
-    WorkerOrder,
+    Answer, Asker, Author, CoordinatorMessage, JobId, JobState, LedgerCommand, Principal, Report,
+    RequestId, SessionId,
 };
 
 /// Something to do, in this order.
@@ -13,7 +13,7 @@ pub enum Effect {
         /// Whom.
         session: SessionId,
         /// What.
-        order: WorkerOrder,
+        order: CoordinatorMessage,
     },
     /// End a session.
     Dismiss {
@@ -47,11 +47,11 @@ pub enum Effect {
     /// A worker process was lost while it counted.
     Lost {
         /// Whose it was.
-        maker: Maker,
+        principal: Principal,
         /// How many its machine has lost that have not come back.
         processes: usize,
     },
-    /// A task is not lent any more, because it was lost three times with the worker that counted it. The rest
+    /// A task is not leased any more, because it was lost three times with the worker that counted it. The rest
     /// of its job goes on.
     Poisoned {
         /// The job that the task belongs to.
@@ -77,9 +77,9 @@ pub enum Effect {
 pub enum Dismissal {
     /// A newer session of the worker replaced it.
     Replaced,
-    /// The worker's machine or owner was proven wrong, and none of its counts is believed any more.
+    /// The worker's machine or owner was proven wrong, and none of its counts is trusted any more.
     Distrusted,
-    /// The worker reported or held something that this farm has not lent to its owner.
+    /// The worker reported or held something that this farm has not leased to its owner.
     Unproven,
 }
 

@@ -1,19 +1,19 @@
-//! A job: which of its ordinals are accepted, lent or free, and what they sum to.
+//! A job: which of its ordinals are accepted, leased or free, and what they sum to.
 //!
 //! ```text
 //!   every ordinal of the plan is in exactly one of
 //!
-//!     pool  ──lend──►  lent(lease)  ──claim──►  claimed          claimed = accepted, or on its
+//!     pool  ──lease──►  leased(lease)  ──claim──►  claimed          claimed = accepted, or on its
 //!       ▲                │ │  ▲                                  way into the ledger
 //!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
 //!                          ▼  │
 //!                        suspected ──► poisoned                  see `attempts`
 //! ```
 //!
-//! A claim may take ordinals from anywhere: who was lent them may count them even when its lease is over.
+//! A claim may take ordinals from anywhere: who was leased them may count them even when its lease is over.
 //!
-//! Whatever is lent is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
-//! be back much sooner from another session, that other one is lent the end, too. Then the ordinals are in its lease. The
+//! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
+//! be back much sooner from another session, that other one is leased the end, too. Then the ordinals are in its lease. The
 //! earlier one is *overtaken*: its session goes on, and whoever reports first is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,31 +23,31 @@ use crate::attempts::Attempts;
 use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
-use crate::lease::Lease;
+use crate::lease::OpenLease;
 use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
 use crate::{
-    Across, AuditPolicy, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
+    AuditPolicy, AuditScope, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
     Range, SessionId, Times,
 };
 
-/// Ordinals that are lent, from the one that they are kept under.
+/// Ordinals that are leased, from the one that they are kept under.
 #[derive(Clone, Copy, Debug)]
-struct Lent {
+struct Leased {
     end: u64,
     lease: LeaseId,
     /// When it should be back.
     due: Millis,
-    /// From when on another session is lent it, too.
+    /// From when on another session is leased it, too.
     late_at: Millis,
-    /// How often they were lent before without having come back.
+    /// How often they were leased before without having come back.
     overtaken: u32,
 }
 
-impl Lent {
-    fn new(range: Range, lease: LeaseId, due: Millis) -> Lent {
-        Lent { end: range.end(), lease, due, late_at: due, overtaken: 0 }
+impl Leased {
+    fn new(range: Range, lease: LeaseId, due: Millis) -> Leased {
+        Leased { end: range.end(), lease, due, late_at: due, overtaken: 0 }
     }
 }
 
@@ -87,12 +87,12 @@ pub(crate) struct Job {
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
-    /// When something new of it was last reported, or its deadlines last grew: that a lease lent before
+    /// When something new of it was last reported, or its deadlines last grew: that a lease leased before
     /// is late says nothing about its tasks.
     pub(crate) heard_at: Millis,
     /// Nobody has them.
     pool: IntervalSet,
-    /// Nobody has them, and they are to be lent alone.
+    /// Nobody has them, and they are to be leased alone.
     suspected: IntervalSet,
     /// Nobody has them, nor is to have them.
     poisoned: IntervalSet,
@@ -100,11 +100,11 @@ pub(crate) struct Job {
     scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// By their first ordinals; disjoint.
-    lent: BTreeMap<u64, Lent>,
-    pub(crate) lent_tasks: u64,
+    leased: BTreeMap<u64, Leased>,
+    pub(crate) leased_tasks: u64,
     /// When each of them is late, and its first ordinal.
     late: BTreeSet<(Millis, u64)>,
-    /// Leases of which something is lent to others, too, and where that lies.
+    /// Leases of which something is leased to others, too, and where that lies.
     pub(crate) overtaken: BTreeMap<LeaseId, Range>,
     claimed: IntervalSet,
     speeds: BTreeMap<SessionId, (Speed, u64)>,
@@ -146,8 +146,8 @@ impl Job {
             attempts: Attempts::default(),
             scheduler: StratumScheduler::new(&plan),
             costs: Costs::new(Spent::new(plan.tasks)),
-            lent: BTreeMap::new(),
-            lent_tasks: 0,
+            leased: BTreeMap::new(),
+            leased_tasks: 0,
             late: BTreeSet::new(),
             overtaken: BTreeMap::new(),
             claimed: IntervalSet::new(),
@@ -156,28 +156,28 @@ impl Job {
         }
     }
 
-    /// Ordinals that nobody has and anybody may be lent.
+    /// Ordinals that nobody has and anybody may be leased.
     pub(crate) fn pool_tasks(&self) -> u64 {
         self.pool.len()
     }
 
-    /// Tasks that may be lent, including those that are to be lent alone.
+    /// Tasks that may be leased, including those that are to be leased alone.
     pub(crate) fn free_tasks(&self) -> u64 {
         self.pool.len() + self.suspected.len()
     }
 
-    /// Ordinals that are not to be lent.
+    /// Ordinals that are not to be leased.
     pub(crate) fn poisoned(&self) -> &IntervalSet {
         &self.poisoned
     }
 
-    /// What is lent for the first time, and under which lease: the latest one.
-    pub(crate) fn lent(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
-        let lent = self.lent.iter();
-        lent.filter_map(|(&start, lent)| Some((Range::new(start, lent.end)?, lent.lease)))
+    /// What is leased for the first time, and under which lease: the latest one.
+    pub(crate) fn leased(&self) -> impl Iterator<Item = (Range, LeaseId)> + '_ {
+        let leased = self.leased.iter();
+        leased.filter_map(|(&start, leased)| Some((Range::new(start, leased.end)?, leased.lease)))
     }
 
-    /// How many of a range are to be lent alone.
+    /// How many of a range are to be leased alone.
     pub(crate) fn suspected_within(&self, range: Range) -> u64 {
         self.attempts.suspected(range).map(Range::len).sum()
     }
@@ -192,7 +192,7 @@ impl Job {
         self.finishing || self.ended || self.state.is_over()
     }
 
-    /// Whether something of it may be lent: it runs, or it is done and ranges of it are counted again.
+    /// Whether something of it may be leased: it runs, or it is done and ranges of it are counted again.
     pub(crate) fn is_served(&self) -> bool {
         self.state == JobState::Running || self.state == JobState::Done && !self.audits.are_over()
     }
@@ -214,7 +214,7 @@ impl Job {
     }
 
     /// Between whom a second opinion about its counts lies.
-    pub(crate) fn across(&self) -> Across {
+    pub(crate) fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
@@ -238,8 +238,8 @@ impl Job {
         self.scheduler.piece()
     }
 
-    /// Lends at most `tasks` free ordinals in one piece, from where it is the session's turn.
-    pub(crate) fn lend(
+    /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
+    pub(crate) fn assign(
         &mut self,
         session: SessionId,
         tasks: u64,
@@ -247,11 +247,11 @@ impl Job {
         due: Millis,
     ) -> Option<Range> {
         let range = self.scheduler.take(session, &mut self.pool, tasks)?;
-        self.note_lent(range, Lent::new(range, lease, due));
+        self.note_leased(range, Leased::new(range, lease, due));
         Some(range)
     }
 
-    /// What is to be lent to another session, too, that would have it back at the time `sooner`: what is late, or is due
+    /// What is to be leased to another session, too, that would have it back at the time `sooner`: what is late, or is due
     /// much later than that. Nothing that may have killed workers.
     pub(crate) fn to_overtake(&self, now: Millis, sooner: Millis) -> Option<u64> {
         const MOST: usize = 1_024;
@@ -259,12 +259,12 @@ impl Job {
             return None;
         }
         let is_ordinary = |start: &u64| {
-            let range = Range::new(*start, self.lent[start].end).expect("it is not empty");
+            let range = Range::new(*start, self.leased[start].end).expect("it is not empty");
             self.attempts.suspected(range).next().is_none()
         };
         let late = self.late.range(..=(now, u64::MAX)).map(|&(_, start)| start);
         let slow = self.late.range((sooner, 0)..).rev().map(|&(_, start)| start);
-        let slow = slow.filter(|start| self.lent[start].due > sooner);
+        let slow = slow.filter(|start| self.leased[start].due > sooner);
         late.chain(slow).find(is_ordinary)
     }
 
@@ -273,7 +273,7 @@ impl Job {
         self.late.range((now.after(1), 0)..).next().map(|&(at, _)| at)
     }
 
-    /// Lends the end of what is lent from the ordinal `start` on once more, at most `tasks`. Each further time it has
+    /// Leases the end of what is leased from the ordinal `start` on once more, at most `tasks`. Each further time it has
     /// `least_ms` twice as long at least until it is late.
     pub(crate) fn overtake(
         &mut self,
@@ -283,21 +283,21 @@ impl Job {
         (now, expected_ms, least_ms): (Millis, u64, u64),
     ) -> Range {
         const MOST_DOUBLINGS: u32 = 16;
-        let Lent { end, lease: earlier, overtaken, .. } = self.lent[&start];
+        let Leased { end, lease: earlier, overtaken, .. } = self.leased[&start];
         let from = start.max(end.saturating_sub(tasks));
         let range = Range::new(from, end).expect("it is not empty");
-        self.take_lent(range, |_| true);
+        self.take_leased(range, |_| true);
         let due = now.after(expected_ms);
         let late_at = due.max(now.after(least_ms << overtaken.min(MOST_DOUBLINGS)));
-        self.note_lent(range, Lent { end, lease, due, late_at, overtaken: overtaken + 1 });
+        self.note_leased(range, Leased { end, lease, due, late_at, overtaken: overtaken + 1 });
         let last = self.overtaken.get(&earlier).map_or(end, |of| of.end().max(end));
         let first = self.overtaken.get(&earlier).map_or(from, |of| of.start().min(from));
         self.overtaken.insert(earlier, Range::new(first, last).expect("it has the range"));
         range
     }
 
-    /// Lends suspected ordinals, at most `tasks` of them and half of their range, in one piece.
-    pub(crate) fn lend_suspected(
+    /// Leases suspected ordinals, at most `tasks` of them and half of their range, in one piece.
+    pub(crate) fn lease_suspected(
         &mut self,
         tasks: u64,
         lease: LeaseId,
@@ -308,7 +308,7 @@ impl Job {
         let half = (suspected.len() / 2).max(1);
         let range = suspected.first(tasks.min(half));
         self.suspected.remove(range);
-        self.note_lent(range, Lent::new(range, lease, due));
+        self.note_leased(range, Leased::new(range, lease, due));
         Some(range)
     }
 
@@ -319,25 +319,25 @@ impl Job {
         self.check();
     }
 
-    /// Lends those ordinals of `range` that are in the pool.
+    /// Leases those ordinals of `range` that are in the pool.
     pub(crate) fn adopt(&mut self, range: Range, lease: LeaseId, due: Millis) -> Vec<Range> {
         let free = self.pool.within(range).collect::<Vec<_>>();
         for &part in &free {
             self.pool.remove(part);
-            self.note_lent(part, Lent::new(part, lease, due));
+            self.note_leased(part, Leased::new(part, lease, due));
         }
         free
     }
 
-    fn note_lent(&mut self, range: Range, lent: Lent) {
-        self.lent.insert(range.start(), Lent { end: range.end(), ..lent });
-        self.late.insert((lent.late_at, range.start()));
-        self.lent_tasks += range.len();
+    fn note_leased(&mut self, range: Range, leased: Leased) {
+        self.leased.insert(range.start(), Leased { end: range.end(), ..leased });
+        self.late.insert((leased.late_at, range.start()));
+        self.leased_tasks += range.len();
     }
 
     /// Puts what `lease` still holds of `range` back into the pool. Returns what that was.
     pub(crate) fn release(&mut self, range: Range, lease: LeaseId) -> Vec<Range> {
-        let taken = self.take_lent(range, |holder| holder == lease);
+        let taken = self.take_leased(range, |holder| holder == lease);
         taken.iter().for_each(|&(_, part)| self.put_back(part));
         self.check();
         taken.into_iter().map(|(_, part)| part).collect()
@@ -349,7 +349,7 @@ impl Job {
     /// If part of it is claimed: accepted ranges are disjoint.
     pub(crate) fn claim(&mut self, range: Range) -> Vec<(LeaseId, Range)> {
         assert!(!self.claimed.intersects(range), "accepted ranges must be disjoint: {range}");
-        let mut taken = self.take_lent(range, |_| true);
+        let mut taken = self.take_leased(range, |_| true);
         let overtaken = self.overtaken.iter();
         taken.extend(overtaken.filter_map(|(&id, of)| Some((id, of.intersect(range)?))));
         self.take_free(range);
@@ -442,25 +442,26 @@ impl Job {
         self.check();
     }
 
-    fn take_lent(
+    fn take_leased(
         &mut self,
         range: Range,
         wanted: impl Fn(LeaseId) -> bool,
     ) -> Vec<(LeaseId, Range)> {
-        let from = match self.lent.range(..=range.start()).next_back() {
-            Some((&start, lent)) if lent.end > range.start() => start,
+        let from = match self.leased.range(..=range.start()).next_back() {
+            Some((&start, leased)) if leased.end > range.start() => start,
             _ => range.start(),
         };
-        let overlapping = self.lent.extract_if(from..range.end(), |_, lent| wanted(lent.lease));
+        let overlapping =
+            self.leased.extract_if(from..range.end(), |_, leased| wanted(leased.lease));
         let mut taken = Vec::new();
-        for (start, lent) in overlapping.collect::<Vec<_>>() {
-            let whole = Range::new(start, lent.end).expect("lent ranges are not empty");
+        for (start, leased) in overlapping.collect::<Vec<_>>() {
+            let whole = Range::new(start, leased.end).expect("leased ranges are not empty");
             let part = whole.intersect(range).expect("it overlaps");
-            self.late.remove(&(lent.late_at, start));
-            self.lent_tasks -= whole.len();
-            let rest = [Range::new(start, part.start()), Range::new(part.end(), lent.end)];
-            rest.into_iter().flatten().for_each(|rest| self.note_lent(rest, lent));
-            taken.push((lent.lease, part));
+            self.late.remove(&(leased.late_at, start));
+            self.leased_tasks -= whole.len();
+            let rest = [Range::new(start, part.start()), Range::new(part.end(), leased.end)];
+            rest.into_iter().flatten().for_each(|rest| self.note_leased(rest, leased));
+            taken.push((leased.lease, part));
         }
         taken
     }
@@ -468,14 +469,14 @@ impl Job {
     /// Every ordinal is in exactly one place.
     fn check(&self) {
         assert_eq!(
-            self.free_tasks() + self.poisoned.len() + self.lent_tasks + self.claimed.len(),
+            self.free_tasks() + self.poisoned.len() + self.leased_tasks + self.claimed.len(),
             self.tasks,
-            "free, lent, accepted and poisoned ordinals must make up the slice of the plan"
+            "free, leased, accepted and poisoned ordinals must make up the slice of the plan"
         );
     }
 
     /// `tasks` of a lease of this job have come back now, with so many placements.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64, placements: f64) {
+    pub(crate) fn measured(&mut self, now: Millis, lease: &OpenLease, tasks: u64, placements: f64) {
         let (speed, rate) = self.speeds.entry(lease.session).or_default();
         speed.measured(now, lease, tasks, placements);
         let new = speed.tasks_per_kilosecond();
@@ -518,7 +519,7 @@ impl Job {
 
     /// Thread time that what is not accepted takes `workers`: sessions, and their threads.
     pub(crate) fn busy_us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
-        self.costs.busy_us_left(self.free_tasks() + self.lent_tasks, workers)
+        self.costs.busy_us_left(self.free_tasks() + self.leased_tasks, workers)
     }
 
     /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps what lists say of it
@@ -548,7 +549,7 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::LeaseTerm;
+    use crate::lease::LeaseTime;
     use crate::{JobId, Method, Origin, Plan, Problem, Slice};
 
     #[test]
@@ -562,15 +563,15 @@ mod tests {
         let mut job = Job::new(spec, None, Known::nothing());
         for session in (0..100).cycle().map(SessionId) {
             let id = LeaseId(session.0);
-            let Some(range) = job.lend(session, 10, id, Millis(0)) else { break };
-            let term = LeaseTerm::of_count(Millis(0), 1, 1);
-            let lease = Lease {
+            let Some(range) = job.assign(session, 10, id, Millis(0)) else { break };
+            let term = LeaseTime::of_count(Millis(0), 1, 1);
+            let lease = OpenLease {
                 session,
                 job: JobId(1),
                 open: IntervalSet::new(),
                 recount: false,
                 reported: false,
-                lent_at: Millis(0),
+                leased_at: Millis(0),
                 term,
             };
             job.claim(range);

@@ -38,9 +38,9 @@ impl Origin {
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobState {
-    /// Its ranges are lent whenever workers have room.
+    /// Its ranges are leased whenever workers have room.
     Running,
-    /// Nothing of it is lent; results that still arrive are accepted.
+    /// Nothing of it is leased; results that still arrive are accepted.
     Paused,
     /// Ended by a client, without a total. Final.
     Cancelled,

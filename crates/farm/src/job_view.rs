@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use bytesize::ByteSize;
 
-use crate::{Across, AuditPolicy, JobId, JobSpec, JobState, Rate, Times};
+use crate::{AuditPolicy, AuditScope, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of an audit: all but its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct AuditView {
     /// Whether they are counted by searching where the method does not search.
     pub by_search: bool,
     /// Between whom the second opinion lies.
-    pub across: Across,
+    pub across: AuditScope,
 }
 
 impl From<AuditPolicy> for AuditView {
@@ -43,7 +43,7 @@ pub struct JobView {
     pub thread_memory: u64,
     /// Sessions that work on it.
     pub workers: usize,
-    /// Sessions that may be lent ranges of it while it runs: they have the memory.
+    /// Sessions that may be leased ranges of it while it runs: they have the memory.
     pub able_workers: usize,
     /// Thread time that the rest will take these workers, once it can be told; without audits.
     pub busy_us_left: Option<u64>,
@@ -67,7 +67,7 @@ pub struct JobView {
     /// Of the ranges that wait, so many that no connected worker may give a second count of, as far as the farm keeps them:
     /// some hundreds. `None` before it is known.
     pub audits_stranded: Option<u64>,
-    /// Tasks that are not lent any more, because worker process after worker process was lost with them.
+    /// Tasks that are not leased any more, because worker process after worker process was lost with them.
     pub poisoned: u64,
     /// The first of these, [`JobView::POISONED_NAMED`] at most.
     pub poisoned_first: Vec<u64>,
@@ -150,11 +150,11 @@ impl JobView {
         let s = if ranges == 1 { "" } else { "s" };
         let withdraw = format!("`queens audit {} --withdraw` does without", self.id);
         match self.audit.map(|audit| audit.across).unwrap_or_default() {
-            Across::Machines => format!(
+            AuditScope::Machines => format!(
                 "a worker on another machine to count {ranges} range{s} again: none is connected, and no machine checks \
                  itself; {withdraw}"
             ),
-            Across::Owners => format!(
+            AuditScope::Owners => format!(
                 "a worker of another owner to count {ranges} range{s} again: none is connected, and no owner checks \
                  itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
             ),

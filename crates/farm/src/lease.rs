@@ -1,7 +1,7 @@
-//! What is lent, and until when.
+//! What is leased, and until when.
 //!
 //! ```text
-//!   lent                                                              end
+//!   leased                                                              end
 //!    ├── time without news ──┤ deadline: the lease is over             │
 //!    │         ├── news: a report takes something off it, or, if it is to come back as a whole, its
 //!    │         │         worker says that it is getting on ──┤ deadline │
@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{IntervalSet, JobId, LeaseId, Millis, Range, SessionId};
 
-/// A range lent to a worker until a deadline.
+/// A range leased to a worker until a deadline.
 #[derive(Clone, Debug)]
-pub(crate) struct Lease {
+pub(crate) struct OpenLease {
     pub(crate) session: SessionId,
     pub(crate) job: JobId,
     /// What is still expected. Never empty.
@@ -28,36 +28,36 @@ pub(crate) struct Lease {
     pub(crate) recount: bool,
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
-    pub(crate) lent_at: Millis,
-    pub(crate) term: LeaseTerm,
+    pub(crate) leased_at: Millis,
+    pub(crate) term: LeaseTime,
 }
 
 /// How long a lease runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LeaseTerm {
+pub(crate) struct LeaseTime {
     /// Without news it is over then.
     pub(crate) deadline: Millis,
     /// With whatever news, it is over then.
     pub(crate) end: Millis,
 }
 
-impl LeaseTerm {
+impl LeaseTime {
     /// A first count may take so many times as long as it was to take.
     const LIFE: u64 = 4;
     /// A recount may take so many times the time that it has without news. By searching it may take a hundred times as
     /// long as the first count.
     const RECOUNT: u64 = 64;
 
-    /// Of a first count that is lent now, has `ttl_ms` without news and is to take `expected_ms`.
-    pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: u64) -> LeaseTerm {
+    /// Of a first count that is leased now, has `ttl_ms` without news and is to take `expected_ms`.
+    pub(crate) fn of_count(now: Millis, ttl_ms: u64, expected_ms: u64) -> LeaseTime {
         let life_ms = ttl_ms.saturating_add(expected_ms.saturating_mul(Self::LIFE));
-        LeaseTerm { deadline: now.after(ttl_ms), end: now.after(life_ms) }
+        LeaseTime { deadline: now.after(ttl_ms), end: now.after(life_ms) }
     }
 
-    /// Of a recount that is lent now; with news it may take `factor` times as long as usual.
-    pub(crate) fn of_recount(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTerm {
+    /// Of a recount that is leased now; with news it may take `factor` times as long as usual.
+    pub(crate) fn of_recount(now: Millis, ttl_ms: u64, factor: u64) -> LeaseTime {
         let most_ms = ttl_ms.saturating_mul(Self::RECOUNT).saturating_mul(factor);
-        LeaseTerm { deadline: now.after(ttl_ms), end: now.after(most_ms) }
+        LeaseTime { deadline: now.after(ttl_ms), end: now.after(most_ms) }
     }
 }
 
@@ -67,21 +67,21 @@ impl LeaseTerm {
 /// it until the same deadline. So nobody keeps ordinals for longer by coming and going.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
-    leases: BTreeMap<LeaseId, Lease>,
+    leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
-    orphans: BTreeMap<LeaseId, LeaseTerm>,
+    orphans: BTreeMap<LeaseId, LeaseTime>,
     orphan_deadlines: BTreeSet<(Millis, LeaseId)>,
     /// How many leases of each job each session holds; never 0. Clients ask often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
 }
 
 impl Leases {
-    pub(crate) fn get(&self, id: LeaseId) -> Option<&Lease> {
+    pub(crate) fn get(&self, id: LeaseId) -> Option<&OpenLease> {
         self.leases.get(&id)
     }
 
     /// Adds `range` to a lease, or makes it as `new` says.
-    pub(crate) fn lend(&mut self, id: LeaseId, range: Range, new: Lease) {
+    pub(crate) fn assign(&mut self, id: LeaseId, range: Range, new: OpenLease) {
         let lease = self.leases.entry(id).or_insert_with(|| {
             *self.holders.entry(new.job).or_default().entry(new.session).or_default() += 1;
             new
@@ -113,7 +113,7 @@ impl Leases {
     }
 
     /// Ends a lease, whatever is open.
-    pub(crate) fn end(&mut self, id: LeaseId) -> Option<Lease> {
+    pub(crate) fn end(&mut self, id: LeaseId) -> Option<OpenLease> {
         let lease = self.leases.remove(&id)?;
         self.deadlines.remove(&(lease.term.deadline, id));
         self.forget_holder(&lease);
@@ -121,7 +121,7 @@ impl Leases {
     }
 
     /// Ends a lease whose session ended, and remembers its deadline.
-    pub(crate) fn orphan(&mut self, id: LeaseId) -> Option<Lease> {
+    pub(crate) fn orphan(&mut self, id: LeaseId) -> Option<OpenLease> {
         let lease = self.end(id)?;
         self.orphans.insert(id, lease.term);
         self.orphan_deadlines.insert((lease.term.deadline, id));
@@ -129,7 +129,7 @@ impl Leases {
     }
 
     /// The term of an orphaned lease, if its deadline has not come.
-    pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<LeaseTerm> {
+    pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<LeaseTime> {
         self.orphans.get(&id).copied()
     }
 
@@ -157,7 +157,7 @@ impl Leases {
         of_job.map(|(&id, _)| id).collect()
     }
 
-    fn forget_holder(&mut self, lease: &Lease) {
+    fn forget_holder(&mut self, lease: &OpenLease) {
         let of_job = self.holders.get_mut(&lease.job).expect("every lease is counted");
         let held = of_job.get_mut(&lease.session).expect("every lease is counted");
         *held -= 1;

@@ -1,6 +1,6 @@
 //! Who counts what: plans, leases, acceptance of results, totals.
 //!
-//! This crate knows what a plan is, which ordinals are lent to whom, when a partial count may
+//! This crate knows what a plan is, which ordinals are leased to whom, when a partial count may
 //! enter the total, and what both ends of a session owe each other. It is a pure state machine:
 //! events and the time go in, effects come out. It deliberately knows nothing of sockets, disks,
 //! clocks, threads or randomness, and nothing of how a task is counted; so a simulation can lose,
@@ -13,14 +13,14 @@
 //!   Asked                   ──►  │  Farm  │  ──►  Reply, Finished        (to clients)
 //!   LedgerAnswer, Tick      ──►  └────────┘  ──►  LedgerCommand          (to the ledger)
 //!
-//!   Lent, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
+//!   Leased, Revoked, Acked    ──►  ┌────────┐  ──►  Hello, Report, Credit  (to the coordinator)
 //!   Finished, Flush, Stop   ──►  │ Agent  │  ──►  (the worker's end of a session)
 //!                                └────────┘
 //! ```
 //!
 //! Counting is a pure function of (plan, range). Hence leases only save work, and are forgotten when the
-//! coordinator ends. But a report counts only for what was lent to its owner, which its proof says
-//! ([`LoanProof`]): a first count may fill what is uncovered, and a recount may confirm or dispute what is
+//! coordinator ends. But a report counts only for what was leased to its owner, which its token says
+//! ([`LeaseToken`]): a first count may fill what is uncovered, and a recount may confirm or dispute what is
 //! covered, if it was asked for.
 #![forbid(unsafe_code)]
 
@@ -40,12 +40,12 @@ mod job_view;
 mod known;
 mod lease;
 mod machine;
-mod maker;
 mod message;
 mod overruns;
+mod overview;
 mod pace;
 mod policy;
-mod proof;
+mod principal;
 mod request;
 mod rows;
 pub mod rules;
@@ -53,11 +53,11 @@ mod scheduler;
 mod session;
 mod slice;
 mod stats;
-mod survey;
+mod token;
 
 pub use board::{Method, Problem};
 pub use plan::{
-    Claim, Digest, Fingerprint, JobId, KernelName, LeaseId, Loan, LoanKind, LoanProof, Millis,
+    Claim, Digest, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Millis,
     Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts,
 };
 
@@ -73,11 +73,13 @@ pub use job_spec::{JobChange, JobSpec, JobState, Origin, Times};
 pub use job_view::{AuditView, JobView};
 pub use known::{Fact, Known, Question};
 pub use machine::{Farm, Restored, RestoredJob};
-pub use maker::{Across, Author, Distrusted, Maker, Party, ToldBy, TrustChange, program_of};
-pub use message::{Ack, Hello, Holding, TasksBlock, Verdict, WorkerMessage, WorkerOrder};
+pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};
+pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress, WorkerDetail};
 pub use pace::Pace;
 pub use policy::AuditPolicy;
-pub use proof::{LoanKey, LoanTerms};
+pub use principal::{
+    AuditScope, Author, Distrusted, IdentifiedBy, Party, Principal, TrustChange, program_of,
+};
 pub use request::{Answer, Change, Request};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
@@ -86,4 +88,4 @@ pub use rows::{
 pub use session::{Rate, WorkerView};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
-pub use survey::{Cell, Credit, CreditOf, Incident, PlanMap, Progress, Survey, WorkerSight};
+pub use token::{LeaseKey, LeaseTerms};

@@ -2,7 +2,7 @@
 
 use board::Tasks;
 
-use crate::{Fingerprint, JobId, LeaseId, Loan, LoanProof, Pace, Range, Report};
+use crate::{Fingerprint, JobId, Lease, LeaseId, LeaseToken, Pace, Range, Report};
 
 /// What a worker says to the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,12 +13,12 @@ pub enum WorkerMessage {
     Credit(u64),
     /// A partial count.
     Report(Report),
-    /// The worker is getting on with this loan, which it will report as a whole.
+    /// The worker is getting on with this lease, which it will report as a whole.
     Working(LeaseId),
-    /// The worker cannot count this loan and gives it back.
+    /// The worker cannot count this lease and gives it back.
     Decline(LeaseId),
     /// The worker wants no more work.
-    Leaving,
+    Draining,
 }
 
 /// A worker's first words in a session.
@@ -52,7 +52,7 @@ impl Hello {
 /// A part of a lease that a reconnecting worker still works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holding {
-    /// The lease under which it was lent.
+    /// The lease under which it was leased.
     pub lease: LeaseId,
     /// The job it belongs to.
     pub job: JobId,
@@ -60,21 +60,21 @@ pub struct Holding {
     pub fingerprint: Fingerprint,
     /// The ordinals not yet reported.
     pub range: Range,
-    /// That they were lent.
-    pub proof: LoanProof,
+    /// That they were leased.
+    pub token: LeaseToken,
 }
 
 /// What the coordinator tells a worker.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WorkerOrder {
+pub enum CoordinatorMessage {
     /// The session has begun.
     Welcome {
-        /// Nothing new is lent for so long, because the coordinator was restarted.
-        lends_in_ms: u64,
+        /// Nothing new is leased for so long, because the coordinator was restarted.
+        leases_in_ms: u64,
     },
     /// A range to count; its tasks follow.
-    Loan(Loan),
-    /// Tasks of a loan.
+    Lease(Lease),
+    /// Tasks of a lease.
     Tasks(TasksBlock),
     /// A report is settled and can be forgotten.
     Ack(Ack),
@@ -154,10 +154,10 @@ impl Verdict {
     }
 }
 
-/// Consecutive tasks of one loan.
+/// Consecutive tasks of one lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TasksBlock {
-    /// The loan.
+    /// The lease.
     pub lease: LeaseId,
     /// Ordinal of the first task.
     pub start: u64,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Maker, Millis, Party, Range};
+use crate::{Millis, Party, Principal, Range};
 
 /// What is known of a job's ranges that took too long. It is not durable.
 #[derive(Debug, Default)]
@@ -40,9 +40,9 @@ impl Overruns {
         1 << self.0.get(&range).map_or(0, |overrun| overrun.times.min(Self::DOUBLINGS))
     }
 
-    /// Whether it is another party's turn than this maker's.
-    pub(crate) fn sets_back(&self, range: Range, maker: &Maker, now: Millis) -> bool {
-        self.0.get(&range).is_some_and(|late| now < late.until && late.party.includes(maker))
+    /// Whether it is another party's turn than this principal's.
+    pub(crate) fn sets_back(&self, range: Range, principal: &Principal, now: Millis) -> bool {
+        self.0.get(&range).is_some_and(|late| now < late.until && late.party.includes(principal))
     }
 
     /// The range was counted.

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What is reported of one lease becomes one row of the ledger ([`rules`](crate::rules)), so a job
-//! that takes long has longer leases, and fewer rows: of each lease half is lent when the other
+//! that takes long has longer leases, and fewer rows: of each lease half is leased when the other
 //! half is done, which makes 32 reports a row.
 //!
 //! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
@@ -56,8 +56,8 @@ impl Pace {
     #[must_use]
     pub(crate) fn with(self, workers: usize) -> Pace {
         let right = Pace::of(workers);
-        let (told, wanted) = (self.report_ms, right.report_ms);
-        let is_near = wanted >= told - told / 4 && wanted <= told + told / 4;
+        let (reported, wanted) = (self.report_ms, right.report_ms);
+        let is_near = wanted >= reported - reported / 4 && wanted <= reported + reported / 4;
         if is_near { self } else { right }
     }
 
@@ -93,38 +93,41 @@ mod tests {
     }
 
     #[test]
-    fn small_farms_lend_as_configured_and_large_ones_for_longer() {
+    fn small_farms_lease_as_configured_and_large_ones_for_longer() {
         let config = Config::default();
-        let lent = |workers| {
+        let leased = |workers| {
             let pace = Pace::of(workers);
             (pace.lease_ms(&config), pace.lease_ttl_ms(&config))
         };
-        assert_eq!(lent(1_000), (10_000, 60_000));
-        assert_eq!(lent(20_000), (200_000, 300_000));
+        assert_eq!(leased(1_000), (10_000, 60_000));
+        assert_eq!(leased(20_000), (200_000, 300_000));
     }
 
     #[test]
     fn leases_of_a_job_that_takes_long_are_for_many_reports() {
-        let lent = |workers, lease_ms| {
+        let leased = |workers, lease_ms| {
             let config = Config { lease_ms, ..Config::default() };
             Pace::of(workers).long_lease_ms(&config)
         };
-        assert_eq!([1, 200, 2_000].map(|workers| lent(workers, 10_000)), [64_000, 64_000, 640_000]);
-        assert_eq!(lent(1, 100_000), 100_000, "never shorter than others");
+        assert_eq!(
+            [1, 200, 2_000].map(|workers| leased(workers, 10_000)),
+            [64_000, 64_000, 640_000]
+        );
+        assert_eq!(leased(1, 100_000), 100_000, "never shorter than others");
     }
 
     #[test]
     fn a_farm_that_grows_and_shrinks_is_seldom_told_and_never_far_from_right() {
-        let (mut pace, mut told) = (Pace::default(), 0);
+        let (mut pace, mut reported) = (Pace::default(), 0);
         let sizes = (0..20_000).chain((0..20_000).rev());
         for workers in sizes {
             let next = pace.with(workers);
-            told += u32::from(next != pace);
+            reported += u32::from(next != pace);
             pace = next;
             let (is, right) = (pace.report_ms() as f64, Pace::of(workers).report_ms() as f64);
             assert!((is - right).abs() <= right.max(is) / 4.0, "{is} for {workers}");
         }
-        assert!((40..100).contains(&told), "{told} times");
+        assert!((40..100).contains(&reported), "{reported} times");
         assert_eq!(Pace::of(100).with(110), Pace::of(100));
     }
 }

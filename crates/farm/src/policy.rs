@@ -1,6 +1,6 @@
 //! Which accepted ranges of a job are counted again: by the hash of a secret seed.
 
-use crate::{Across, Fingerprint, Range};
+use crate::{AuditScope, Fingerprint, Range};
 
 /// Which accepted ranges of a job are counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct AuditPolicy {
     /// Whether to count them by searching where the method does not search.
     pub by_search: bool,
     /// Between whom the second opinion lies, in disputes about the job too.
-    pub across: Across,
+    pub across: AuditScope,
 }
 
 impl AuditPolicy {
@@ -28,7 +28,7 @@ impl AuditPolicy {
     /// Whether it promises at least what another one does, whatever their seeds.
     #[must_use]
     pub fn gives(&self, wanted: AuditPolicy) -> bool {
-        let across = self.across == wanted.across || self.across == Across::Owners;
+        let across = self.across == wanted.across || self.across == AuditScope::Owners;
         self.share_ppm >= wanted.share_ppm && self.by_search >= wanted.by_search && across
     }
 
@@ -52,7 +52,7 @@ mod tests {
         let plan = Fingerprint([1; 32]);
         let ranges = || (0..20_000).map(|i| Range::new(i, i + 1).expect("not empty"));
         let chosen = |share_ppm, seed| {
-            let across = Across::Machines;
+            let across = AuditScope::Machines;
             let policy = AuditPolicy { share_ppm, seed, by_search: false, across };
             ranges().filter(|&range| policy.chooses(plan, range)).collect::<Vec<_>>()
         };

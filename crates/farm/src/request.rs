@@ -18,12 +18,12 @@ pub enum Request {
     Change(JobId, Change),
     /// Remove a job that is over. The answer is the job as it was.
     Remove(JobId),
-    /// Believe a party from now on, or believe it no more, and end its sessions. The answer is who is not believed
-    /// all the same: parties that have machines in common with one that is pardoned.
+    /// Trust a party from now on, or distrust it, and end its sessions. The answer is who is distrusted
+    /// all the same: parties that have machines in common with one that is reinstated.
     Trust {
         /// Who.
         party: Party,
-        /// Whether it is believed from now on.
+        /// Whether it is trusted from now on.
         trusted: bool,
         /// Why, for people.
         reason: String,
@@ -50,7 +50,7 @@ pub enum Change {
 pub enum Answer {
     /// The job that was asked for.
     Job(Box<JobView>),
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     Distrusted(Vec<Party>),
 }
 

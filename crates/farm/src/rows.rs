@@ -7,7 +7,7 @@
 //! ```
 
 use crate::{
-    AuditPolicy, Author, Claim, JobId, KernelName, LeaseId, Maker, Range, Report, Tally,
+    AuditPolicy, Author, Claim, JobId, KernelName, LeaseId, Principal, Range, Report, Tally,
     TaskCounts, TrustChange,
 };
 
@@ -22,7 +22,7 @@ pub struct Row {
     pub kernel: KernelName,
     /// Who counted them.
     pub author: Author,
-    /// The lending that the count answered.
+    /// The lease that the count answered.
     pub lease: LeaseId,
     /// Thread time spent on it, microseconds.
     pub busy_us: u64,
@@ -62,7 +62,7 @@ impl CountedRange {
     #[must_use]
     pub fn unaudited(&self) -> Unaudited {
         let Row { range, kernel, author, .. } = &self.row;
-        Unaudited { range: *range, maker: author.maker.clone(), kernel: *kernel }
+        Unaudited { range: *range, principal: author.principal.clone(), kernel: *kernel }
     }
 }
 
@@ -72,7 +72,7 @@ pub struct Unaudited {
     /// A row of the ledger.
     pub range: Range,
     /// Who counted it.
-    pub maker: Maker,
+    pub principal: Principal,
     /// The kernel that counted it.
     pub kernel: KernelName,
 }
@@ -84,7 +84,7 @@ pub enum DisputeState {
     Open,
     /// Its dispute is over.
     Settled,
-    /// It was accepted, or confirmed another count, until its maker was proven wrong elsewhere, or until only
+    /// It was accepted, or confirmed another count, until its principal was proven wrong elsewhere, or until only
     /// other owners could confirm.
     TakenBack,
 }

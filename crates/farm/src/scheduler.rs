@@ -1,6 +1,6 @@
-//! The order in which a plan is lent.
+//! The order in which a plan is leased.
 //!
-//! Tasks differ in cost along the ordinals, so a plan is lent from all over it: what is done is a fair
+//! Tasks differ in cost along the ordinals, so a plan is leased from all over it: what is done is a fair
 //! sample of it early on, and tells how long the rest will take ([`costs`](crate::costs)).
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //!                                                                           van der Corput order
 //! ```
 //!
-//! In its turn a stratum's lowest free ordinals are lent, and what follows them if the lease is longer. If the free
+//! In its turn a stratum's lowest free ordinals are leased, and what follows them if the lease is longer. If the free
 //! ordinals before them are too few for a lease, it begins with these: otherwise a plan that is soon counted would end with
 //! leases of a few tasks.
 //! Each session goes its own rounds, so that what it has counted is a fair sample too, and tells how
@@ -23,17 +23,17 @@ use crate::{IntervalSet, Plan, Range, SessionId};
 
 const STRATA: u64 = 64;
 
-/// Nobody is lent more than such a part of the plan at a time, so that of a plan that is soon counted, too, all
+/// Nobody is leased more than such a part of the plan at a time, so that of a plan that is soon counted, too, all
 /// strata are seen early.
 const PIECES: u64 = 16 * STRATA;
 /// A lease is not cut below so many tasks.
 const LEAST_PIECE: u64 = 256;
 
 /// A lease of more than such a part of the plan spans several strata anyway: it is not to be cut into
-/// pieces by what others were lent.
+/// pieces by what others were leased.
 const LONG: u64 = 16;
 
-/// Decides from which stratum of a plan each session is lent next.
+/// Decides from which stratum of a plan each session is leased next.
 #[derive(Debug)]
 pub(crate) struct StratumScheduler {
     tasks: u64,

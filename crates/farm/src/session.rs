@@ -5,8 +5,8 @@ use std::iter::Sum;
 
 use plan::threads_that_fit;
 
-use crate::lease::Lease;
-use crate::{Author, Hello, JobId, KernelName, LeaseId, Maker, Millis};
+use crate::lease::OpenLease;
+use crate::{Author, Hello, JobId, KernelName, LeaseId, Millis, Principal};
 
 /// One connection of one worker.
 #[derive(Debug)]
@@ -24,17 +24,17 @@ pub(crate) struct Session {
     pub(crate) credit: u64,
     /// What it agreed to when it came.
     first_credit: u64,
-    /// Tasks lent and not yet reported.
+    /// Tasks leased and not yet reported.
     pub(crate) outstanding: u64,
     /// It asked for no more work.
-    pub(crate) leaving: bool,
+    pub(crate) draining: bool,
     /// When it joined, or last reported something or said that it was getting on.
     pub(crate) heard_at: Millis,
     /// Tasks that it has reported.
     pub(crate) counted: u64,
     /// Deadlines missed since it last reported something: those who missed fewer come first.
     pub(crate) missed: u32,
-    /// It missed a deadline: until then, or until it reports something, it is lent nothing.
+    /// It missed a deadline: until then, or until it reports something, it is leased nothing.
     pub(crate) rests_until: Option<Millis>,
     pub(crate) leases: BTreeSet<LeaseId>,
     /// Jobs that it gave ranges back of: it cannot count them, whatever it said about its memory.
@@ -54,7 +54,7 @@ impl Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
             author: Author {
-                maker: Maker { owner, machine: hello.machine.clone() },
+                principal: Principal { owner, machine: hello.machine.clone() },
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
             },
@@ -65,7 +65,7 @@ impl Session {
             credit: hello.credit,
             first_credit: hello.credit,
             outstanding: 0,
-            leaving: false,
+            draining: false,
             heard_at: now,
             counted: 0,
             missed: 0,
@@ -91,8 +91,8 @@ impl Session {
     }
 
     /// Who answers for its counts.
-    pub(crate) fn maker(&self) -> &Maker {
-        &self.author.maker
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.author.principal
     }
 
     /// What may be seen of it; how fast it counts, its jobs know.
@@ -113,16 +113,16 @@ impl Session {
         self.threads_for(thread_memory) > 0 && !self.declined.contains(&job)
     }
 
-    /// Whether it may be lent a recount of so many tasks, which cannot be divided. Beyond its credit it may be lent
+    /// Whether it may be leased a recount of so many tasks, which cannot be divided. Beyond its credit it may be leased
     /// nothing else, and not even that once it has lowered its credit: then it has no time for more.
     pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
         let is_idle = self.outstanding == 0 && self.credit >= self.first_credit;
         tasks <= self.room() || is_idle
     }
 
-    /// How many more tasks it may be lent.
+    /// How many more tasks it may be leased.
     pub(crate) fn room(&self) -> u64 {
-        if self.leaving { 0 } else { self.credit.saturating_sub(self.outstanding) }
+        if self.draining { 0 } else { self.credit.saturating_sub(self.outstanding) }
     }
 }
 
@@ -137,9 +137,9 @@ pub struct WorkerView {
     pub threads: u32,
     /// Bytes that all of them together may take.
     pub memory: u64,
-    /// Tasks that it was lent and has not reported.
+    /// Tasks that it was leased and has not reported.
     pub tasks: u64,
-    /// How fast it counts what it was lent.
+    /// How fast it counts what it was leased.
     pub rate: Rate,
 }
 
@@ -182,9 +182,9 @@ impl Speed {
 
     /// `tasks` of `lease` have come back now, with so many placements. They were counted since others came back, or, if
     /// they had to come back as a whole, beside these.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &Lease, tasks: u64, placements: f64) {
+    pub(crate) fn measured(&mut self, now: Millis, lease: &OpenLease, tasks: u64, placements: f64) {
         let before = if lease.recount { Millis(0) } else { self.measured_at };
-        let since = before.max(lease.lent_at);
+        let since = before.max(lease.leased_at);
         self.measured_at = now;
         self.counted = self.counted.saturating_add(tasks);
         self.tasks += tasks as f64;

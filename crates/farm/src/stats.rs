@@ -16,7 +16,7 @@ pub struct Stats {
     pub busy_us: u64,
     /// Accepted ranges that a second party has counted with the same result, as an audit asked for.
     pub audits_agreed: u64,
-    /// How often all jobs were looked through for something to lend to one worker.
+    /// How often all jobs were looked through for something to lease to one worker.
     pub searches: u64,
     /// Leases that were given out. Those that a worker took up again are not included.
     pub leases: u64,

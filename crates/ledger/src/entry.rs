@@ -1,20 +1,20 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
 use farm::{
-    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Maker, Range, Row, Tally,
+    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Range, Row, Tally,
 };
 use rusqlite::ToSql;
 
 use super::LedgerFault;
-use super::seal::seal;
+use super::checksum::checksum;
 
 /// The columns of such a row as they are stored, in the order of [`values`].
-pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
+pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, checksum";
 
 /// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build
 /// instead of its id.
 pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
-    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal";
+    (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum";
 
 /// How many columns [`STORED`] and [`COLUMNS`] name: the first one after them has this number.
 pub(super) const WIDTH: usize = 13;
@@ -29,13 +29,13 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
         Box::new(signed(tally.residue)),
         Box::new(tally.digest.to_string()),
         Box::new(kernel.to_string()),
-        Box::new(author.maker.owner.clone()),
-        Box::new(author.maker.machine.clone()),
+        Box::new(author.principal.owner.clone()),
+        Box::new(author.principal.machine.clone()),
         Box::new(author.worker.clone()),
         Box::new(author.build.clone()),
         Box::new(signed(lease.0)),
         Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
-        Box::new(seal(job, row)),
+        Box::new(checksum(job, row)),
     ]
 }
 
@@ -74,14 +74,14 @@ pub(super) fn read_row_at(
         tally,
         kernel: KernelName::new(&kernel).ok_or_else(|| unknown_kernel(job, first, &kernel))?,
         author: Author {
-            maker: Maker { owner: columns.get(at + 6)?, machine: columns.get(at + 7)? },
+            principal: Principal { owner: columns.get(at + 6)?, machine: columns.get(at + 7)? },
             worker: columns.get(at + 8)?,
             build: columns.get(at + 9)?,
         },
         lease: LeaseId(unsigned(columns, at + 10)?),
         busy_us: unsigned(columns, at + 11)?,
     };
-    if columns.get::<_, i64>(at + 12)? != seal(job, &row) || !tally.is_sound() {
+    if columns.get::<_, i64>(at + 12)? != checksum(job, &row) || !tally.is_sound() {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }

@@ -75,7 +75,7 @@ impl Evidence {
         Ok(changes)
     }
 
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub fn distrusted(&self) -> &Distrusted {
         &self.distrusted
     }
@@ -176,7 +176,7 @@ fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T, LedgerFault> {
     Ok(columns.get(at)?)
 }
 
-/// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is untold:
+/// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is omitted:
 /// a scrub says so, and the sum is sound.
 fn read_range(
     job: JobId,
@@ -185,16 +185,16 @@ fn read_range(
 ) -> Result<EvidenceRecord, LedgerFault> {
     let check = read_check(columns, WIDTH + 1)?;
     let counted = CountedRange { row: read_row(job, columns)?, check };
-    let told = plan.map(|plan| {
+    let reported = plan.map(|plan| {
         let counts = task_counts::read(columns, WIDTH + 2, job, counted.row.range)?;
         task_counts::of_row(counts, job, plan, &counted.row)
     });
-    let task_counts = match told.transpose() {
+    let task_counts = match reported.transpose() {
         Err(LedgerFault::Content(damage)) => {
             tracing::warn!(damage, "what single tasks count is left out");
             TaskCounts::default()
         }
-        told => told?.unwrap_or_default(),
+        reported => reported?.unwrap_or_default(),
     };
     Ok(EvidenceRecord::Range { counted, task_counts, at_ms: columns.get(WIDTH)? })
 }

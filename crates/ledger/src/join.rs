@@ -214,7 +214,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     })
 }
 
-/// What the parts say of parties that were wrong, once each. Pardons are not among it: a part that
+/// What the parts say of parties that were wrong, once each. Reinstatements are not among it: a part that
 /// knows of no verdict has not taken back what that party had counted.
 fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
     let mut verdicts = Vec::new();
@@ -230,17 +230,18 @@ fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
 }
 
 /// Notes the verdicts, so that a later merge knows of them. Whoever all parts believe again is
-/// believed.
+/// trusted.
 fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
-    let is_believed = |verdict: &&TrustChange| {
+    let is_trusted = |verdict: &&TrustChange| {
         !parts.iter().any(|(_, evidence, _)| evidence.distrusted().0.contains(&verdict.party))
     };
-    let pardons: BTreeSet<_> = verdicts.iter().filter(is_believed).map(|it| &it.party).collect();
+    let reinstatements: BTreeSet<_> =
+        verdicts.iter().filter(is_trusted).map(|it| &it.party).collect();
     ledger.in_one_go(|| {
         let mut store = SqlStore(&ledger.db);
         verdicts.iter().try_for_each(|verdict| store.note_trust(verdict))?;
         let why = "in all ledgers merged here";
-        pardons.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))
+        reinstatements.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))
     })
 }
 

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use farm::{Credit, CreditOf, Incident, JobId, JobState, Maker, Party, Range};
+use farm::{Credit, CreditOf, Incident, JobId, JobState, Party, Principal, Range};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
@@ -144,14 +144,14 @@ impl Look {
             let (worker, party): (String, _) = (row.get(3)?, party(row, 4)?);
             let text = format!(
                 "the count of [{first}, {past}) by {worker} ({party}) is kept as evidence: it contradicts another, or is \
-                 not believed any more"
+                 distrusted"
             );
             note(row.get(0)?, text);
             Ok(())
         })?;
         let query = "SELECT noted_at, owner, machine FROM trust WHERE job = ? AND NOT trusted ORDER BY rowid DESC LIMIT ?";
         self.each(query, (job, most), |row| {
-            let text = "was proven wrong, and is not believed any more";
+            let text = "was proven wrong, and is distrusted";
             note(row.get(0)?, format!("{} {text}", party(row, 1)?));
             Ok(())
         })?;
@@ -203,7 +203,7 @@ impl Look {
         let (key, names): (_, [Option<&str>; 3]) = match of {
             CreditOf::Owners => ("owner, '', '', NULL", [None; 3]),
             CreditOf::Workers(owner) => ("owner, machine, worker, NULL", [Some(owner), None, None]),
-            CreditOf::Jobs(Maker { owner, machine }, worker) => {
+            CreditOf::Jobs(Principal { owner, machine }, worker) => {
                 ("owner, machine, worker, job", [owner, machine, worker].map(|name| Some(&**name)))
             }
         };

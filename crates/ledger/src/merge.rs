@@ -73,7 +73,7 @@ impl Ledger {
     ) -> Result<Absorbed, MergeFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
-        let is_wrong = |row: &Row| wrong.includes(&row.author.maker);
+        let is_wrong = |row: &Row| wrong.includes(&row.author.principal);
         part.for_each(theirs, |record| {
             match record {
                 EvidenceRecord::Range { counted, .. } if is_wrong(&counted.row) => {
@@ -150,7 +150,7 @@ impl Ledger {
                 continue;
             }
             let store = SqlStore(&self.db);
-            if wrong.includes(&second.author.maker) {
+            if wrong.includes(&second.author.principal) {
                 store.set_check(job, second.range, Check::NotChosen)?;
             } else {
                 store.add("audits", ("counted_at", at_ms), job, &second, Vec::new())?;
@@ -201,10 +201,12 @@ impl Ledger {
         there: Vec<(CountedRange, TaskCounts)>,
     ) -> Result<(), MergeFault> {
         let mut store = SqlStore(&self.db);
-        for (counted, task_counts) in there.into_iter().filter(|(_, told)| !told.are_untold()) {
+        for (counted, task_counts) in
+            there.into_iter().filter(|(_, reported)| !reported.are_omitted())
+        {
             let (range, claim) = (counted.row.range, counted.row.tally.claim());
             let is_here = |row: &Row| row.range == range && row.tally.claim() == claim;
-            if here.iter().any(is_here) && store.task_counts(job, range)?.are_untold() {
+            if here.iter().any(is_here) && store.task_counts(job, range)?.are_omitted() {
                 store.set_task_counts(job, range, &task_counts)?;
             }
         }
@@ -229,8 +231,8 @@ impl Ledger {
                 signed(job.0),
                 signed(row.range.start()),
                 signed(row.range.end()),
-                &row.author.maker.owner,
-                &row.author.maker.machine,
+                &row.author.principal.owner,
+                &row.author.principal.machine,
                 row.tally.digest.to_string(),
                 at_ms,
                 state_number(state),

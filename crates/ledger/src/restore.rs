@@ -2,7 +2,7 @@
 
 use farm::rules::StoredJob;
 use farm::{
-    Across, AuditPolicy, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
+    AuditPolicy, AuditScope, JobId, JobSpec, JobState, Method, Origin, Party, Plan, Problem, Range,
     Slice, Times, TrustChange,
 };
 
@@ -93,7 +93,7 @@ pub(super) fn read_policy(
     let (share_ppm, by_search) = (columns.get(at)?, columns.get(at + 2)?);
     let name: String = columns.get(at + 3)?;
     let fault = || LedgerFault::Content(format!("an audit is across unknown {name:?}"));
-    let across = Across::named(&name).ok_or_else(fault)?;
+    let across = AuditScope::named(&name).ok_or_else(fault)?;
     let seed = unsigned(columns, at + 1)?;
     Ok(AuditPolicy { share_ppm, seed, by_search, across })
 }

@@ -87,7 +87,7 @@ CREATE TABLE ranges (
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
-    seal        INTEGER NOT NULL,    -- checksum over job to lease
+    checksum    INTEGER NOT NULL,    -- over job to lease
     audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
     task_counts BLOB,                -- what each task counts, if that is told: eight bytes each, the lowest first. The last
                                      -- column, so that the others are read without it
@@ -111,7 +111,7 @@ CREATE TABLE audits (
     lease      INTEGER NOT NULL,
     busy_us    INTEGER NOT NULL,
     counted_at INTEGER NOT NULL,
-    seal       INTEGER NOT NULL,
+    checksum   INTEGER NOT NULL,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 
@@ -131,14 +131,13 @@ CREATE TABLE disputes (
     lease    INTEGER NOT NULL,
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
-    seal     INTEGER NOT NULL,
-    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its maker is believed no
-                                     -- more, or no longer apart enough to confirm
+    checksum INTEGER NOT NULL,
+    state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is distrusted, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
 CREATE INDEX disputes_open ON disputes (job, first, past) WHERE state = 0;
 
--- Who is believed no more, or again. The latest row about a party holds; none is ever deleted.
+-- Who is distrusted, or trusted again. The latest row about a party holds; none is ever deleted.
 CREATE TABLE trust (
     owner    TEXT NOT NULL,
     machine  TEXT,                   -- all machines of the owner if it is NULL

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    AuditPolicy, Check, CountedRange, DisputeState, JobChange, JobId, JobSpec, JobState, Maker,
-    OpenDispute, Party, Range, Row, TaskCounts, TrustChange,
+    AuditPolicy, Check, CountedRange, DisputeState, JobChange, JobId, JobSpec, JobState,
+    OpenDispute, Party, Principal, Range, Row, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -261,7 +261,7 @@ impl Store for SqlStore<'_> {
         &mut self,
         job: JobId,
         which: Select<'_>,
-        see: &mut dyn FnMut(CountedRange, Option<Maker>) -> ControlFlow<()>,
+        see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<(), LedgerFault> {
         const BY: &str = "owner = ?2 AND (?3 IS NULL OR machine = ?3)";
         let mut params: Vec<Box<dyn ToSql + '_>> = vec![Box::new(signed(job.0))];
@@ -292,7 +292,7 @@ impl Store for SqlStore<'_> {
         while let Some(columns) = rows.next()? {
             let (row, check) = (read_row(job, columns)?, read_check(columns, WIDTH)?);
             let second = Option::zip(columns.get(WIDTH + 1)?, columns.get(WIDTH + 2)?);
-            let second = second.map(|(owner, machine)| Maker { owner, machine });
+            let second = second.map(|(owner, machine)| Principal { owner, machine });
             if see(CountedRange { row, check }, second).is_break() {
                 break;
             }

@@ -13,7 +13,7 @@ const EACH: usize = 8;
 /// The value of the column.
 pub(super) fn bytes(counts: &TaskCounts) -> Option<Vec<u8>> {
     let bytes = || counts.as_slice().iter().flat_map(|count| count.to_le_bytes()).collect();
-    (!counts.are_untold()).then(bytes)
+    (!counts.are_omitted()).then(bytes)
 }
 
 /// What a column says about a range.
@@ -61,8 +61,9 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        Across, AuditPolicy, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
-        LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Problem, Report, Slice, Tally,
+        AuditPolicy, AuditScope, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
+        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem, Report,
+        Slice, Tally,
     };
     use tempfile::TempDir;
 
@@ -86,7 +87,7 @@ mod tests {
             job: JOB,
             fingerprint: plan().fingerprint(),
             lease: LeaseId(1 + first),
-            proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+            token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
             range,
             tally: tally.expect("it is small"),
             task_counts: TaskCounts::new(&counts),
@@ -96,8 +97,8 @@ mod tests {
     }
 
     fn by(machine: &str) -> Author {
-        let maker = Maker { owner: "lab".into(), machine: machine.into() };
-        Author { maker, worker: machine.into(), build: "1".into() }
+        let principal = Principal { owner: "lab".into(), machine: machine.into() };
+        Author { principal, worker: machine.into(), build: "1".into() }
     }
 
     fn accept(report: Report, machine: &str) -> LedgerCommand {
@@ -120,7 +121,7 @@ mod tests {
     }
 
     /// What is told of each row.
-    fn told(path: &Path) -> Result<Vec<Vec<u64>>, LedgerFault> {
+    fn reported(path: &Path) -> Result<Vec<Vec<u64>>, LedgerFault> {
         let (evidence, mut all) = (Evidence::open(path)?, Vec::new());
         evidence.for_each(JOB, |record| {
             if let EvidenceRecord::Range { task_counts, .. } = record {
@@ -135,14 +136,14 @@ mod tests {
     fn what_each_task_counts_is_read_back_with_its_row_if_it_was_told() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let untold = Report { task_counts: TaskCounts::default(), ..report(3, 5, 0) };
-        let accepted = [accept(report(0, 3, 0), "a"), accept(untold, "a")];
+        let omitted = Report { task_counts: TaskCounts::default(), ..report(3, 5, 0) };
+        let accepted = [accept(report(0, 3, 0), "a"), accept(omitted, "a")];
         drop(ledger_of(&path, accepted));
-        assert_eq!(told(&path).expect("it is sound"), [vec![10, 11, 12], vec![]]);
+        assert_eq!(reported(&path).expect("it is sound"), [vec![10, 11, 12], vec![]]);
     }
 
     #[test]
-    fn counts_that_were_altered_are_noticed_and_lost_ones_are_untold() {
+    fn counts_that_were_altered_are_noticed_and_lost_ones_are_omitted() {
         let other = 99_u64.to_le_bytes();
         let other = other.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
         for (harm, noticed) in [
@@ -163,7 +164,7 @@ mod tests {
             ledger.db.execute_batch(&harm).expect("it is SQL");
             drop(ledger);
             // Their sum is sound, so that nothing else of the job is lost.
-            assert_eq!(told(&path).expect("it is sound"), [Vec::<u64>::new()], "{harm}");
+            assert_eq!(reported(&path).expect("it is sound"), [Vec::<u64>::new()], "{harm}");
             let [draft, copy] = ["draft", "copy"].map(|name| folder.path().join(name));
             let copied = Draft::begin(draft, &copy).and_then(|draft| {
                 draft.copy_from(&path)?;
@@ -183,7 +184,7 @@ mod tests {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
         let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), author: by("b") };
-        let wrong = vec![by("a").maker.party(Across::Machines)];
+        let wrong = vec![by("a").principal.party(AuditScope::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
             author: by("c"),
@@ -192,7 +193,11 @@ mod tests {
         };
         let accepted = [accept(report(0, 3, 0), "a"), accept(report(3, 6, 7), "a")];
         drop(ledger_of(&path, accepted.into_iter().chain([dispute, settle])));
-        assert_eq!(told(&path).expect("it is sound"), [[13, 14, 15]], "what `a` counted is gone");
+        assert_eq!(
+            reported(&path).expect("it is sound"),
+            [[13, 14, 15]],
+            "what `a` counted is gone"
+        );
     }
 
     #[test]
@@ -202,28 +207,28 @@ mod tests {
         drop(ledger_of(&one, [accept(report(0, 3, 0), "a")]));
         drop(ledger_of(&two, [accept(report(0, 3, 0), "b"), accept(report(5, 7, 0), "b")]));
         join_ledgers(&[one, two], &into).expect("they agree");
-        assert_eq!(told(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
+        assert_eq!(reported(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
     }
 
     #[test]
     fn what_one_part_has_not_told_another_one_tells() {
         let folder = TempDir::new().expect("a temporary directory");
         let [one, two, into] = ["one", "two", "into"].map(|name| folder.path().join(name));
-        let untold = Report { task_counts: TaskCounts::default(), ..report(0, 3, 0) };
+        let omitted = Report { task_counts: TaskCounts::default(), ..report(0, 3, 0) };
         let more = accept(report(5, 7, 0), "a");
-        drop(ledger_of(&one, [accept(untold, "a"), more]));
+        drop(ledger_of(&one, [accept(omitted, "a"), more]));
         drop(ledger_of(&two, [accept(report(0, 3, 0), "b")]));
         join_ledgers(&[one, two], &into).expect("they agree");
-        assert_eq!(told(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
+        assert_eq!(reported(&into).expect("it is sound"), [vec![10, 11, 12], vec![15, 16]]);
     }
 
     fn everything() -> AuditPolicy {
-        let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
+        let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
         AuditPolicy { share_ppm, seed: 1, by_search: false, across }
     }
 
     /// A ledger whose only row has a second count that has told this.
-    fn told_twice(path: &Path, task_counts: TaskCounts) -> Ledger {
+    fn reported_twice(path: &Path, task_counts: TaskCounts) -> Ledger {
         let audit =
             LedgerCommand::RequestAudit { job: JOB, policy: everything(), by: "lab".into() };
         let kernel = KernelName::new("portable").expect("there is one");
@@ -242,8 +247,8 @@ mod tests {
         ] {
             let folder = TempDir::new().expect("a temporary directory");
             let path = folder.path().join("ledger.db");
-            drop(told_twice(&path, second));
-            assert_eq!(told(&path).expect("it is sound"), [expected]);
+            drop(reported_twice(&path, second));
+            assert_eq!(reported(&path).expect("it is sound"), [expected]);
         }
     }
 
@@ -251,11 +256,11 @@ mod tests {
     fn what_a_liar_has_told_goes_although_its_sum_was_confirmed() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let ledger = told_twice(&path, TaskCounts::default());
-        let party = by("a").maker.party(Across::Machines);
+        let ledger = reported_twice(&path, TaskCounts::default());
+        let party = by("a").principal.party(AuditScope::Machines);
         let distrust = LedgerCommand::Trust { party, trusted: false, reason: "it lies".into() };
         ledger.apply(&[distrust]).expect("there is a reason");
         drop(ledger);
-        assert_eq!(told(&path).expect("it is sound"), [Vec::<u64>::new()], "the row stays");
+        assert_eq!(reported(&path).expect("it is sound"), [Vec::<u64>::new()], "the row stays");
     }
 }

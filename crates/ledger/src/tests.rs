@@ -12,11 +12,11 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Across, Asker, AuditPolicy, Author, Change, Config, Credit, CreditOf, Distrusted, Effect,
-    Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState, KernelName, Known,
-    LeaseId, LedgerAnswer, LedgerCommand, Loan, LoanKey, LoanKind, LoanProof, LoanTerms, Maker,
-    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored,
-    RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage, WorkerOrder,
+    Asker, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
+    Distrusted, Effect, Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState,
+    KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer,
+    LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report, Request,
+    RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 
@@ -82,7 +82,8 @@ pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
 }
 
 fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
-    let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+    let author =
+        Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
     LedgerCommand::Accept { report: report(interval(start, end), count), author, audit: false }
 }
 
@@ -92,7 +93,7 @@ fn report(range: Range, count: u64) -> Report {
         fingerprint: fingerprint(),
         // Each of its own, so that neighbours do not become one row.
         lease: LeaseId((1 << 40) + 1 + range.start()),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally(range, count),
         task_counts: TaskCounts::default(),
@@ -109,20 +110,20 @@ fn tally(range: Range, count: u64) -> Tally {
 /// Gives every range a second count. Nobody looks at who made it here.
 const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
     INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, accepted_at, seal FROM ranges";
+        busy_us, accepted_at, checksum FROM ranges";
 
 const OWNER: &str = "owner";
 
-fn maker(worker: &str) -> Maker {
-    Maker { owner: OWNER.into(), machine: worker.into() }
+fn principal(worker: &str) -> Principal {
+    Principal { owner: OWNER.into(), machine: worker.into() }
 }
 
-fn key() -> LoanKey {
-    LoanKey::new([4; 32])
+fn key() -> LeaseKey {
+    LeaseKey::new([4; 32])
 }
 
 fn everything(seed: u64, by_search: bool) -> AuditPolicy {
-    let (share_ppm, across) = (AuditPolicy::ALL, Across::Machines);
+    let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
     AuditPolicy { share_ppm, seed, by_search, across }
 }
 

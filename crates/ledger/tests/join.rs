@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LedgerCommand,
-    LoanKind, LoanProof, Maker, Method, Origin, Party, Plan, Problem, Range, Report, Slice, Tally,
-    TaskCounts,
+    Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LeaseKind,
+    LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem, Range, Report,
+    Slice, Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
@@ -40,8 +40,8 @@ fn party(who: char) -> Party {
 }
 
 fn author(who: char) -> Author {
-    let maker = Maker { owner: who.into(), machine: "machine".into() };
-    Author { maker, worker: "worker".into(), build: "1.2.3".into() }
+    let principal = Principal { owner: who.into(), machine: "machine".into() };
+    Author { principal, worker: "worker".into(), build: "1.2.3".into() }
 }
 
 /// The ledger of a farm to which all of this has happened. Returns whether it was said there that the liar is one.
@@ -149,7 +149,7 @@ fn report(range: Range) -> Report {
         job: JOB,
         fingerprint,
         lease: LeaseId(1),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally.expect("the counts are small"),
         task_counts: TaskCounts::default(),
@@ -170,8 +170,8 @@ impl Counted {
     }
 
     fn write(&self, path: &Path) {
-        let maker = Maker { owner: "owner".into(), machine: "machine".into() };
-        let author = Author { maker, worker: "worker".into(), build: "1.2.3".into() };
+        let principal = Principal { owner: "owner".into(), machine: "machine".into() };
+        let author = Author { principal, worker: "worker".into(), build: "1.2.3".into() };
         let (plan, slice) = (plan(), Slice::ALL);
         let origin = Origin::default();
         let create = LedgerCommand::CreateJob {
@@ -197,7 +197,7 @@ fn missing(folder: &Path, parts: &[PathBuf], into: &str) -> Vec<Range> {
 }
 
 #[test]
-fn a_count_that_was_taken_back_stays_so_although_its_maker_was_pardoned() {
+fn a_count_that_was_taken_back_stays_so_although_its_principal_was_reinstated() {
     use Happening::{Counts, Distrusts, Trusts};
     for counted in [&[][..], &[Counts(0, 'a')]] {
         let folder = tempfile::tempdir().expect("a temporary directory");
@@ -328,12 +328,12 @@ proptest! {
             join_ledgers(std::slice::from_ref(path), &steps).expect("nothing conflicts");
         }
 
-        let believed_by_none = distrusted(&straight);
-        prop_assert_eq!(&distrusted(&other), &believed_by_none);
-        prop_assert_eq!(&distrusted(&steps), &believed_by_none);
+        let trusted_by_none = distrusted(&straight);
+        prop_assert_eq!(&distrusted(&other), &trusted_by_none);
+        prop_assert_eq!(&distrusted(&steps), &trusted_by_none);
         for who in ['a', 'b', LIAR].map(party) {
             let everywhere = paths.iter().all(|path| distrusted(path).0.contains(&who));
-            prop_assert!(!everywhere || believed_by_none.0.contains(&who), "{:?}", who);
+            prop_assert!(!everywhere || trusted_by_none.0.contains(&who), "{:?}", who);
         }
         let right: u64 = (0..TASKS)
             .filter(|&task| !joined.missing.intersects(Range::new(task, task + 1).expect("a task")))

@@ -10,15 +10,15 @@ use crate::frame::{self, Reader};
 use crate::jobs::{audits, done, owner, remarks, share, state};
 use crate::map::map;
 use crate::parts::{Page, Part, stats};
-use crate::snapshot::{JobSight, Snapshot};
+use crate::snapshot::{JobDetail, Snapshot};
 use crate::text::{ago, end, grouped, plural, rate, sentence, size, time, utc};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
 
 /// One job. The part with which it is changed depends on the reader: see [`actions`].
-pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
-    let JobSight { view, map: plan, record, history } = sight;
+pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
+    let JobDetail { view, map: plan, record, history } = detail;
     let top = html! {
         h1 {
             "Job " (view.id)
@@ -26,9 +26,9 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
                 @if let Some(key) = &view.spec.origin.key { " " span.key { (key) } " ·" }
                 " " (view.spec.plan.to_string())
             }
-            " " (state(view, &snapshot.survey.live))
+            " " (state(view, &snapshot.overview.live))
         }
-        @for remark in remarks(view, &snapshot.survey.live) {
+        @for remark in remarks(view, &snapshot.overview.live) {
             p.refusal role="alert" { (sentence(&remark)) }
         }
         @if let Some(total) = view.total { (result(view, total)) }
@@ -75,7 +75,7 @@ pub fn job(sight: &JobSight, snapshot: &Snapshot) -> Page {
     Page { title: format!("Job {}", view.id), root: "../", live, parts }
 }
 
-/// What the job was asked for, large, and why it may be believed.
+/// What the job was asked for, large, and why it may be trusted.
 fn result(job: &JobView, total: u128) -> Markup {
     let facts = known::facts(job.spec.plan.problem).into_iter();
     let facts = facts.filter(|fact| job.spec.slice.is_all() && fact.allows(job.counted));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farm::{AuditPolicy, Farm, JobId, JobState, JobView, Problem, Survey};
+use farm::{AuditPolicy, Farm, JobId, JobState, JobView, Overview, Problem};
 use maud::{Markup, html};
 
 use crate::chart::chart;
@@ -31,7 +31,7 @@ pub fn jobs(
     (span, past): (Span, Option<&Past>),
     earlier: Option<&EndedBefore>,
 ) -> Page {
-    let Survey { live, ended, ended_in_all, workers, .. } = &snapshot.survey;
+    let Overview { live, ended, ended_in_all, workers, .. } = &snapshot.overview;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
     let oldest = ended.last().filter(|_| ended.len() == Farm::ENDED_SHOWN);
     let top = html! {
@@ -104,7 +104,7 @@ fn spans(shown: Span) -> Markup {
 }
 
 fn numbers(snapshot: &Snapshot) -> Markup {
-    let Survey { live, workers, .. } = &snapshot.survey;
+    let Overview { live, workers, .. } = &snapshot.overview;
     let of = |state| live.iter().filter(|job| job.state == state).count();
     let waiting = live.iter().filter(|job| is_waiting(job, live)).count();
     let running = of(JobState::Running) - waiting;
@@ -160,18 +160,18 @@ fn unfinished(snapshot: &Snapshot) -> Markup {
                 th.n scope="col" { "Placements/s" } th.n scope="col" { "Time left" }
                 th.n.c2 scope="col" { "Workers" } th.c2 scope="col" { "Owner" } th.n.c3 scope="col" { "Priority" }
             } }
-            tbody { @for job in &snapshot.survey.live { (row(job, snapshot)) } }
+            tbody { @for job in &snapshot.overview.live { (row(job, snapshot)) } }
         }
     }
 }
 
 fn row(job: &JobView, snapshot: &Snapshot) -> Markup {
-    let remarks = remarks(job, &snapshot.survey.live);
+    let remarks = remarks(job, &snapshot.overview.live);
     let left = job.seconds_left();
     html! {
         tr.has-why[!remarks.is_empty()] {
             (name(job))
-            td.st { (state(job, &snapshot.survey.live)) }
+            td.st { (state(job, &snapshot.overview.live)) }
             td.progress.span { (done(job)) }
             td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }
             td.n data-label="Time left" {
@@ -220,7 +220,7 @@ pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
     let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
     let poisoned = (job.poisoned > 0).then(|| {
         format!(
-            "It lends no more of {}, because workers were lost with them; `queens resume {}` tries again.",
+            "It leases no more of {}, because workers were lost with them; `queens resume {}` tries again.",
             plural(job.poisoned, "task"),
             job.id
         )
@@ -243,11 +243,11 @@ fn ended_jobs(jobs: &[JobView], snapshot: &Snapshot) -> Markup {
 }
 
 fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
-    let remarks = remarks(job, &snapshot.survey.live);
+    let remarks = remarks(job, &snapshot.overview.live);
     html! {
         tr.has-why[!remarks.is_empty()] {
             (name(job))
-            td.st { (state(job, &snapshot.survey.live)) }
+            td.st { (state(job, &snapshot.overview.live)) }
             td.n.span data-label="Total" { (total(job)) }
             td.n data-label="Took" { (job.times.counting().map_or("–".into(), time)) }
             td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }

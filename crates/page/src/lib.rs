@@ -33,5 +33,5 @@ pub use job::{actions, job, refused_priority};
 pub use jobs::{EndedBefore, Typed, jobs, refused_submission, submission};
 pub use parts::{Page, Part};
 pub use people::{owner, owners, worker};
-pub use snapshot::{CellRecord, Credits, JobRecord, JobSight, Snapshot};
+pub use snapshot::{CellRecord, Credits, JobDetail, JobRecord, Snapshot};
 pub use workers::{Order, WorkersView, workers};

@@ -15,7 +15,7 @@ const SIDE: usize = 64;
 enum Kind {
     Disputed,
     Poisoned,
-    Lent,
+    Leased,
     Audited,
     Accepted,
     Partly,
@@ -26,7 +26,7 @@ enum Kind {
 impl Kind {
     const SHOWN: [Kind; 7] = [
         Kind::Free,
-        Kind::Lent,
+        Kind::Leased,
         Kind::Partly,
         Kind::Accepted,
         Kind::Audited,
@@ -40,7 +40,7 @@ impl Kind {
             Cell { disputed: 1.., .. } => Kind::Disputed,
             Cell { poisoned: 1.., .. } => Kind::Poisoned,
             Cell { wanted: 0, .. } => Kind::Foreign,
-            Cell { lent: 1.., .. } => Kind::Lent,
+            Cell { leased: 1.., .. } => Kind::Leased,
             Cell { accepted: 0, .. } => Kind::Free,
             Cell { accepted, wanted, .. } if accepted < wanted => Kind::Partly,
             Cell { wanted, .. } if audited >= *wanted => Kind::Audited,
@@ -52,7 +52,7 @@ impl Kind {
         match self {
             Kind::Disputed => "disputed",
             Kind::Poisoned => "poisoned",
-            Kind::Lent => "lent",
+            Kind::Leased => "leased",
             Kind::Audited => "audited",
             Kind::Accepted => "accepted",
             Kind::Partly => "partly",
@@ -64,12 +64,12 @@ impl Kind {
     fn meaning(self) -> &'static str {
         match self {
             Kind::Disputed => "counted with different results",
-            Kind::Poisoned => "not lent any more: workers were lost with it",
-            Kind::Lent => "lent to workers",
+            Kind::Poisoned => "not leased any more: workers were lost with it",
+            Kind::Leased => "leased to workers",
             Kind::Audited => "accepted, and counted by two parties alike",
             Kind::Accepted => "accepted",
             Kind::Partly => "accepted in part",
-            Kind::Free => "to be lent",
+            Kind::Free => "to be leased",
             Kind::Foreign => "not of this job's part of the plan",
         }
     }
@@ -123,10 +123,10 @@ fn tasks_of(map: &PlanMap, record: Option<&JobRecord>, kind: Kind) -> u64 {
         match kind {
             Kind::Disputed => cell.disputed,
             Kind::Poisoned => cell.poisoned,
-            Kind::Lent => cell.lent,
+            Kind::Leased => cell.leased,
             Kind::Audited => audited,
             Kind::Accepted => cell.accepted.saturating_sub(cell.disputed + audited),
-            Kind::Free => cell.wanted.saturating_sub(cell.accepted + cell.lent + cell.poisoned),
+            Kind::Free => cell.wanted.saturating_sub(cell.accepted + cell.leased + cell.poisoned),
             Kind::Partly | Kind::Foreign => 0,
         }
     };
@@ -139,7 +139,7 @@ fn runs<'a>(map: &'a PlanMap, record: Option<&'a JobRecord>) -> Vec<Run<'a>> {
         let of_cell = record.and_then(|record| record.cells.get(at));
         let kind = Kind::of(cell, of_cell);
         let workers = match kind {
-            Kind::Lent => &cell.holders,
+            Kind::Leased => &cell.holders,
             _ => of_cell.map_or(&cell.holders, |record| &record.workers),
         };
         let (x, y) = (at % SIDE, at / SIDE);
@@ -166,7 +166,7 @@ fn title(run: &Run<'_>) -> String {
     let by = match run.kind {
         _ if workers.is_empty() => String::new(),
         Kind::Free | Kind::Foreign => String::new(),
-        Kind::Lent => format!(": {workers}"),
+        Kind::Leased => format!(": {workers}"),
         _ => format!(", counted by {workers}"),
     };
     format!("{tasks}: {}{by}", run.kind.meaning())
@@ -182,7 +182,7 @@ mod tests {
             range: Range::new(start, start + 10).expect("not empty"),
             wanted: 10,
             accepted: 0,
-            lent: 0,
+            leased: 0,
             disputed: 0,
             poisoned: 0,
             holders: Vec::new(),
@@ -193,16 +193,16 @@ mod tests {
 
     #[test]
     fn cells_of_which_the_same_can_be_said_are_one_rectangle() {
-        let lent = |cell: &mut Cell| {
-            cell.lent = 10;
+        let leased = |cell: &mut Cell| {
+            cell.leased = 10;
             cell.holders = vec!["w1".into()];
         };
         let cells = vec![
             cell(0, |cell| cell.accepted = 10),
             cell(10, |cell| cell.accepted = 10),
             cell(20, |cell| cell.accepted = 4),
-            cell(30, lent),
-            cell(40, lent),
+            cell(30, leased),
+            cell(40, leased),
             cell(50, |cell| cell.poisoned = 1),
             cell(60, |cell| (cell.accepted, cell.disputed) = (10, 10)),
             cell(70, |_| {}),
@@ -224,13 +224,13 @@ mod tests {
                 "Tasks 0 to 9: accepted, counted by w1",
                 "Tasks 10 to 19: accepted, and counted by two parties alike, counted by w2",
                 "Tasks 20 to 29: accepted in part",
-                "Tasks 30 to 49: lent to workers: w1",
-                "Tasks 50 to 59: not lent any more: workers were lost with it",
+                "Tasks 30 to 49: leased to workers: w1",
+                "Tasks 50 to 59: not leased any more: workers were lost with it",
                 "Tasks 60 to 69: counted with different results",
-                "Tasks 70 to 79: to be lent",
+                "Tasks 70 to 79: to be leased",
             ]
         );
-        let label = "Map of the plan: 25 tasks free, 20 tasks lent, 14 tasks accepted, 10 tasks audited, \
+        let label = "Map of the plan: 25 tasks free, 20 tasks leased, 14 tasks accepted, 10 tasks audited, \
                      10 tasks disputed, 1 tasks poisoned";
         assert!(html.contains(label), "{html}");
     }

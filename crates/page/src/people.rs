@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-use farm::{Author, Credit, Maker, Party, Rate};
+use farm::{Author, Credit, Party, Principal, Rate};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -28,7 +28,7 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
     }
     let sums = sums(&all);
     let now = |credit: &Credit| machines.iter().filter(|it| it.owner == credit.owner).count();
-    let rates = rates(snapshot, |author| Some(author.maker.owner.as_str()));
+    let rates = rates(snapshot, |author| Some(author.principal.owner.as_str()));
     let rate_of = |credit: &Credit| rates.get(credit.owner.as_str()).copied().unwrap_or(0.0);
     let counting = all.iter().filter(|credit| now(credit) > 0).count();
     let top = html! {
@@ -61,23 +61,23 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
 pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     let known = credits.as_ref().map_or(&[][..], |credits| credits);
     let mut all: Vec<Credit> = known.to_vec();
-    for worker in &snapshot.survey.workers {
+    for worker in &snapshot.overview.workers {
         let author = &worker.view.author;
-        let is_it = |it: &Credit| is_of(it, &author.maker, &author.worker);
-        if author.maker.owner == owner && !all.iter().any(is_it) {
-            let (machine, worker) = (author.maker.machine.clone(), author.worker.clone());
+        let is_it = |it: &Credit| is_of(it, &author.principal, &author.worker);
+        if author.principal.owner == owner && !all.iter().any(is_it) {
+            let (machine, worker) = (author.principal.machine.clone(), author.worker.clone());
             all.push(Credit { owner: owner.into(), machine, worker, ..Credit::default() });
         }
     }
     let sums = sums(&all);
-    let machines = snapshot.machines().iter().filter(|maker| maker.owner == owner).count();
-    let rates = rates(snapshot, |Author { maker, worker, .. }| {
-        (maker.owner == owner).then_some((maker.machine.as_str(), worker.as_str()))
+    let machines = snapshot.machines().iter().filter(|principal| principal.owner == owner).count();
+    let rates = rates(snapshot, |Author { principal, worker, .. }| {
+        (principal.owner == owner).then_some((principal.machine.as_str(), worker.as_str()))
     });
     let rate_of = |credit: &Credit| {
         rates.get(&(credit.machine.as_str(), credit.worker.as_str())).copied().unwrap_or(0.0)
     };
-    let jobs = snapshot.survey.live.iter().filter(|job| job.spec.origin.owner == owner).count();
+    let jobs = snapshot.overview.live.iter().filter(|job| job.spec.origin.owner == owner).count();
     let top = html! {
         h1 { (owner) span.sub { " an owner of credentials" } }
         (distrust(snapshot, &Party { owner: owner.into(), machine: None }))
@@ -96,9 +96,9 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
             caption { "Workers" }
             thead { (heads("Worker", true)) }
             tbody { @for credit in &all {
-                @let maker = Maker { owner: owner.into(), machine: credit.machine.clone() };
+                @let principal = Principal { owner: owner.into(), machine: credit.machine.clone() };
                 tr {
-                    th scope="row" { a href=(of_worker(&maker, &credit.worker)) { (credit.worker) }
+                    th scope="row" { a href=(of_worker(&principal, &credit.worker)) { (credit.worker) }
                         @if credit.machine != credit.worker { span.sub { "on " (credit.machine) } } }
                     (cells(credit, Some(rate_of(credit)), sums.placements, snapshot))
                 }
@@ -110,21 +110,21 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
 }
 
 /// One worker: how it does, and what it has counted of which job.
-pub fn worker(snapshot: &Snapshot, maker: &Maker, name: &str, credits: &Credits) -> Page {
+pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &Credits) -> Page {
     let all = credits.as_ref().map_or(&[][..], |credits| credits);
     let sums = sums(all);
-    let marked = marked(&snapshot.survey);
+    let marked = marked(&snapshot.overview);
     let is_it = |it: &&Marked<'_>| {
-        let author = &it.sight.view.author;
-        author.maker == *maker && author.worker == name
+        let author = &it.detail.view.author;
+        author.principal == *principal && author.worker == name
     };
     let now: Vec<_> = marked.iter().filter(is_it).collect();
-    let speed: Rate = now.iter().map(|it| it.sight.view.rate).sum();
+    let speed: Rate = now.iter().map(|it| it.detail.view.rate).sum();
     let seconds = sums.busy_us as f64 / 1e6;
     let mean = if seconds > 0.0 { sums.placements / seconds } else { 0.0 };
     let top = html! {
-        h1 { (name) span.sub { " " a href=(of_owner(&maker.owner)) { (maker.owner) } " / " (maker.machine) } }
-        (distrust(snapshot, &Party { owner: maker.owner.clone(), machine: Some(maker.machine.clone()) }))
+        h1 { (name) span.sub { " " a href=(of_owner(&principal.owner)) { (principal.owner) } " / " (principal.machine) } }
+        (distrust(snapshot, &Party { owner: principal.owner.clone(), machine: Some(principal.machine.clone()) }))
         @for it in now.iter().filter(|it| !it.troubles.is_empty()) {
             p.notice role="status" { "To look at: " (it.troubles.join(", ")) "." }
         }
@@ -157,23 +157,23 @@ pub fn worker(snapshot: &Snapshot, maker: &Maker, name: &str, credits: &Credits)
         }
         @if all.len() == Credit::MOST { p.hint { "Of these jobs it has counted the most." } }
     };
-    page(name, &of_worker(maker, name).replacen('?', "/live?", 1), &top, &listed)
+    page(name, &of_worker(principal, name).replacen('?', "/live?", 1), &top, &listed)
 }
 
 /// What a worker that is connected is, and does.
-fn connected(Marked { sight, silent, .. }: &Marked<'_>) -> Markup {
-    let farm::WorkerView { author, backend, threads, memory, .. } = &sight.view;
+fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
+    let farm::WorkerView { author, backend, threads, memory, .. } = &detail.view;
     let fact = |name: &str, value: Markup| html! { div { dt { (name) } dd { (value) } } };
     html! {
         dl.facts {
-            (fact("Counts", doing(sight)))
+            (fact("Counts", doing(detail)))
             (fact("Kernel", html! { (backend) ", " (plural(threads, "thread")) }))
             (fact("Memory", html! { (size(*memory)) }))
             (fact("Program", html! { (author.program()) }))
             (fact("Last report", html! { (time(*silent)) " ago" }))
-            (fact("Reported since it came", html! { (plural(sight.counted, "task")) }))
-            (fact("Deadlines missed", html! { (sight.missed) }))
-            (fact("Jobs it has no memory for", html! { (sight.declined) }))
+            (fact("Reported since it came", html! { (plural(detail.counted, "task")) }))
+            (fact("Deadlines missed", html! { (detail.missed) }))
+            (fact("Jobs it has no memory for", html! { (detail.declined) }))
         }
     }
 }
@@ -193,9 +193,9 @@ fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
         it.owner == party.owner && (it.machine.is_none() || it.machine == party.machine)
     };
     html! {
-        @for it in snapshot.survey.distrusted.iter().filter(covers) {
+        @for it in snapshot.overview.distrusted.iter().filter(covers) {
             p.refusal role="alert" {
-                (it.to_string()) " is not believed, because a count was proven wrong or somebody decided so."
+                (it.to_string()) " is distrusted, because a count was proven wrong or somebody decided so."
             }
         }
     }
@@ -231,8 +231,10 @@ fn cells(credit: &Credit, now: Option<f64>, all: f64, snapshot: &Snapshot) -> Ma
     }
 }
 
-fn is_of(credit: &Credit, maker: &Maker, worker: &str) -> bool {
-    credit.owner == maker.owner && credit.machine == maker.machine && credit.worker == worker
+fn is_of(credit: &Credit, principal: &Principal, worker: &str) -> bool {
+    credit.owner == principal.owner
+        && credit.machine == principal.machine
+        && credit.worker == worker
 }
 
 /// Placements per second of the connected workers, by what `key` makes of them; without those of which it makes nothing.
@@ -241,7 +243,7 @@ fn rates<'a, K: Eq + Hash>(
     key: impl Fn(&'a Author) -> Option<K>,
 ) -> HashMap<K, f64> {
     let mut rates = HashMap::new();
-    for worker in &snapshot.survey.workers {
+    for worker in &snapshot.overview.workers {
         if let Some(key) = key(&worker.view.author) {
             *rates.entry(key).or_insert(0.0) += worker.view.rate.placements_per_second;
         }
@@ -266,7 +268,7 @@ pub(crate) fn of_owner(owner: &str) -> String {
 }
 
 /// The address of a worker's page.
-pub(crate) fn of_worker(Maker { owner, machine }: &Maker, worker: &str) -> String {
+pub(crate) fn of_worker(Principal { owner, machine }: &Principal, worker: &str) -> String {
     let [owner, machine, worker] = [owner, machine, worker].map(encoded);
     format!("worker?owner={owner}&machine={machine}&worker={worker}")
 }

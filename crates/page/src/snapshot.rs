@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use farm::{Credit, Incident, JobId, JobView, Maker, PlanMap, Survey};
+use farm::{Credit, Incident, JobId, JobView, Overview, PlanMap, Principal};
 
 use crate::history::Past;
 
@@ -10,7 +10,7 @@ use crate::history::Past;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// What the farm tells.
-    pub survey: Survey,
+    pub overview: Overview,
     /// When that was, Unix milliseconds.
     pub unix_ms: i64,
 }
@@ -18,20 +18,21 @@ pub struct Snapshot {
 impl Snapshot {
     /// The job of this number, if it is live or among the latest that have ended.
     pub fn job(&self, id: JobId) -> Option<&JobView> {
-        let Survey { live, ended, .. } = &self.survey;
+        let Overview { live, ended, .. } = &self.overview;
         live.iter().chain(ended).find(|job| job.id == id)
     }
 
     /// Placements per second of all workers.
     pub(crate) fn placements_per_second(&self) -> f64 {
-        let rates = self.survey.workers.iter().map(|worker| worker.view.rate);
+        let rates = self.overview.workers.iter().map(|worker| worker.view.rate);
         rates.sum::<farm::Rate>().placements_per_second
     }
 
     /// The machines of all workers, each once.
-    pub(crate) fn machines(&self) -> Vec<&Maker> {
-        let workers = self.survey.workers.iter();
-        let mut machines: Vec<&Maker> = workers.map(|worker| &worker.view.author.maker).collect();
+    pub(crate) fn machines(&self) -> Vec<&Principal> {
+        let workers = self.overview.workers.iter();
+        let mut machines: Vec<&Principal> =
+            workers.map(|worker| &worker.view.author.principal).collect();
         machines.sort_unstable();
         machines.dedup();
         machines
@@ -39,13 +40,13 @@ impl Snapshot {
 
     /// Counting threads of all workers.
     pub(crate) fn threads(&self) -> u64 {
-        self.survey.workers.iter().map(|worker| u64::from(worker.view.threads)).sum()
+        self.overview.workers.iter().map(|worker| u64::from(worker.view.threads)).sum()
     }
 }
 
 /// What is shown of one job besides its view.
 #[derive(Clone, Debug)]
-pub struct JobSight {
+pub struct JobDetail {
     /// The job.
     pub view: JobView,
     /// Its plan.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use farm::{JobId, Maker, Party, Survey, WorkerSight};
+use farm::{JobId, Overview, Party, Principal, WorkerDetail};
 use maud::{Markup, html};
 
 use crate::parts::{Page, Part, bar, stats};
@@ -71,18 +71,18 @@ pub struct WorkersView {
 impl WorkersView {
     /// The view that is shown for this one: of a page beyond the last, the last.
     pub fn within(self, snapshot: &Snapshot) -> WorkersView {
-        WorkersView { page: self.page.min(pages(&snapshot.survey) - 1), ..self }
+        WorkersView { page: self.page.min(pages(&snapshot.overview) - 1), ..self }
     }
 }
 
 /// How many pages there are, 1 at least.
-fn pages(survey: &Survey) -> usize {
-    survey.workers.len().div_ceil(ON_A_PAGE).max(1)
+fn pages(overview: &Overview) -> usize {
+    overview.workers.len().div_ceil(ON_A_PAGE).max(1)
 }
 
 /// A worker, and what is remarkable about it.
 pub(crate) struct Marked<'a> {
-    pub(crate) sight: &'a WorkerSight,
+    pub(crate) detail: &'a WorkerDetail,
     /// How long ago it was heard of.
     pub(crate) silent: Duration,
     /// The gravest first.
@@ -91,15 +91,15 @@ pub(crate) struct Marked<'a> {
 
 /// All connected workers, as `view` asks for them.
 pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
-    let Survey { workers, distrusted, .. } = &snapshot.survey;
-    let mut marked = marked(&snapshot.survey);
+    let Overview { workers, distrusted, .. } = &snapshot.overview;
+    let mut marked = marked(&snapshot.overview);
     sort(&mut marked, view.order);
-    let (pages, page) = (pages(&snapshot.survey), view.within(snapshot).page);
+    let (pages, page) = (pages(&snapshot.overview), view.within(snapshot).page);
     let shown = marked.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE);
     let troubled = marked.iter().filter(|worker| !worker.troubles.is_empty()).count();
     let all = snapshot.placements_per_second();
     let mut owners: Vec<&str> =
-        snapshot.machines().iter().map(|maker| maker.owner.as_str()).collect();
+        snapshot.machines().iter().map(|principal| principal.owner.as_str()).collect();
     owners.dedup();
     let top = html! {
         h1 { "Workers" }
@@ -109,7 +109,7 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
             ("Machines", grouped(snapshot.machines().len()), format!("of {}", plural(owners.len(), "owner"))),
             ("To look at", grouped(troubled), "they come first, unless a column is chosen".into()),
         ]))
-        (not_believed(distrusted))
+        (distrusted_parties(distrusted))
     };
     let listed = html! {
         @if workers.is_empty() {
@@ -124,11 +124,11 @@ pub fn workers(snapshot: &Snapshot, view: WorkersView) -> Page {
     Page { title: "Workers".into(), root: "", live, parts }
 }
 
-fn not_believed(distrusted: &[Party]) -> Markup {
+fn distrusted_parties(distrusted: &[Party]) -> Markup {
     html! {
         @if !distrusted.is_empty() {
             p.refusal role="alert" {
-                "Not believed, because a count was proven wrong or somebody decided so: "
+                "Distrusted, because a count was proven wrong or somebody decided so: "
                 @for (at, party) in distrusted.iter().take(10).enumerate() {
                     @if at > 0 { ", " } (party.to_string())
                 }
@@ -138,28 +138,28 @@ fn not_believed(distrusted: &[Party]) -> Markup {
     }
 }
 
-pub(crate) fn marked(survey: &Survey) -> Vec<Marked<'_>> {
-    let usual = usual_rates(&survey.workers);
-    let mark = |sight| mark(sight, survey, &usual);
-    survey.workers.iter().map(mark).collect()
+pub(crate) fn marked(overview: &Overview) -> Vec<Marked<'_>> {
+    let usual = usual_rates(&overview.workers);
+    let mark = |detail| mark(detail, overview, &usual);
+    overview.workers.iter().map(mark).collect()
 }
 
 /// Workers with the same backend on the same job can be compared.
-fn class(sight: &WorkerSight) -> Option<(&str, JobId)> {
-    Some((sight.view.backend.as_str(), sight.lent.first()?.0))
+fn class(detail: &WorkerDetail) -> Option<(&str, JobId)> {
+    Some((detail.view.backend.as_str(), detail.leased.first()?.0))
 }
 
 /// Tasks per second of one thread.
-fn rate_per_thread(sight: &WorkerSight) -> Option<f64> {
-    let rate = Some(sight.view.rate.tasks_per_second).filter(|&rate| rate > 0.0);
-    Some(rate? / f64::from(sight.view.threads.max(1)))
+fn rate_per_thread(detail: &WorkerDetail) -> Option<f64> {
+    let rate = Some(detail.view.rate.tasks_per_second).filter(|&rate| rate > 0.0);
+    Some(rate? / f64::from(detail.view.threads.max(1)))
 }
 
 /// The median rate of a thread in each class of at least three workers.
-fn usual_rates(workers: &[WorkerSight]) -> HashMap<(&str, JobId), f64> {
+fn usual_rates(workers: &[WorkerDetail]) -> HashMap<(&str, JobId), f64> {
     let mut rates: BTreeMap<(&str, JobId), Vec<f64>> = BTreeMap::new();
-    for sight in workers {
-        if let (Some(class), Some(rate)) = (class(sight), rate_per_thread(sight)) {
+    for detail in workers {
+        if let (Some(class), Some(rate)) = (class(detail), rate_per_thread(detail)) {
             rates.entry(class).or_default().push(rate);
         }
     }
@@ -171,44 +171,44 @@ fn usual_rates(workers: &[WorkerSight]) -> HashMap<(&str, JobId), f64> {
 }
 
 fn mark<'a>(
-    sight: &'a WorkerSight,
-    survey: &Survey,
+    detail: &'a WorkerDetail,
+    overview: &Overview,
     usual: &HashMap<(&str, JobId), f64>,
 ) -> Marked<'a> {
-    let silent = Duration::from_millis(survey.at.0.saturating_sub(sight.heard_at.0));
-    let usual = class(sight).and_then(|class| usual.get(&class));
+    let silent = Duration::from_millis(overview.at.0.saturating_sub(detail.heard_at.0));
+    let usual = class(detail).and_then(|class| usual.get(&class));
     let is_slow =
-        usual.zip(rate_per_thread(sight)).is_some_and(|(usual, rate)| rate < SLOW * usual);
+        usual.zip(rate_per_thread(detail)).is_some_and(|(usual, rate)| rate < SLOW * usual);
     let troubles = [
         (
-            survey.distrusted.iter().any(|party| party.includes(&sight.view.author.maker)),
-            "not believed",
+            overview.distrusted.iter().any(|party| party.includes(&detail.view.author.principal)),
+            "distrusted",
         ),
-        (sight.missed > 0, "missed deadlines"),
-        (!sight.lent.is_empty() && silent > SILENT, "silent"),
+        (detail.missed > 0, "missed deadlines"),
+        (!detail.leased.is_empty() && silent > SILENT, "silent"),
         (is_slow, "slow"),
-        (sight.declined > 0, "too little memory for a job"),
+        (detail.declined > 0, "too little memory for a job"),
     ];
     let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
-    Marked { sight, silent, troubles }
+    Marked { detail, silent, troubles }
 }
 
 fn sort(workers: &mut [Marked<'_>], order: Order) {
-    let name = |worker: &Marked<'_>| worker.sight.view.author.worker.clone();
+    let name = |worker: &Marked<'_>| worker.detail.view.author.worker.clone();
     match order {
         Order::Trouble => {
             workers.sort_by_cached_key(|worker| (Reverse(worker.troubles.len()), name(worker)))
         }
         Order::Name => workers.sort_by_cached_key(name),
         Order::Owner => workers.sort_by_cached_key(|worker| {
-            let maker = &worker.sight.view.author.maker;
-            (maker.owner.clone(), maker.machine.clone(), name(worker))
+            let principal = &worker.detail.view.author.principal;
+            (principal.owner.clone(), principal.machine.clone(), name(worker))
         }),
         Order::Threads => {
-            workers.sort_by_cached_key(|worker| (Reverse(worker.sight.view.threads), name(worker)))
+            workers.sort_by_cached_key(|worker| (Reverse(worker.detail.view.threads), name(worker)))
         }
         Order::Rate => {
-            let rate = |worker: &Marked<'_>| worker.sight.view.rate.placements_per_second;
+            let rate = |worker: &Marked<'_>| worker.detail.view.rate.placements_per_second;
             workers.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         }
         Order::Heard => workers.sort_by_key(|worker| Reverse(worker.silent)),
@@ -240,13 +240,13 @@ fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView, a
 }
 
 fn row(worker: &Marked<'_>, all: f64) -> Markup {
-    let Marked { sight, silent, troubles } = worker;
-    let farm::WorkerView { author, backend, threads, rate: speed, .. } = &sight.view;
-    let Maker { owner, machine } = &author.maker;
+    let Marked { detail, silent, troubles } = worker;
+    let farm::WorkerView { author, backend, threads, rate: speed, .. } = &detail.view;
+    let Principal { owner, machine } = &author.principal;
     html! {
         tr.troubled[!troubles.is_empty()] {
             th scope="row" {
-                a href=(of_worker(&author.maker, &author.worker)) { (author.worker) }
+                a href=(of_worker(&author.principal, &author.worker)) { (author.worker) }
                 @if *machine != author.worker { span.sub { "on " (machine) } }
             }
             td.c2 data-label="Owner" { a href=(of_owner(owner)) { (owner) } }
@@ -254,7 +254,7 @@ fn row(worker: &Marked<'_>, all: f64) -> Markup {
             td.n.c2 data-label="Threads" { (threads) }
             td.n data-label="Placements/s" { (rate(speed.placements_per_second)) }
             td.c2 data-label="Share" { (share(speed.placements_per_second, all)) }
-            td.c3 data-label="Counts" { (doing(sight)) }
+            td.c3 data-label="Counts" { (doing(detail)) }
             td.n.c3 data-label="Last report" { (time(*silent)) " ago" }
             td data-label="To look at" { (troubles.join(", ")) }
         }
@@ -267,17 +267,17 @@ pub(crate) fn share(part: f64, all: f64) -> Markup {
     html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }
 }
 
-pub(crate) fn doing(sight: &WorkerSight) -> Markup {
+pub(crate) fn doing(detail: &WorkerDetail) -> Markup {
     html! {
-        @match sight.lent.as_slice() {
-            [] if sight.leaving => { "leaves" },
+        @match detail.leased.as_slice() {
+            [] if detail.draining => { "leaves" },
             [] => { "nothing" },
-            lent => {
-                @for (at, (job, tasks)) in lent.iter().enumerate() {
+            leased => {
+                @for (at, (job, tasks)) in leased.iter().enumerate() {
                     @if at > 0 { ", " }
                     (grouped(*tasks)) " of " a href=(format!("jobs/{job}")) { "job " (job) }
                 }
-                @if sight.leaving { ", then leaves" }
+                @if detail.draining { ", then leaves" }
             },
         }
     }
@@ -301,17 +301,17 @@ fn pager(order: Order, page: usize, pages: usize) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Author, Maker, Millis, Rate, SessionId, WorkerView};
+    use farm::{Author, Millis, Principal, Rate, SessionId, WorkerView};
 
     use super::*;
 
     const MINUTES: u64 = 60_000;
 
     /// A worker that was heard of a minute before `at`, and counts so many tasks per second.
-    fn worker(name: &str, rate: f64) -> WorkerSight {
-        let maker = Maker { owner: "rack7".into(), machine: format!("machine of {name}") };
-        let author = Author { maker, worker: name.into(), build: "1.0".into() };
-        WorkerSight {
+    fn worker(name: &str, rate: f64) -> WorkerDetail {
+        let principal = Principal { owner: "rack7".into(), machine: format!("machine of {name}") };
+        let author = Author { principal, worker: name.into(), build: "1.0".into() };
+        WorkerDetail {
             session: SessionId(1),
             view: WorkerView {
                 author,
@@ -321,17 +321,17 @@ mod tests {
                 tasks: 5,
                 rate: Rate { tasks_per_second: rate, placements_per_second: rate },
             },
-            lent: vec![(JobId(1), 5)],
+            leased: vec![(JobId(1), 5)],
             counted: 7,
             heard_at: Millis(4 * MINUTES),
             missed: 0,
             declined: 0,
-            leaving: false,
+            draining: false,
         }
     }
 
-    fn survey(workers: Vec<WorkerSight>) -> Survey {
-        Survey {
+    fn overview(workers: Vec<WorkerDetail>) -> Overview {
+        Overview {
             at: Millis(5 * MINUTES),
             live: Vec::new(),
             ended: Vec::new(),
@@ -341,38 +341,43 @@ mod tests {
         }
     }
 
-    fn troubles(survey: &Survey) -> Vec<(String, Vec<&'static str>)> {
-        let mut marked = marked(survey);
+    fn troubles(overview: &Overview) -> Vec<(String, Vec<&'static str>)> {
+        let mut marked = marked(overview);
         sort(&mut marked, Order::Trouble);
-        let name = |worker: &Marked<'_>| worker.sight.view.author.worker.clone();
+        let name = |worker: &Marked<'_>| worker.detail.view.author.worker.clone();
         marked.iter().map(|worker| (name(worker), worker.troubles.clone())).collect()
     }
 
     #[test]
     fn a_worker_is_slow_if_it_counts_half_as_fast_as_others_of_its_class() {
-        let mut workers: Vec<WorkerSight> = [("a", 100.0), ("b", 90.0), ("c", 44.0), ("d", 110.0)]
+        let mut workers: Vec<WorkerDetail> = [("a", 100.0), ("b", 90.0), ("c", 44.0), ("d", 110.0)]
             .map(|(name, rate)| worker(name, rate))
             .into();
-        assert_eq!(troubles(&survey(workers.clone()))[0], ("c".into(), vec!["slow"]));
+        assert_eq!(troubles(&overview(workers.clone()))[0], ("c".into(), vec!["slow"]));
 
         // It has half the threads, so that its threads are as fast.
         workers[2].view.threads = 1;
-        assert!(troubles(&survey(workers.clone())).iter().all(|(_, troubles)| troubles.is_empty()));
+        assert!(
+            troubles(&overview(workers.clone())).iter().all(|(_, troubles)| troubles.is_empty())
+        );
 
         workers[2].view.threads = 2;
         workers[2].view.backend = "portable".into();
-        let survey = survey(workers);
-        assert!(troubles(&survey).iter().all(|(_, troubles)| troubles.is_empty()), "another class");
+        let overview = overview(workers);
+        assert!(
+            troubles(&overview).iter().all(|(_, troubles)| troubles.is_empty()),
+            "another class"
+        );
     }
 
     #[test]
     fn a_worker_that_holds_work_and_says_nothing_stands_out() {
         let mut silent = worker("silent", 0.0);
         silent.heard_at = Millis(4 * MINUTES - 1);
-        let idle = WorkerSight { lent: Vec::new(), ..silent.clone() };
-        let idle = WorkerSight { view: worker("idle", 0.0).view, ..idle };
-        let survey = survey(vec![idle, worker("busy", 0.0), silent]);
-        let found = troubles(&survey);
+        let idle = WorkerDetail { leased: Vec::new(), ..silent.clone() };
+        let idle = WorkerDetail { view: worker("idle", 0.0).view, ..idle };
+        let overview = overview(vec![idle, worker("busy", 0.0), silent]);
+        let found = troubles(&overview);
         let expected = [("silent", vec!["silent"]), ("busy", vec![]), ("idle", vec![])];
         assert_eq!(found, expected.map(|(name, troubles)| (name.to_string(), troubles)));
     }
@@ -381,7 +386,7 @@ mod tests {
     fn ten_thousand_workers_come_in_pages() {
         let workers =
             (0..10_000_u32).map(|at| worker(&format!("worker-{at:05}"), at.into())).collect();
-        let snapshot = Snapshot { survey: survey(workers), unix_ms: 0 };
+        let snapshot = Snapshot { overview: overview(workers), unix_ms: 0 };
         let page = |order, page| {
             let html = &workers_of(&snapshot, WorkersView { order, page });
             let rows = html.matches("<th scope=\"row\">").count();

@@ -25,8 +25,8 @@ id! {
     SessionId
 }
 id! {
-    /// One lending of one range: (coordinator's epoch << 40) + a counter, so it rises with every
-    /// lending, across restarts too, and tells a late result from a current one.
+    /// One leasing of one range: (coordinator's epoch << 40) + a counter, so it rises with every
+    /// leasing, across restarts too, and tells a late result from a current one.
     LeaseId
 }
 id! {
@@ -35,7 +35,7 @@ id! {
 }
 
 impl LeaseId {
-    /// The opening of the ledger in which it was lent.
+    /// The opening of the ledger in which it was leased.
     #[must_use]
     pub fn epoch(self) -> u64 {
         self.0 >> 40

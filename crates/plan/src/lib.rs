@@ -1,15 +1,15 @@
 //! Plans, what is assigned of them, and what comes back.
 //!
-//! These are the words in which a farm and whoever counts for it speak of their work: a plan and its ranges, a loan
+//! These are the words in which a farm and whoever counts for it speak of their work: a plan and its ranges, a lease
 //! of a range, and the report of what was counted of it. This crate knows what they are and when two of them belong
-//! together. It deliberately knows nothing of who lends what to whom (`farm` does), and nothing of how a task is
+//! together. It deliberately knows nothing of who leases what to whom (`farm` does), and nothing of how a task is
 //! counted (`executor` does).
 #![forbid(unsafe_code)]
 
 mod hexadecimal;
 mod ids;
 mod kernel_name;
-mod loan;
+mod lease;
 mod plan;
 mod range;
 mod report;
@@ -21,7 +21,7 @@ pub use board::{Method, Problem};
 pub use hexadecimal::write as write_hexadecimal;
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use kernel_name::KernelName;
-pub use loan::{Loan, LoanKind, LoanProof, Recount, threads_that_fit};
+pub use lease::{Lease, LeaseKind, LeaseToken, Recount, threads_that_fit};
 pub use plan::{Fingerprint, Plan};
 pub use range::Range;
 pub use report::Report;

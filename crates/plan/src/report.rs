@@ -1,20 +1,20 @@
-//! Reports: what was counted of a loan.
+//! Reports: what was counted of a lease.
 
 use crate::{
-    Fingerprint, JobId, KernelName, LeaseId, Loan, LoanKind, LoanProof, Range, Tally, TaskCounts,
+    Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Range, Tally, TaskCounts,
 };
 
-/// A partial count: what a thread has counted of a loan, or several parts of it that lie beside each other.
+/// A partial count: what a thread has counted of a lease, or several parts of it that lie beside each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The job it belongs to.
     pub job: JobId,
     /// The plan it was counted under.
     pub fingerprint: Fingerprint,
-    /// The lending it answers.
+    /// The leasing it answers.
     pub lease: LeaseId,
-    /// That it was lent.
-    pub proof: LoanProof,
+    /// That it was leased.
+    pub token: LeaseToken,
     /// What was counted.
     pub range: Range,
     /// What its tasks count.
@@ -28,24 +28,24 @@ pub struct Report {
 }
 
 impl Report {
-    /// That a part of a loan counts so much, by this kernel.
+    /// That a part of a lease counts so much, by this kernel.
     #[must_use]
     pub fn new(
-        loan: &Loan,
+        lease: &Lease,
         range: Range,
         tally: Tally,
         task_counts: TaskCounts,
         kernel: KernelName,
         busy_us: u64,
     ) -> Report {
-        let Loan { job, fingerprint, lease, proof, .. } = *loan;
-        Report { job, fingerprint, lease, proof, range, tally, task_counts, kernel, busy_us }
+        let Lease { id, job, fingerprint, token, .. } = *lease;
+        Report { job, fingerprint, lease: id, token, range, tally, task_counts, kernel, busy_us }
     }
 
     /// Whether it is of a range that was counted before, and must come back as a whole.
     #[must_use]
     pub fn is_recount(&self) -> bool {
-        self.proof.kind == LoanKind::Recount
+        self.token.kind == LeaseKind::Recount
     }
 
     /// Whether its counts of single tasks, if it has any, add up to its sum.
@@ -54,18 +54,18 @@ impl Report {
         self.task_counts.add_up_to(self.fingerprint, self.range, self.tally)
     }
 
-    /// This part of a loan and the next one as one, if they touch, one kernel counted them and their counts fit. A recount
+    /// This part of a lease and the next one as one, if they touch, one kernel counted them and their counts fit. A recount
     /// is reported as a whole: if its tasks are too many to be told one by one, their sum is.
     #[must_use]
     pub fn join(&self, next: &Report) -> Option<Report> {
         if self.range.end() != next.range.start() || self.kernel != next.kernel {
             return None;
         }
-        let untold = self.is_recount().then(TaskCounts::default);
+        let omitted = self.is_recount().then(TaskCounts::default);
         Some(Report {
             range: Range::new(self.range.start(), next.range.end())?,
             tally: self.tally.join(next.tally)?,
-            task_counts: self.task_counts.join(&next.task_counts).or(untold)?,
+            task_counts: self.task_counts.join(&next.task_counts).or(omitted)?,
             busy_us: self.busy_us.saturating_add(next.busy_us),
             ..*self
         })

@@ -25,7 +25,7 @@ impl TaskCounts {
 
     /// Whether only the sum is told.
     #[must_use]
-    pub fn are_untold(&self) -> bool {
+    pub fn are_omitted(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -35,20 +35,20 @@ impl TaskCounts {
         &self.0
     }
 
-    /// Those of two neighbours as those of one range: untold if either are; `None` if they are too many.
+    /// Those of two neighbours as those of one range: omitted if either are; `None` if they are too many.
     #[must_use]
     pub fn join(&self, next: &TaskCounts) -> Option<TaskCounts> {
-        if self.are_untold() || next.are_untold() {
+        if self.are_omitted() || next.are_omitted() {
             return Some(TaskCounts::default());
         }
         let fits = self.0.len() + next.0.len() <= TaskCounts::MOST;
         fits.then(|| TaskCounts(self.0.iter().chain(&*next.0).copied().collect()))
     }
 
-    /// Whether they are those of a range with this tally. What is untold contradicts nothing.
+    /// Whether they are those of a range with this tally. What is omitted contradicts nothing.
     #[must_use]
     pub fn add_up_to(&self, plan: Fingerprint, range: Range, tally: Tally) -> bool {
-        if self.are_untold() {
+        if self.are_omitted() {
             return true;
         }
         let mut each = (range.start()..).zip(&*self.0);
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn they_add_up_to_the_tally_of_their_range_and_of_no_other() {
         let counts = [10, 0, 7];
-        let (told, range) = (TaskCounts::new(&counts), Range::new(3, 6).expect("not empty"));
+        let (reported, range) = (TaskCounts::new(&counts), Range::new(3, 6).expect("not empty"));
         let right = tally(3, &counts);
-        assert!(told.add_up_to(PLAN, range, right));
+        assert!(reported.add_up_to(PLAN, range, right));
         assert!(TaskCounts::default().add_up_to(PLAN, range, right), "nothing is told");
         for (range, tally) in [
             (range, tally(3, &[0, 10, 7])),
@@ -82,7 +82,7 @@ mod tests {
             (Range::new(4, 7).expect("not empty"), right),
             (Range::new(3, 7).expect("not empty"), right),
         ] {
-            assert!(!told.add_up_to(PLAN, range, tally), "{range} {tally:?}");
+            assert!(!reported.add_up_to(PLAN, range, tally), "{range} {tally:?}");
         }
         assert!(!TaskCounts::new(&[u64::MAX, 1]).add_up_to(
             PLAN,

@@ -5,6 +5,8 @@ mod support;
 
 #[path = "cli/access.rs"]
 mod access;
+#[path = "cli/arguments.rs"]
+mod arguments;
 #[path = "cli/attackers.rs"]
 mod attackers;
 #[path = "cli/backups.rs"]
@@ -69,8 +71,6 @@ mod transcripts;
 mod trust;
 #[path = "cli/waiting.rs"]
 mod waiting;
-#[path = "cli/words.rs"]
-mod words;
 #[path = "cli/worker_join.rs"]
 mod worker_join;
 
@@ -79,11 +79,12 @@ mod worker_join;
 #[path = "cli"]
 mod linux {
     mod allowance;
+    mod autoscale;
     mod disk;
     mod documentation;
+    mod draining;
     mod frozen;
     mod health;
-    mod leaving;
     mod output;
     mod secrets;
     mod terminals;

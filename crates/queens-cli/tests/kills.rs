@@ -206,9 +206,9 @@ impl Finished {
         for moment in moments {
             assert_kept(&moment.durable, last);
             assert_acknowledged_is_durable(moment, &logs);
-            logs.iter().flatten().for_each(|line| assert_not_lent_again(&line.entry, moment));
+            logs.iter().flatten().for_each(|line| assert_not_leased_again(&line.entry, moment));
         }
-        logs.iter().for_each(|log| assert_not_lent_after_acknowledgement(log));
+        logs.iter().for_each(|log| assert_not_leased_after_acknowledgement(log));
 
         let duplicates: usize = logs.iter().map(|log| duplicates(log)).sum();
         let rows: usize = last.jobs.values().map(|job| job.rows.len()).sum();
@@ -255,9 +255,9 @@ fn assert_acknowledged_is_durable(moment: &Moment, logs: &[Vec<Line>]) {
     }
 }
 
-/// A coordinator does not lend what was durable when it started.
-fn assert_not_lent_again(entry: &Entry, earlier: &Moment) {
-    let Entry::Loan { job, range, epoch } = entry else { return };
+/// A coordinator does not lease what was durable when it started.
+fn assert_not_leased_again(entry: &Entry, earlier: &Moment) {
+    let Entry::Lease { job, range, epoch } = entry else { return };
     if earlier.durable.epoch < *epoch
         && let Some(job) = earlier.durable.jobs.get(job)
     {
@@ -265,8 +265,8 @@ fn assert_not_lent_again(entry: &Entry, earlier: &Moment) {
     }
 }
 
-/// Within a session, nothing is lent that was acknowledged before.
-fn assert_not_lent_after_acknowledgement(log: &[Line]) {
+/// Within a session, nothing is leased that was acknowledged before.
+fn assert_not_leased_after_acknowledgement(log: &[Line]) {
     let mut acknowledged: BTreeMap<u64, IntervalSet> = BTreeMap::new();
     for Line { entry, .. } in log {
         match entry {
@@ -275,7 +275,7 @@ fn assert_not_lent_after_acknowledgement(log: &[Line]) {
                     acknowledged.entry(*job).or_default().insert(*range);
                 }
             }
-            Entry::Loan { job, range, .. } => {
+            Entry::Lease { job, range, .. } => {
                 let again = acknowledged.get(job).is_some_and(|known| known.intersects(*range));
                 assert!(!again, "counted again after its acknowledgement: {entry:?}");
             }

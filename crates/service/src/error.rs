@@ -7,10 +7,10 @@ use count::CountError;
 use gpu::DeviceError;
 use ledger::LedgerError;
 
-/// The hub has ended, because the process is about to end.
+/// The event loop has ended, because the process is about to end.
 #[derive(Debug, thiserror::Error)]
 #[error("the coordinator is stopping")]
-pub struct HubGone;
+pub struct CoordinatorGone;
 
 /// Why a coordinator, a worker or a client ended before its work was done.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +97,7 @@ pub enum ServiceError {
     },
     /// The coordinator is stopping.
     #[error(transparent)]
-    Stopping(#[from] HubGone),
+    Stopping(#[from] CoordinatorGone),
     /// This program has a fault.
     #[error("{0:#}")]
     Internal(#[from] anyhow::Error),

@@ -1,7 +1,7 @@
 //! The running farm: a coordinator, a worker, and both in one process.
 //!
 //! This crate knows sockets, TLS, sessions, admission and the order in which events reach the farm. It
-//! deliberately does not decide what may be lent or accepted (`farm` does), does not count (`executor`
+//! deliberately does not decide what may be leased or accepted (`farm` does), does not count (`executor`
 //! does), does not store anything (`ledger` does), and knows neither options nor exit codes (`queens`
 //! does).
 #![cfg_attr(unix, forbid(unsafe_code))]
@@ -20,7 +20,7 @@ pub mod whole_file;
 pub mod worker;
 
 pub use endpoint::{Endpoint, ShowToken, TokenChannel, with_port};
-pub use error::{HubGone, ServiceError};
+pub use error::{CoordinatorGone, ServiceError};
 pub use join_string::{HostPort, HostPortError, JoinFile, JoinString, JoinStringError};
 pub use monitor_folder::write_monitor_folder;
 pub use secret_file::KeyFolder;

@@ -11,7 +11,7 @@ use board::MethodChoice;
 use count::Backend;
 use executor::{Devices, TooLittleMemory, fit};
 use farm::{
-    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LoanKey, Origin, Plan,
+    AgentConfig, Change, Config, Hello, JobId, JobSpec, JobState, JobView, LeaseKey, Origin, Plan,
     Problem, Refusal, Request, RestoredJob, Slice,
 };
 use ledger::{CheckedLedger, Ledger, LedgerFault};
@@ -21,7 +21,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 
 use crate::ServiceError;
-use crate::coordinator::{Hub, HubHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of};
+use crate::coordinator::{
+    EventLoop, FarmHandle, LOCAL_OWNER, Peer, Plans, host, known as known_of,
+};
 use crate::worker::{Connect, LeaveRules, Link, LinkEnd, machine, start_executor, work};
 
 /// A problem to count, and the resources to count it with.
@@ -218,7 +220,7 @@ impl LocalCount {
 
     async fn worker(
         self,
-        hub: HubHandle,
+        farm: FarmHandle,
         plans: Arc<Plans>,
         stop: watch::Receiver<bool>,
     ) -> Result<(), ServiceError> {
@@ -239,7 +241,7 @@ impl LocalCount {
             report_ms: 200,
             resend_ms: 60_000,
         };
-        let mut connector = InProcess { hub, plans };
+        let mut connector = InProcess { farm, plans };
         let rules = LeaveRules::default();
         work(config, rules, executor, parts, &mut connector, stop).await
     }
@@ -255,12 +257,12 @@ impl Prepared {
     ) -> Result<JobView, LocalError> {
         let Prepared { count, ledger, plans, plan, known } = self;
         let config = Config { grace_ms: 0, probe_tasks: FIRST_LEASE, ..Config::default() };
-        let key = LoanKey::new(rand::random());
-        let (hub, handle) = match ledger {
-            Some(ledger) => Hub::new(config, key, ledger),
-            None => Hub::in_memory(config, key),
+        let key = LeaseKey::new(rand::random());
+        let (farm, handle) = match ledger {
+            Some(ledger) => EventLoop::new(config, key, ledger),
+            None => EventLoop::in_memory(config, key),
         };
-        let mut hub = tokio::spawn(hub.run());
+        let mut farm = tokio::spawn(farm.run());
         let job = begin(&handle, known, plan, count.slice).await?;
 
         let (stop, stopping) = watch::channel(false);
@@ -271,18 +273,18 @@ impl Prepared {
         let mut asked: Option<Instant> = None;
         let view = loop {
             tokio::select! {
-                // If the hub ends, its result says why; the worker would only lose its connection.
+                // If the event loop ends, its result says why; the worker would only lose its connection.
                 biased;
                 view = &mut end => match view {
                     Ok(view) => break view,
-                    Err(_) => return Err(failure_of(hub.await).into()),
+                    Err(_) => return Err(failure_of(farm.await).into()),
                 },
-                result = &mut hub => return Err(failure_of(result).into()),
+                result = &mut farm => return Err(failure_of(result).into()),
                 result = &mut worker => match result {
                     Ok(()) if asked.is_some() => {
                         let stopped = stopped(&handle, job, ledger).await;
                         handle.stop().await;
-                        flatten(hub.await)?;
+                        flatten(farm.await)?;
                         return Err(stopped);
                     }
                     Ok(()) => {
@@ -310,13 +312,13 @@ impl Prepared {
             }
         };
         handle.stop().await;
-        flatten(hub.await)?;
+        flatten(farm.await)?;
         Ok(view)
     }
 }
 
 /// The end of a job that was asked to stop.
-async fn stopped(handle: &HubHandle, job: JobId, ledger: Option<PathBuf>) -> LocalError {
+async fn stopped(handle: &FarmHandle, job: JobId, ledger: Option<PathBuf>) -> LocalError {
     let view = tokio::time::timeout(LAST_LOOK, handle.job(job)).await;
     let view = view.ok().and_then(Result::ok).flatten();
     LocalError::Stopped { percent: view.map(|view| view.percent()), ledger }
@@ -329,14 +331,14 @@ fn part(what: impl std::fmt::Display, slice: Slice) -> String {
 
 /// Resumes the known job or submits a new one. Returns the job to wait for.
 async fn begin(
-    hub: &HubHandle,
+    farm: &FarmHandle,
     known: Option<JobId>,
     plan: Plan,
     slice: Slice,
 ) -> Result<JobId, LocalError> {
     let ask = match known {
         Some(job) => {
-            let view = hub.job(job).await.map_err(ServiceError::from)?;
+            let view = farm.job(job).await.map_err(ServiceError::from)?;
             match view {
                 Some(view) if view.state == JobState::Paused => {
                     Request::Change(job, Change::Resume)
@@ -349,7 +351,7 @@ async fn begin(
             Request::Submit { spec, audit: None, known: known_of(&plan, slice).into() }
         }
     };
-    let answer = hub.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;
+    let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;
     Ok(answer.job().expect("the answer is a job").id)
 }
 
@@ -366,9 +368,9 @@ fn failure_of(result: Result<Result<(), ServiceError>, tokio::task::JoinError>) 
     }
 }
 
-/// A session with the hub of the same process.
+/// A session with the event loop of the same process.
 struct InProcess {
-    hub: HubHandle,
+    farm: FarmHandle,
     plans: Arc<Plans>,
 }
 
@@ -380,8 +382,8 @@ impl Connect for InProcess {
         let owner = LOCAL_OWNER.into();
         let (is_trusted, ended) = (false, std::future::pending());
         let peer = Peer { owner, is_trusted, messages: messages_in, ended };
-        let (hub, plans) = (self.hub.clone(), self.plans.clone());
-        tokio::spawn(host(hub, plans, peer, out));
+        let (farm, plans) = (self.farm.clone(), self.plans.clone());
+        tokio::spawn(host(farm, plans, peer, out));
         Ok(Link { orders: Box::pin(ReceiverStream::new(orders).map(Ok)), messages })
     }
 }

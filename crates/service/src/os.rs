@@ -4,17 +4,17 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 
-use farm::Maker;
+use farm::Principal;
 
 /// The machine that this process runs on, by the number that Linux draws at each start: containers of one host have
-/// different names, but this in common. [`Maker::UNKNOWN`] where there is no such number.
+/// different names, but this in common. [`Principal::UNKNOWN`] where there is no such number.
 #[must_use]
 pub fn machine() -> String {
     let drawn = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = drawn.chars().filter(char::is_ascii_hexdigit).take(12).collect();
     match digits.len() {
-        12 => format!("{}{digits}", Maker::BOOT),
-        _ => Maker::UNKNOWN.into(),
+        12 => format!("{}{digits}", Principal::BOOT),
+        _ => Principal::UNKNOWN.into(),
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
     let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
     let (mut free, mut total) = (0, 0);
     // SAFETY: the name ends with a zero, and the two numbers are written to.
-    let told = unsafe {
+    let reported = unsafe {
         windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW(
             name.as_ptr(),
             &mut free,
@@ -53,7 +53,7 @@ pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
             std::ptr::null_mut(),
         )
     };
-    if told == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
+    if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
 }
 
 /// Makes a folder that only its owner can enter, if there is none.
@@ -92,7 +92,7 @@ pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// A file is its maker's.
+/// A file belongs to whoever made it.
 #[cfg(not(unix))]
 pub(crate) fn give(_: &fs::File, _: &Metadata) -> bool {
     true
@@ -140,7 +140,7 @@ mod tests {
     fn a_machine_is_its_start_and_not_its_name() {
         let drawn =
             std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("it is Linux");
-        let digits = machine().strip_prefix(Maker::BOOT).expect("it is known").to_owned();
+        let digits = machine().strip_prefix(Principal::BOOT).expect("it is known").to_owned();
         assert!(drawn.replace('-', "").starts_with(&digits) && digits.len() == 12, "{digits}");
     }
 }

@@ -7,12 +7,12 @@
 //!
 //! A count without a server runs the same loop, over a link that is a pair of channels.
 
-mod departure;
+mod backoff;
 mod link;
-mod outage;
+mod shutdown;
 mod work;
 
 pub use crate::os::machine;
-pub use departure::LeaveRules;
 pub use link::{Connect, GrpcConnector, Link, LinkEnd};
+pub use shutdown::LeaveRules;
 pub use work::{Parts, start_executor, work};

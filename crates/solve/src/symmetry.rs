@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_told_apart() {
+    fn classes_are_identified() {
         let classes = [
             (placement([1, 5, 8, 6, 3, 7, 2, 4]), SymmetryClass::Asymmetric, 8),
             (placement([3, 5, 2, 8, 1, 7, 4, 6]), SymmetryClass::HalfTurn, 4),

@@ -2,10 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Across, Answer, AuditPolicy, AuditView, Change, Digest, Fingerprint, Hello, Holding,
-    JobId, JobSpec, JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method,
-    Origin, Pace, Party, Plan, Problem, Range, Rate, Recount, Report, Request, Slice, Tally,
-    TaskCounts, TasksBlock, Times, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CoordinatorMessage, Digest,
+    Fingerprint, Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId,
+    LeaseKind, LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount,
+    Report, Request, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -30,24 +30,26 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
             work_request::Message::Decline(decline) => {
                 WorkerMessage::Decline(LeaseId(decline.lease))
             }
-            work_request::Message::Leaving(_) => WorkerMessage::Leaving,
+            work_request::Message::Draining(_) => WorkerMessage::Draining,
         })
     }
 }
 
-impl TryFrom<v1::WorkResponse> for WorkerOrder {
+impl TryFrom<v1::WorkResponse> for CoordinatorMessage {
     type Error = WireError;
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(v1::Welcome { lends_in_ms }) => {
-                WorkerOrder::Welcome { lends_in_ms }
+            work_response::Message::Welcome(v1::Welcome { leases_in_ms }) => {
+                CoordinatorMessage::Welcome { leases_in_ms }
             }
-            work_response::Message::Loan(loan) => WorkerOrder::Loan(loan.try_into()?),
-            work_response::Message::Tasks(tasks) => WorkerOrder::Tasks(tasks.try_into()?),
-            work_response::Message::Ack(ack) => WorkerOrder::Ack(ack.try_into()?),
-            work_response::Message::Revoke(revoke) => WorkerOrder::Revoke(LeaseId(revoke.lease)),
-            work_response::Message::Pace(pace) => WorkerOrder::Pace(self::pace(pace)?),
+            work_response::Message::Lease(lease) => CoordinatorMessage::Lease(lease.try_into()?),
+            work_response::Message::Tasks(tasks) => CoordinatorMessage::Tasks(tasks.try_into()?),
+            work_response::Message::Ack(ack) => CoordinatorMessage::Ack(ack.try_into()?),
+            work_response::Message::Revoke(revoke) => {
+                CoordinatorMessage::Revoke(LeaseId(revoke.lease))
+            }
+            work_response::Message::Pace(pace) => CoordinatorMessage::Pace(self::pace(pace)?),
         })
     }
 }
@@ -125,7 +127,7 @@ impl TryFrom<v1::Holding> for Holding {
             job: JobId(id("job", holding.job)?),
             fingerprint: fingerprint(&holding.fingerprint)?,
             range: range(holding.range)?,
-            proof: proof(&holding.proof)?,
+            token: token(&holding.token)?,
         })
     }
 }
@@ -138,7 +140,7 @@ impl TryFrom<v1::Report> for Report {
             job: JobId(id("job", report.job)?),
             fingerprint: fingerprint(&report.fingerprint)?,
             lease: LeaseId(id("lease", report.lease)?),
-            proof: proof(&report.proof)?,
+            token: token(&report.token)?,
             range: range(report.range)?,
             tally: Tally {
                 count: report.count,
@@ -156,27 +158,27 @@ impl TryFrom<v1::Report> for Report {
     }
 }
 
-impl TryFrom<v1::Loan> for Loan {
+impl TryFrom<v1::Lease> for Lease {
     type Error = WireError;
 
-    fn try_from(loan: v1::Loan) -> Result<Self, WireError> {
-        let plan: Plan = loan.plan.ok_or(WireError::Missing("plan"))?.try_into()?;
-        let range = range(loan.range)?;
+    fn try_from(lease: v1::Lease) -> Result<Self, WireError> {
+        let plan: Plan = lease.plan.ok_or(WireError::Missing("plan"))?.try_into()?;
+        let range = range(lease.range)?;
         if range.end() > plan.tasks {
             return Err(WireError::out_of_bounds("range", range));
         }
-        let proof = proof(&loan.proof)?;
-        let recount: Option<Recount> = loan.recount.map(TryInto::try_into).transpose()?;
-        if proof.range != range || (proof.kind == LoanKind::Recount) != recount.is_some() {
-            return Err(WireError::out_of_bounds("proof", "that of another loan"));
+        let token = token(&lease.token)?;
+        let recount: Option<Recount> = lease.recount.map(TryInto::try_into).transpose()?;
+        if token.range != range || (token.kind == LeaseKind::Recount) != recount.is_some() {
+            return Err(WireError::out_of_bounds("token", "that of another lease"));
         }
-        Ok(Loan {
-            lease: LeaseId(loan.lease),
-            job: JobId(loan.job),
+        Ok(Lease {
+            id: LeaseId(lease.id),
+            job: JobId(lease.job),
             plan,
             fingerprint: plan.fingerprint(),
             range,
-            proof,
+            token,
             recount,
         })
     }
@@ -200,7 +202,7 @@ pub struct AuditDefaults {
     /// The seed; below 2^63.
     pub seed: u64,
     /// Between whom second opinions lie, unless the client says it.
-    pub usual: Across,
+    pub usual: AuditScope,
 }
 
 impl v1::AuditPolicy {
@@ -294,7 +296,7 @@ impl TryFrom<v1::Audit> for AuditView {
     type Error = WireError;
 
     fn try_from(audit: v1::Audit) -> Result<Self, WireError> {
-        let across = across(audit.across(), Across::Machines);
+        let across = across(audit.across(), AuditScope::Machines);
         let v1::Audit { share_ppm, by_search, .. } = audit;
         Ok(AuditView { share_ppm: share(share_ppm)?, by_search, across })
     }
@@ -500,17 +502,17 @@ fn digest(bytes: &[u8]) -> Result<Digest, WireError> {
     bytes.map(|bytes| Digest(u128::from_le_bytes(bytes))).map_err(|_| WireError::Missing("digest"))
 }
 
-fn across(across: v1::Across, usual: Across) -> Across {
+fn across(across: v1::AuditScope, usual: AuditScope) -> AuditScope {
     match across {
-        v1::Across::Unspecified => usual,
-        v1::Across::Machines => Across::Machines,
-        v1::Across::Owners => Across::Owners,
+        v1::AuditScope::Unspecified => usual,
+        v1::AuditScope::Machines => AuditScope::Machines,
+        v1::AuditScope::Owners => AuditScope::Owners,
     }
 }
 
-fn proof(bytes: &[u8]) -> Result<LoanProof, WireError> {
-    let proof = bytes.try_into().ok().and_then(LoanProof::from_bytes);
-    proof.ok_or(WireError::Missing("proof"))
+fn token(bytes: &[u8]) -> Result<LeaseToken, WireError> {
+    let token = bytes.try_into().ok().and_then(LeaseToken::from_bytes);
+    token.ok_or(WireError::Missing("token"))
 }
 
 fn kernel(name: &str) -> Result<KernelName, WireError> {

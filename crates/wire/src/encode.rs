@@ -2,8 +2,8 @@
 
 use board::{MethodChoice, Square};
 use farm::{
-    Ack, Across, Answer, AuditView, Fingerprint, JobState, JobView, LeaseId, Method, Plan, Problem,
-    Range, TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Ack, Answer, AuditScope, AuditView, CoordinatorMessage, Fingerprint, JobState, JobView,
+    LeaseId, Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage,
 };
 
 use crate::v1;
@@ -69,7 +69,7 @@ impl From<WorkerMessage> for v1::WorkRequest {
             WorkerMessage::Report(report) => Message::Report(report.into()),
             WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
             WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
-            WorkerMessage::Leaving => Message::Leaving(v1::Leaving {}),
+            WorkerMessage::Draining => Message::Draining(v1::Draining {}),
         };
         v1::WorkRequest { message: Some(message) }
     }
@@ -105,7 +105,7 @@ impl From<farm::Holding> for v1::Holding {
             job: holding.job.0,
             fingerprint: bytes(holding.fingerprint),
             range: Some(holding.range.into()),
-            proof: holding.proof.to_bytes().to_vec(),
+            token: holding.token.to_bytes().to_vec(),
         }
     }
 }
@@ -117,7 +117,7 @@ impl From<farm::Report> for v1::Report {
             job: report.job.0,
             fingerprint: bytes(report.fingerprint),
             range: Some(report.range.into()),
-            proof: report.proof.to_bytes().to_vec(),
+            token: report.token.to_bytes().to_vec(),
             count: report.tally.count,
             residue: report.tally.residue,
             digest: report.tally.digest.0.to_le_bytes().to_vec(),
@@ -128,16 +128,20 @@ impl From<farm::Report> for v1::Report {
     }
 }
 
-impl From<WorkerOrder> for v1::WorkResponse {
-    fn from(order: WorkerOrder) -> Self {
+impl From<CoordinatorMessage> for v1::WorkResponse {
+    fn from(order: CoordinatorMessage) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            WorkerOrder::Welcome { lends_in_ms } => Message::Welcome(v1::Welcome { lends_in_ms }),
-            WorkerOrder::Loan(loan) => Message::Loan(loan.into()),
-            WorkerOrder::Tasks(block) => Message::Tasks(block.into()),
-            WorkerOrder::Ack(ack) => Message::Ack(ack.into()),
-            WorkerOrder::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
-            WorkerOrder::Pace(pace) => Message::Pace(v1::Pace { report_ms: pace.report_ms() }),
+            CoordinatorMessage::Welcome { leases_in_ms } => {
+                Message::Welcome(v1::Welcome { leases_in_ms })
+            }
+            CoordinatorMessage::Lease(lease) => Message::Lease(lease.into()),
+            CoordinatorMessage::Tasks(block) => Message::Tasks(block.into()),
+            CoordinatorMessage::Ack(ack) => Message::Ack(ack.into()),
+            CoordinatorMessage::Revoke(lease) => Message::Revoke(v1::Revoke { lease: lease.0 }),
+            CoordinatorMessage::Pace(pace) => {
+                Message::Pace(v1::Pace { report_ms: pace.report_ms() })
+            }
         };
         v1::WorkResponse { message: Some(message) }
     }
@@ -154,15 +158,15 @@ impl From<Ack> for v1::Ack {
     }
 }
 
-impl From<farm::Loan> for v1::Loan {
-    fn from(loan: farm::Loan) -> Self {
-        v1::Loan {
-            lease: loan.lease.0,
-            job: loan.job.0,
-            plan: Some((&loan.plan).into()),
-            range: Some(loan.range.into()),
-            proof: loan.proof.to_bytes().to_vec(),
-            recount: loan.recount.map(|recount| v1::Recount {
+impl From<farm::Lease> for v1::Lease {
+    fn from(lease: farm::Lease) -> Self {
+        v1::Lease {
+            id: lease.id.0,
+            job: lease.job.0,
+            plan: Some((&lease.plan).into()),
+            range: Some(lease.range.into()),
+            token: lease.token.to_bytes().to_vec(),
+            recount: lease.recount.map(|recount| v1::Recount {
                 unlike: recount.unlike.to_string(),
                 by_search: recount.by_search,
             }),
@@ -209,11 +213,11 @@ impl From<JobState> for v1::JobState {
     }
 }
 
-impl From<Across> for v1::Across {
-    fn from(across: Across) -> Self {
+impl From<AuditScope> for v1::AuditScope {
+    fn from(across: AuditScope) -> Self {
         match across {
-            Across::Machines => v1::Across::Machines,
-            Across::Owners => v1::Across::Owners,
+            AuditScope::Machines => v1::AuditScope::Machines,
+            AuditScope::Owners => v1::AuditScope::Owners,
         }
     }
 }
@@ -221,7 +225,7 @@ impl From<Across> for v1::Across {
 impl From<AuditView> for v1::Audit {
     fn from(audit: AuditView) -> Self {
         let AuditView { share_ppm, by_search, across } = audit;
-        let across = v1::Across::from(across).into();
+        let across = v1::AuditScope::from(across).into();
         v1::Audit { share_ppm, by_search, across }
     }
 }

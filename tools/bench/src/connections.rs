@@ -120,7 +120,7 @@ pub(crate) async fn run(args: ConnectionsArgs) -> Result<()> {
 struct Members {
     child: Child,
     said: BufReader<ChildStdout>,
-    told: ChildStdin,
+    reported: ChildStdin,
 }
 
 impl Members {
@@ -144,8 +144,8 @@ impl Members {
             .spawn()
             .context("a crowd cannot be started")?;
         let said = BufReader::new(child.stdout.take().context("it is piped")?);
-        let told = child.stdin.take().context("it is piped")?;
-        Ok(Members { child, said, told })
+        let reported = child.stdin.take().context("it is piped")?;
+        Ok(Members { child, said, reported })
     }
 
     fn line(&mut self) -> Result<String> {
@@ -156,7 +156,7 @@ impl Members {
     }
 
     fn say(&mut self, word: &str) -> Result<()> {
-        Ok(writeln!(self.told, "{word}")?)
+        Ok(writeln!(self.reported, "{word}")?)
     }
 }
 

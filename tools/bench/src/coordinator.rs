@@ -8,7 +8,7 @@ use clap::Args;
 use farm::Config;
 use ledger::CheckedLedger;
 use service::coordinator::{
-    Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, loan_key, serve,
+    Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, Phase, lease_key, serve,
 };
 use service::tls::Authority;
 use service::{JoinFile, KeyFolder, Token};
@@ -26,8 +26,8 @@ pub(crate) struct CoordinatorArgs {
 }
 
 /// What a coordinator does that serves from the beginning, for ever.
-fn serving(credentials: Credentials, hub: HubHandle) -> watch::Receiver<Phase> {
-    watch::channel(Phase::Serving(credentials, hub)).1
+fn serving(credentials: Credentials, farm: FarmHandle) -> watch::Receiver<Phase> {
+    watch::channel(Phase::Serving(credentials, farm)).1
 }
 
 /// Serves until the process is killed.
@@ -35,7 +35,7 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
     let listener = Listener::bind(&[args.listen], Limits::default()).await?;
     let ledger = CheckedLedger::open(&args.ledger).and_then(CheckedLedger::begin)?;
     let keys = KeyFolder::beside(&args.ledger);
-    let (hub, handle) = Hub::new(Config::default(), loan_key(&keys, &ledger)?, ledger);
+    let (farm, handle) = EventLoop::new(Config::default(), lease_key(&keys, &ledger)?, ledger);
     let server = match args.join_file {
         None => {
             let open_to_all = Credentials::new(None, Vec::new());
@@ -60,7 +60,7 @@ pub(crate) async fn run(args: CoordinatorArgs) -> Result<()> {
         }
     };
     tokio::select! {
-        ended = tokio::spawn(hub.run()) => Ok(ended??),
+        ended = tokio::spawn(farm.run()) => Ok(ended??),
         ended = server => Ok(ended??),
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use farm::{
-    Agent, AgentConfig, Hello, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts,
-    WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
+    TaskCounts, WorkerMessage,
 };
 use service::Endpoint;
 use service::worker::{GrpcConnector, Link};
@@ -109,16 +109,16 @@ struct Worker {
     task: Duration,
     habits: Habits,
     started: Instant,
-    loans: Vec<Loan>,
-    todo: VecDeque<(Loan, u64)>,
+    leases: Vec<Lease>,
+    todo: VecDeque<(Lease, u64)>,
     sent: HashMap<Range, Instant>,
     waits: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Worker {
     fn new(agent: Agent, task: Duration, habits: Habits, waits: Arc<Mutex<Vec<u64>>>) -> Worker {
-        let (loans, todo, sent) = (Vec::new(), VecDeque::new(), HashMap::new());
-        Worker { agent, task, habits, started: Instant::now(), loans, todo, sent, waits }
+        let (leases, todo, sent) = (Vec::new(), VecDeque::new(), HashMap::new());
+        Worker { agent, task, habits, started: Instant::now(), leases, todo, sent, waits }
     }
 
     async fn work(mut self, mut link: Link) -> Result<()> {
@@ -150,45 +150,45 @@ impl Worker {
         }
     }
 
-    fn obey(&mut self, order: WorkerOrder) {
+    fn obey(&mut self, order: CoordinatorMessage) {
         match order {
-            WorkerOrder::Loan(loan) => {
-                self.agent.lent(loan);
-                self.loans.push(loan);
+            CoordinatorMessage::Lease(lease) => {
+                self.agent.leased(lease);
+                self.leases.push(lease);
             }
-            WorkerOrder::Tasks(block) => {
-                let at = self.loans.iter().position(|loan| loan.lease == block.lease);
+            CoordinatorMessage::Tasks(block) => {
+                let at = self.leases.iter().position(|lease| lease.id == block.lease);
                 let Some(at) = at else { return };
-                let (loan, end) = (self.loans[at], block.start + block.tasks.len() as u64);
-                self.todo.extend((block.start..end).map(|ordinal| (loan, ordinal)));
-                if end == loan.range.end() {
-                    self.loans.swap_remove(at);
+                let (lease, end) = (self.leases[at], block.start + block.tasks.len() as u64);
+                self.todo.extend((block.start..end).map(|ordinal| (lease, ordinal)));
+                if end == lease.range.end() {
+                    self.leases.swap_remove(at);
                 }
             }
-            WorkerOrder::Ack(ack) => {
+            CoordinatorMessage::Ack(ack) => {
                 self.agent.acked(&ack);
                 if let Some(sent) = self.sent.remove(&ack.range) {
                     let wait = sent.elapsed().as_micros() as u64;
                     self.waits.lock().expect("nobody panics while it is held").push(wait);
                 }
             }
-            WorkerOrder::Revoke(lease) => {
+            CoordinatorMessage::Revoke(lease) => {
                 self.agent.revoked(lease);
-                self.todo.retain(|(loan, _)| loan.lease != lease);
+                self.todo.retain(|(held, _)| held.id != lease);
             }
-            WorkerOrder::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
-            WorkerOrder::Pace(_) | WorkerOrder::Welcome { .. } => {}
+            CoordinatorMessage::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
+            CoordinatorMessage::Pace(_) | CoordinatorMessage::Welcome { .. } => {}
         }
     }
 
     fn finish(&mut self) {
-        let Some((loan, ordinal)) = self.todo.pop_front() else { return };
+        let Some((lease, ordinal)) = self.todo.pop_front() else { return };
         let range = Range::new(ordinal, ordinal + 1).expect("it has a task");
         let busy_us = self.task.as_micros() as u64;
         let (tally, task_counts, kernel) =
             (Tally::EMPTY, TaskCounts::default(), KernelName::ALL[0]);
         self.agent
-            .finished(self.now(), Report::new(&loan, range, tally, task_counts, kernel, busy_us));
+            .finished(self.now(), Report::new(&lease, range, tally, task_counts, kernel, busy_us));
     }
 
     fn now(&self) -> Millis {

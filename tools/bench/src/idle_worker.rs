@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use farm::{
-    Agent, AgentConfig, Hello, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts,
-    TasksBlock, Verdict, WorkerMessage, WorkerOrder,
+    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
+    TaskCounts, TasksBlock, Verdict, WorkerMessage,
 };
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
@@ -60,27 +60,27 @@ pub(crate) async fn idle(
     let mut link = begin(&mut connector, &mut agent).await?;
     booked.welcomes.fetch_add(1, Ordering::Relaxed);
     let started = Instant::now();
-    let mut loans: Vec<Loan> = Vec::new();
+    let mut leases: Vec<Lease> = Vec::new();
     while let Some(order) = link.orders.next().await {
         let now = Millis(started.elapsed().as_millis() as u64);
         match order.map_err(failure)? {
-            WorkerOrder::Loan(loan) => {
-                agent.lent(loan);
-                loans.push(loan);
+            CoordinatorMessage::Lease(lease) => {
+                agent.leased(lease);
+                leases.push(lease);
             }
-            WorkerOrder::Tasks(block) => {
-                let at = loans.iter().position(|loan| loan.lease == block.lease);
-                let Some(loan) = at.map(|at| loans[at]) else { continue };
-                if block.start + block.tasks.len() as u64 == loan.range.end() {
-                    loans.retain(|known| known.lease != loan.lease);
+            CoordinatorMessage::Tasks(block) => {
+                let at = leases.iter().position(|lease| lease.id == block.lease);
+                let Some(lease) = at.map(|at| leases[at]) else { continue };
+                if block.start + block.tasks.len() as u64 == lease.range.end() {
+                    leases.retain(|known| known.id != lease.id);
                 }
-                for part in pieces(loan, &block, tasks_per_result) {
+                for part in pieces(lease, &block, tasks_per_result) {
                     // Results are sent one by one, because the agent would join neighbours to one range.
                     agent.finished(now, part);
                     say(&mut agent, now, &link.messages).await;
                 }
             }
-            WorkerOrder::Ack(ack) => {
+            CoordinatorMessage::Ack(ack) => {
                 agent.acked(&ack);
                 match ack.verdict {
                     Verdict::Accepted => {
@@ -93,8 +93,8 @@ pub(crate) async fn idle(
                     _ => {}
                 }
             }
-            WorkerOrder::Revoke(lease) => agent.revoked(lease),
-            WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) => {}
+            CoordinatorMessage::Revoke(lease) => agent.revoked(lease),
+            CoordinatorMessage::Welcome { .. } | CoordinatorMessage::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }
@@ -134,18 +134,18 @@ async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessa
     }
 }
 
-fn pieces(loan: Loan, block: &TasksBlock, size: u64) -> impl Iterator<Item = Report> {
+fn pieces(lease: Lease, block: &TasksBlock, size: u64) -> impl Iterator<Item = Report> {
     let (start, end) = (block.start, block.start + block.tasks.len() as u64);
     // A second count is by another kernel.
     let is_another =
-        |kernel: KernelName| loan.recount.is_none_or(|recount| recount.unlike != kernel);
+        |kernel: KernelName| lease.recount.is_none_or(|recount| recount.unlike != kernel);
     let kernel =
         KernelName::ALL.into_iter().find(|kernel| is_another(*kernel)).expect("there are two");
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
         let (tally, task_counts) = (Tally::EMPTY, TaskCounts::default());
-        Report::new(&loan, range, tally, task_counts, kernel, busy_us)
+        Report::new(&lease, range, tally, task_counts, kernel, busy_us)
     })
 }
 

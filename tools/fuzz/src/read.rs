@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use board::{Cut, MethodChoice, Problem};
-use farm::{Answer, JobId, JobView, Request, WorkerMessage, WorkerOrder};
+use farm::{Answer, CoordinatorMessage, JobId, JobView, Request, WorkerMessage};
 use prost::Message;
 use wire::v1::ask_request::Request as Asked;
 use wire::{AuditDefaults, WireError, v1};
@@ -64,9 +64,12 @@ where
     }
 }
 
-fn order(response: v1::WorkResponse) -> Result<WorkerOrder, WireError> {
-    let order = WorkerOrder::try_from(response)?;
-    assert_eq!(WorkerOrder::try_from(v1::WorkResponse::from(order.clone())), Ok(order.clone()));
+fn order(response: v1::WorkResponse) -> Result<CoordinatorMessage, WireError> {
+    let order = CoordinatorMessage::try_from(response)?;
+    assert_eq!(
+        CoordinatorMessage::try_from(v1::WorkResponse::from(order.clone())),
+        Ok(order.clone())
+    );
     Ok(order)
 }
 
@@ -87,7 +90,7 @@ fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
     Ok(match request.request.ok_or(WireError::Missing("request"))? {
         Asked::Submit(submit) => submission(submit).map(|()| None)?,
         Asked::Change(change) => {
-            Some(change.with(AuditDefaults { seed: 1, usual: farm::Across::Machines })?)
+            Some(change.with(AuditDefaults { seed: 1, usual: farm::AuditScope::Machines })?)
         }
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use evidence::{Sample, Seed, check, export};
 use farm::{
-    Author, JobId, JobSpec, KernelName, LeaseId, LedgerCommand, LoanKind, LoanProof, Maker, Method,
-    Origin, Plan, Problem, Range, Report, Slice, Tally, TaskCounts,
+    Author, JobId, JobSpec, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method,
+    Origin, Plan, Principal, Problem, Range, Report, Slice, Tally, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, LedgerFault};
 use tempfile::TempDir;
@@ -39,18 +39,18 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
             fingerprint,
             lease: LeaseId(start),
             range: Range::new(start, end).expect("it has tasks"),
-            proof: LoanProof {
+            token: LeaseToken {
                 range: Range::new(start, end).expect("it has tasks"),
-                kind: LoanKind::Count,
-                seal: [0; 16],
+                kind: LeaseKind::Count,
+                mac: [0; 16],
             },
             tally: tally.expect("it is small"),
             task_counts: TaskCounts::new(&counts),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
         };
-        let maker = Maker { owner: "o".into(), machine: "m".into() };
-        let author = Author { maker, worker: "w".into(), build: "1.2.3".into() };
+        let principal = Principal { owner: "o".into(), machine: "m".into() };
+        let author = Author { principal, worker: "w".into(), build: "1.2.3".into() };
         write(LedgerCommand::Accept { report, author, audit: false });
     }
     write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });

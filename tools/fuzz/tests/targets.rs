@@ -54,8 +54,8 @@ fn corpus() {
         holding: vec![holding],
         ..Default::default()
     };
-    let loan = v1::Loan {
-        lease: 1,
+    let lease = v1::Lease {
+        id: 1,
         job: 1,
         plan: Some((&plan).into()),
         range: range(),
@@ -96,7 +96,7 @@ fn corpus() {
     for (name, kind, bytes) in [
         ("hello", "WorkRequest", request(work_request::Message::Hello(hello)).encode_to_vec()),
         ("report", "WorkRequest", request(work_request::Message::Report(report)).encode_to_vec()),
-        ("loan", "WorkResponse", response(work_response::Message::Loan(loan)).encode_to_vec()),
+        ("lease", "WorkResponse", response(work_response::Message::Lease(lease)).encode_to_vec()),
         ("tasks", "WorkResponse", response(work_response::Message::Tasks(tasks)).encode_to_vec()),
         ("submission", "AskRequest", ask(submission).encode_to_vec()),
         ("too_large", "AskRequest", ask(too_large).encode_to_vec()),

@@ -5,9 +5,9 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, AuditPolicy, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
-    KernelName, LeaseId, LedgerAnswer, LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin,
-    Plan, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
+    AuditPolicy, AuditScope, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
+    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
+    Principal, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -44,7 +44,7 @@ const ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
     by_search: false,
-    across: Across::Machines,
+    across: AuditScope::Machines,
 };
 
 /// Lets new stores live through every history.
@@ -149,7 +149,7 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
 fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut impl Subject) {
     // Given: two ranges of one owner's machine, confirmed by its other machine and by another owner's.
     let by = |owner: &str| Author {
-        maker: Maker { owner: owner.into(), machine: "b".into() },
+        principal: Principal { owner: owner.into(), machine: "b".into() },
         ..author("b")
     };
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
@@ -160,7 +160,7 @@ fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut im
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
 
     // When an audit of nothing more wants opinions of other owners
-    let owners = AuditPolicy { across: Across::Owners, share_ppm: 0, ..ALL };
+    let owners = AuditPolicy { across: AuditScope::Owners, share_ppm: 0, ..ALL };
     let answers = store.apply(&[ask(owners)]).expect("the job is there");
 
     // Then only the second confirmation still counts, and the job that is done waits for another.
@@ -177,18 +177,18 @@ fn an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(store: &mut imp
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
-    let told = |store: &mut _| {
+    let reported = |store: &mut _| {
         let job = restored(store, JOB);
         (job.state, job.total, job.audits_wanted, job.audits_agreed)
     };
 
     write(store, &[ask(ALL)]);
-    assert_eq!(told(store), (JobState::Done, 3, 2, 0));
+    assert_eq!(reported(store), (JobState::Done, 3, 2, 0));
     write(store, &[confirm(JOB, "b", "search", (0, 50), 1)]);
-    assert_eq!(told(store), (JobState::Done, 3, 1, 1));
+    assert_eq!(reported(store), (JobState::Done, 3, 1, 1));
 
     write(store, &[ask(AuditPolicy { share_ppm: 0, ..ALL })]);
-    assert_eq!(told(store), (JobState::Done, 3, 0, 1));
+    assert_eq!(reported(store), (JobState::Done, 3, 0, 1));
     store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("nobody asks for it");
 
     // A count that contradicts is no audit any more: the total is in doubt.
@@ -232,7 +232,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     write(store, &[dispute(JOB, "honest", 30, 40, 4)]);
 
     // When it is proven wrong
-    let wrong = vec![maker("liar").party(Across::Machines)];
+    let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
     let settle = LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
@@ -247,7 +247,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     let (first, other) = (restored(store, JOB), restored(store, OTHER));
     assert_eq!((first.total, first.accepted), (8, set(&[(0, 10), (20, 40)])));
     assert_eq!((other.state, other.total), (JobState::Running, 0));
-    assert!(store.restored().distrusted.includes(&maker("liar")));
+    assert!(store.restored().distrusted.includes(&principal("liar")));
 }
 
 /// A job of one row that is done.
@@ -318,7 +318,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
 
     // A job that proved somebody wrong stays.
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
-    let wrong = vec![maker("liar").party(Across::Machines)];
+    let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
     write(store, &[LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
@@ -374,7 +374,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         fingerprint: plan().fingerprint(),
         // Each of its own, so that neighbours do not become one row.
         lease: LeaseId(start),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally(range, count),
         task_counts: TaskCounts::default(),
@@ -389,11 +389,11 @@ fn tally(range: Range, count: u64) -> Tally {
 }
 
 fn author(worker: &str) -> Author {
-    Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() }
+    Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() }
 }
 
-fn maker(worker: &str) -> Maker {
-    Maker { owner: "owner".into(), machine: worker.into() }
+fn principal(worker: &str) -> Principal {
+    Principal { owner: "owner".into(), machine: worker.into() }
 }
 
 fn kernel(name: &str) -> KernelName {

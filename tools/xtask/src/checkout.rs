@@ -22,8 +22,8 @@ pub(crate) fn check_out(commit: &str, folder: &Path) -> Result<(), u8> {
 
 /// The first digits of a commit's name.
 pub(crate) fn short(commit: &str) -> Result<String, u8> {
-    let words = ["rev-parse", "--verify", "--short=12", &format!("{commit}^{{commit}}")];
-    let output = Command::new("git").args(words).output();
+    let args = ["rev-parse", "--verify", "--short=12", &format!("{commit}^{{commit}}")];
+    let output = Command::new("git").args(args).output();
     let output = output.map_err(|error| fault(&format!("git: {error}")))?;
     if !output.status.success() {
         return Err(fault(&format!(

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 /// Runs what is done daily.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask")]
-struct Words {
+struct Args {
     #[command(subcommand)]
     task: Task,
 }
@@ -99,7 +99,7 @@ struct Seeds {
 const OPTIMISED: [&str; 5] = ["--release", "--package", "queens-cli", "--package", "testkit"];
 
 fn main() -> ExitCode {
-    match run(Words::parse().task) {
+    match run(Args::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(code) => ExitCode::from(code),
     }
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_words_make_sense() {
-        Words::command().debug_assert();
+        Args::command().debug_assert();
     }
 
     #[test]

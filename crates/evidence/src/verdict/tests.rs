@@ -120,7 +120,7 @@ fn verdict_on_told(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Ver
             (task, Claim { count, digest: Digest(0) })
         };
         let tasks: Vec<_> = (row.range.start()..row.range.end()).map(task).collect();
-        drawing.told(row, &tasks, blake3::hash(b""));
+        drawing.reported(row, &tasks, blake3::hash(b""));
     }
     judged(rows, &drawing.end())
 }
@@ -232,8 +232,9 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
         }
         let counted: u128 = all.iter().map(|row| row.claim.count).sum();
         let share = (counted - truth) as f64 / total;
-        let misled =
-            |seed: &u64| verdict(&all, *seed).is_some_and(|told| told.wrong_of_total < share);
+        let misled = |seed: &u64| {
+            verdict(&all, *seed).is_some_and(|reported| reported.wrong_of_total < share)
+        };
         let misled = (0..SEEDS).filter(misled).count();
         // Four standard deviations of 5% are 9 seeds.
         assert!(misled as u64 <= SEEDS * 5 / 100 + 9, "{wrong}: {misled} of {SEEDS}");
@@ -246,8 +247,9 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
         });
         let counted: u128 = all.iter().map(|row| row.claim.count).sum();
         let share = (counted as f64 - total).abs() / counted as f64;
-        let misled =
-            |seed: &u64| verdict(&all, *seed).is_some_and(|told| told.wrong_of_total < share);
+        let misled = |seed: &u64| {
+            verdict(&all, *seed).is_some_and(|reported| reported.wrong_of_total < share)
+        };
         let misled = (0..SEEDS).filter(misled).count();
         assert!(misled as u64 <= SEEDS * 5 / 100 + 9, "{factor}: {misled} of {SEEDS}");
     }
@@ -290,9 +292,9 @@ fn what_is_said_of_told_tasks_with_95_percent_confidence_is_wrong_in_at_most_5_o
         let share = if factor > 1 { off as f64 / counted as f64 } else { 0.0 };
         let of_tasks = wrong_tasks / COUNTS.len() as f64;
         let misled = |seed: &u64| {
-            verdict_on_told(&all, &claimed, *seed).is_some_and(|told| {
-                let tasks = told.wrong_of_tasks.expect("nothing is estimated alone");
-                told.wrong_of_total < share || tasks < of_tasks
+            verdict_on_told(&all, &claimed, *seed).is_some_and(|reported| {
+                let tasks = reported.wrong_of_tasks.expect("nothing is estimated alone");
+                reported.wrong_of_total < share || tasks < of_tasks
             })
         };
         let misled = (0..SEEDS).filter(misled).count();

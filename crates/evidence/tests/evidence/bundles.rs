@@ -15,8 +15,8 @@ use evidence::{
 use executor::NamedKernel;
 use farm::{
     Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState, KernelName,
-    Known, LeaseId, Maker, Method, Origin, Party, Plan, Problem, Range, RestoredJob, Row, Slice,
-    Spent, Tally, TaskCounts, TrustChange,
+    Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Range, RestoredJob, Row,
+    Slice, Spent, Tally, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -28,8 +28,8 @@ struct Forger {
 }
 
 fn author(owner: &str, machine: &str) -> Author {
-    let maker = Maker { owner: owner.into(), machine: machine.into() };
-    Author { maker, worker: machine.into(), build: "1".into() }
+    let principal = Principal { owner: owner.into(), machine: machine.into() };
+    Author { principal, worker: machine.into(), build: "1".into() }
 }
 
 fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {
@@ -216,7 +216,7 @@ fn one_invented_range_that_is_too_large_to_be_counted_is_refused() {
 }
 
 /// What is in the total of N = 16 by `halves`: one range of everything, whose tasks are told.
-fn told(forge: impl Fn(&mut [u64])) -> Forger {
+fn reported(forge: impl Fn(&mut [u64])) -> Forger {
     let mut forger = Forger::honest(16, Method::Halves, usize::MAX);
     forger.tell(0, forge);
     forger
@@ -224,24 +224,24 @@ fn told(forge: impl Fn(&mut [u64])) -> Forger {
 
 #[test]
 fn a_large_range_whose_tasks_are_told_is_counted_again_task_by_task() {
-    let forger = told(|_| {});
+    let forger = reported(|_| {});
     // As long as it takes to count some tasks: a busy machine takes longer, for the whole as well.
     let times = (0..8).map(|doublings| Duration::from_millis(700 << doublings));
     let mut recounts = times.map(|time| forger.recount(By::Search, Some(time)).expect("it holds"));
     let recounted =
-        recounts.find(|recounted| recounted.sums.told > 100).expect("tasks are counted");
+        recounts.find(|recounted| recounted.sums.reported > 100).expect("tasks are counted");
     assert_eq!((recounted.sums.ranges, recounted.sums.pieces), (0, 0), "{recounted:?}");
-    assert_eq!(recounted.sums.told as u64, recounted.sums.tasks);
+    assert_eq!(recounted.sums.reported as u64, recounted.sums.tasks);
     assert_eq!(recounted.verdict.in_large, 0, "{recounted:?}");
     assert!(recounted.verdict.wrong_of_tasks.is_some_and(|share| share < 0.1), "{recounted:?}");
     let whole = forger.recount(By::Loop, None).expect("it holds");
-    assert_eq!((whole.sums.ranges, whole.sums.told, whole.verdict.is_exact), (1, 0, true));
+    assert_eq!((whole.sums.ranges, whole.sums.reported, whole.verdict.is_exact), (1, 0, true));
 }
 
 /// The sum of the range, its digest and its tasks' counts fit together, and so does the published total.
 #[test]
 fn counts_that_were_moved_between_told_tasks_are_found_in_proportion_to_what_was_moved() {
-    let half = told(|counts| {
+    let half = reported(|counts| {
         let most = counts.iter().copied().max().expect("there are tasks");
         for pair in counts.chunks_exact_mut(2) {
             let moved = pair[0].min(most - pair[1].min(most)).min(1);
@@ -252,7 +252,7 @@ fn counts_that_were_moved_between_told_tasks_are_found_in_proportion_to_what_was
     let wrong = half.recount(By::Search, Some(Duration::from_millis(700)));
     let wrong = wrong.expect_err("most tasks are wrong").to_string();
     assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
-    let one = told(|counts| {
+    let one = reported(|counts| {
         let from = counts.iter().position(|&count| count > 0).expect("there are boards");
         counts[from] -= 1;
         counts[from + 1] += 1;
@@ -275,8 +275,9 @@ fn counts_of_tasks_that_were_made_up_are_found_when_their_range_is_counted_whole
     };
     let recounted = recount(&checked, effort).expect("it is honest");
     assert!(recounted.verdict.is_exact);
-    let told = checked.drawn.seals.get_mut(&0).expect("the tasks of the first range are told");
-    *told = blake3::hash(b"other counts of the same sum and digest");
+    let reported =
+        checked.drawn.checksums.get_mut(&0).expect("the tasks of the first range are told");
+    *reported = blake3::hash(b"other counts of the same sum and digest");
     let found = recount(&checked, effort).expect_err("they are others").to_string();
     assert!(found.contains("has made it up"), "{found}");
 }

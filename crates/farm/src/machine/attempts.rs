@@ -16,12 +16,12 @@ impl Farm {
     /// its worker. Recounts are no case of it: their tasks were counted once.
     pub(super) fn lost(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        self.stats.workers_lost += u64::from(!session.leaving);
-        let leases = session.leases.iter().filter(|_| !session.leaving);
+        self.stats.workers_lost += u64::from(!session.draining);
+        let leases = session.leases.iter().filter(|_| !session.draining);
         let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
-        let (process, maker) = (session.process().clone(), session.maker().clone());
+        let (process, principal) = (session.process().clone(), session.principal().clone());
         self.left(id);
         if held.is_empty() {
             return;
@@ -29,9 +29,9 @@ impl Farm {
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_first();
         }
-        self.losses.insert(process, maker.clone());
-        let processes = self.losses.values().filter(|other| **other == maker).count();
-        self.effects.push(Effect::Lost { maker, processes });
+        self.losses.insert(process, principal.clone());
+        let processes = self.losses.values().filter(|other| **other == principal).count();
+        self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
             return;
         }
@@ -51,7 +51,7 @@ impl Farm {
         }
     }
 
-    /// Whether something of the job that was never counted may be lent to this session: what is
+    /// Whether something of the job that was never counted may be leased to this session: what is
     /// suspected only if it holds nothing else that is.
     pub(super) fn has_task_for(&self, id: JobId, session: &Session) -> bool {
         let job: &Job = &self.jobs[&id];

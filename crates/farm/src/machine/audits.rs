@@ -9,7 +9,7 @@ use crate::{
 
 impl Farm {
     /// The policy holds once the ledger has it; ranges accepted meanwhile fall under it there. What waits under earlier ones
-    /// is lent no more, if it chooses nothing.
+    /// is leased no more, if it chooses nothing.
     pub(super) fn audit(
         &mut self,
         request: RequestId,
@@ -31,7 +31,7 @@ impl Farm {
         job.policy = Some(policy);
         job.audits.asked += 1;
         if policy.is_none() {
-            self.lend_no_recounts(id);
+            self.lease_no_recounts(id);
         }
         let command = LedgerCommand::RequestAudit { job: id, policy, by };
         self.command(Asker::Client(request), command);
@@ -48,7 +48,7 @@ impl Farm {
             self.reopen(id);
         }
         if wanted == 0 {
-            self.lend_no_recounts(id);
+            self.lease_no_recounts(id);
         }
         self.requeue(id);
         self.answer(request, id);
@@ -57,7 +57,7 @@ impl Farm {
     }
 
     /// Nothing of a job waits for a second count any more.
-    fn lend_no_recounts(&mut self, id: JobId) {
+    fn lease_no_recounts(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         let leases = job.audits.drop(|_| true);
         leases.into_iter().for_each(|(_, lease)| self.revoke(lease));
@@ -116,10 +116,10 @@ impl Farm {
     pub(super) fn contradicted(&mut self, session: SessionId, author: Author, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
         let is_over = job.is_over() || job.is_being_held();
-        let is_new = !is_over && job.audits.doubt(report.range, &author.maker.owner);
+        let is_new = !is_over && job.audits.doubt(report.range, &author.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
-        let told = Effect::Contradicted { report: report.clone(), author: author.clone() };
-        self.effects.push(told);
+        let reported = Effect::Contradicted { report: report.clone(), author: author.clone() };
+        self.effects.push(reported);
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }

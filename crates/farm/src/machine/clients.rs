@@ -33,7 +33,7 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(Box::new(job))) });
     }
 
-    /// The job exists once the ledger has it: until then nothing of it is lent. A submission that repeats the key of
+    /// The job exists once the ledger has it: until then nothing of it is leased. A submission that repeats the key of
     /// a job of its owner is answered with that job.
     fn submitted(&mut self, request: RequestId, job: Job) -> Result<(), Refusal> {
         let spec = job.spec.clone();
@@ -106,7 +106,7 @@ impl Farm {
 
     /// Notes when a job's first range is leased.
     pub(super) fn begin(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(&id).expect("something of it is lent");
+        let job = self.jobs.get_mut(&id).expect("something of it is leased");
         if !std::mem::replace(&mut job.has_begun, true) {
             let (change, by) = (JobChange::Begun, String::new());
             self.command(Asker::Farm, LedgerCommand::Change { job: id, change, by });
@@ -141,7 +141,7 @@ impl Farm {
         Ok(())
     }
 
-    /// Brings a job into another state. Lending stops at once.
+    /// Brings a job into another state. Leasing stops at once.
     fn stand(&mut self, id: JobId, wanted: JobState) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
         if job.is_over() && job.state != JobState::Cancelled {
@@ -165,7 +165,7 @@ impl Farm {
         Ok(JobChange::State(wanted))
     }
 
-    /// What is lent next follows a new priority at once, and what is lent already stays so.
+    /// What is leased next follows a new priority at once, and what is leased already stays so.
     fn prioritise(&mut self, id: JobId, priority: i32) -> Result<JobChange, Refusal> {
         let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
         if job.state == JobState::Cancelled {

@@ -1,7 +1,7 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, lent, claimed or poisoned ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, leased, claimed or poisoned ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
@@ -11,14 +11,14 @@ mod attempts;
 mod audits;
 mod clients;
 mod holds;
-mod lending;
+mod leasing;
+mod overview;
 mod removal;
 mod restore;
 mod results;
 mod sessions;
 mod staff;
 mod stats;
-mod survey;
 mod trust;
 
 use std::cmp::Reverse;
@@ -30,19 +30,19 @@ pub use restore::{Restored, RestoredJob};
 use self::staff::Staff;
 use crate::job::Job;
 use crate::job_view::turn;
-use crate::lease::{LeaseTerm, Leases};
+use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
 use crate::{
-    Asker, AuditView, Config, Distrusted, Effect, Event, IntervalSet, JobId, JobState, JobView,
-    LeaseId, LedgerAnswer, LedgerCommand, LoanKey, Maker, Millis, Origin, Pace, Party, RequestId,
-    SessionId, Stats, WorkerMessage, WorkerOrder, WorkerView,
+    Asker, AuditView, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
+    JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
+    Principal, RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
 #[derive(Debug)]
 pub struct Farm {
     config: Config,
-    key: LoanKey,
+    key: LeaseKey,
     now: Millis,
     /// When the ledger last answered: Unix milliseconds, for people.
     unix_ms: i64,
@@ -50,8 +50,8 @@ pub struct Farm {
     adopts_until: Millis,
     /// How often workers are to report.
     pace: Pace,
-    /// Until then nothing is lent from the pools: see [`Config::grace_ms`].
-    lend_from: Option<Millis>,
+    /// Until then nothing is leased from the pools: see [`Config::grace_ms`].
+    lease_from: Option<Millis>,
     epoch: u64,
     jobs: BTreeMap<JobId, Job>,
     /// The jobs that have a key, those on their way into the ledger included.
@@ -62,7 +62,7 @@ pub struct Farm {
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
-    hungry: BTreeSet<SessionId>,
+    idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. Only what is offered since may be for them.
     refused: BTreeSet<SessionId>,
     /// When sessions that missed a deadline may be served again.
@@ -70,17 +70,17 @@ pub struct Farm {
     /// When parties that kept a recount too long may be asked for it again.
     turns: BTreeSet<Millis>,
     leases: Leases,
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     distrusted: Distrusted,
     /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
-    losses: BTreeMap<Process, Maker>,
+    losses: BTreeMap<Process, Principal>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
     /// Jobs on their way into the ledger, and who has submitted them.
     coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
     /// Jobs that the ledger removes, as they were.
-    leaving: BTreeMap<JobId, Box<JobView>>,
+    removing: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,
     /// The jobs that proved somebody wrong.
     proofs: BTreeSet<JobId>,
@@ -122,7 +122,7 @@ impl Farm {
             Event::Tick => {}
         }
         self.expire();
-        self.feed_hungry();
+        self.serve_idle();
         std::mem::take(&mut self.effects)
     }
 
@@ -132,7 +132,7 @@ impl Farm {
             WorkerMessage::Report(report) => self.reported(session, report),
             WorkerMessage::Working(lease) => self.working(session, lease),
             WorkerMessage::Decline(lease) => self.declined(session, lease),
-            WorkerMessage::Leaving => self.leaving(session),
+            WorkerMessage::Draining => self.draining(session),
             // It has begun its session already.
             WorkerMessage::Hello(_) => {}
         }
@@ -140,18 +140,18 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lend_from, self.rests.first().copied(), self.turns.first().copied()];
-        let is_idle = !self.hungry.is_empty() || !self.refused.is_empty();
+        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
+        let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.queue.iter().filter(|_| is_idle);
         let late = jobs.filter_map(|&(_, job)| self.jobs[&job].next_late(self.now));
         let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
         service.chain(self.leases.next_deadline()).min()
     }
 
-    /// For how long nothing is lent from the pools, ms, as workers that still hold ranges may come back first: see
+    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
     /// [`Config::grace_ms`].
-    pub fn lends_in_ms(&self) -> u64 {
-        self.lend_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+    pub fn leases_in_ms(&self) -> u64 {
+        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
     }
 
     /// How often workers are to report now.
@@ -176,13 +176,13 @@ impl Farm {
     }
 
     /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
-    /// a worker or a running job came or went, or a loan was declined. Looking costs more.
+    /// a worker or a running job came or went, or a lease was declined. Looking costs more.
     pub fn take_staffing_change(&mut self) -> bool {
         std::mem::take(&mut self.staffing_changed)
     }
 
-    /// What is lent to a session: each lease with its job and the ordinals that are still expected.
-    pub fn lent_to(
+    /// What is leased to a session: each lease with its job and the ordinals that are still expected.
+    pub fn leased_to(
         &self,
         session: SessionId,
     ) -> impl Iterator<Item = (LeaseId, JobId, &IntervalSet)> + '_ {
@@ -202,7 +202,7 @@ impl Farm {
         WorkerView { rate, ..session.view() }
     }
 
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub fn distrusted(&self) -> impl Iterator<Item = &Party> {
         self.distrusted.0.iter()
     }
@@ -249,8 +249,8 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let makers = staff.makers(&self.sessions, thread_memory);
-                job.audits.stranded(makers, job.across())
+                let principals = staff.principals(&self.sessions, thread_memory);
+                job.audits.stranded(principals, job.across())
             } else {
                 Some(0)
             },
@@ -260,7 +260,7 @@ impl Farm {
         }
     }
 
-    fn tell(&mut self, session: SessionId, order: WorkerOrder) {
+    fn tell(&mut self, session: SessionId, order: CoordinatorMessage) {
         self.effects.push(Effect::Tell { session, order });
     }
 
@@ -273,16 +273,19 @@ impl Farm {
 
     fn lease_id(&mut self) -> LeaseId {
         self.next_lease += 1;
-        assert!(self.next_lease < 1 << 40, "a coordinator lends fewer than 2^40 times in its life");
+        assert!(
+            self.next_lease < 1 << 40,
+            "a coordinator leases fewer than 2^40 times in its life"
+        );
         LeaseId(self.epoch << 40 | self.next_lease)
     }
 
     /// For how long a session may take up a lease that no session has. A lease of another life of the coordinator is not
     /// known any more, and gets the time of a new one, once after the restart: of an earlier one, or, if the ledger was
     /// restored from a copy, of a later one.
-    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTerm> {
+    fn adoption_term(&self, lease: LeaseId, job: JobId) -> Option<LeaseTime> {
         let is_of_another = lease.epoch() != self.epoch && self.now < self.adopts_until;
-        let another = LeaseTerm { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
+        let another = LeaseTime { deadline: self.adopts_until, ..self.term(job, self.ttl_ms(job)) };
         let orphaned = self.leases.orphan_term(lease);
         orphaned.or(is_of_another.then_some(another)).filter(|term| term.deadline > self.now)
     }
@@ -313,7 +316,7 @@ impl Farm {
                 self.removed(request, job, is_whole);
             }
             (Session(session), Accept { report, author, audit }, Written) => {
-                self.range_written(session, report, author.maker, audit);
+                self.range_written(session, report, author.principal, audit);
             }
             (Session(session), Compare { report, author }, Compared(found)) => {
                 self.compared(session, author, report, found);
@@ -343,7 +346,7 @@ impl Farm {
         let key = turn(job.spec.priority, id);
         if job.is_served() {
             self.queue.insert(key);
-            self.hungry.append(&mut self.refused);
+            self.idle.append(&mut self.refused);
         } else {
             self.queue.remove(&key);
         }

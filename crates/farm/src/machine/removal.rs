@@ -12,7 +12,7 @@ impl Farm {
             return Err(Refusal::Proof(id));
         }
         self.let_go(id)?;
-        self.leaving.insert(id, Box::new(was));
+        self.removing.insert(id, Box::new(was));
         self.command(Asker::Client(request), LedgerCommand::Remove { job: id });
         Ok(())
     }
@@ -22,7 +22,7 @@ impl Farm {
         if !is_whole {
             return self.command(Asker::Client(request), LedgerCommand::Remove { job });
         }
-        let was = self.leaving.remove(&job).expect("the farm has asked for it");
+        let was = self.removing.remove(&job).expect("the farm has asked for it");
         self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(was)) });
     }
 

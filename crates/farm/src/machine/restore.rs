@@ -6,8 +6,8 @@ use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LoanKey, Millis,
-    Pace, Plan, Range, Slice, Spent, Stats, Times,
+    AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
+    Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub struct Restored {
     pub last_job: u64,
     /// The jobs that proved somebody wrong.
     pub proofs: BTreeSet<JobId>,
-    /// Parties that are not believed.
+    /// Parties that are distrusted.
     pub distrusted: Distrusted,
 }
 
@@ -69,13 +69,13 @@ pub struct RestoredJob {
 }
 
 impl Farm {
-    /// A farm that goes on where `restored` was left, and that recognizes the loans that it sealed with `key`.
+    /// A farm that goes on where `restored` was left, and that recognizes the leases that it signed with `key`.
     /// `now` is the time.
     /// What it wants done at once comes out of the first step: make that an [`crate::Event::Tick`].
     ///
     /// # Panics
     /// If a restored job has accepted ordinals outside its plan or a dispute without votes.
-    pub fn restore(config: Config, key: LoanKey, now: Millis, restored: Restored) -> Farm {
+    pub fn restore(config: Config, key: LeaseKey, now: Millis, restored: Restored) -> Farm {
         assert!(restored.epoch < 1 << 23, "a ledger is opened fewer than 2^23 times");
         let begun = |job: &RestoredJob| job.state == JobState::Running && !job.accepted.is_empty();
         let grace = config.grace_ms > 0 && restored.jobs.iter().any(begun);
@@ -86,14 +86,14 @@ impl Farm {
             unix_ms: 0,
             adopts_until: now.after(config.lease_ttl_ms),
             pace: Pace::default(),
-            lend_from: grace.then(|| now.after(config.grace_ms)),
+            lease_from: grace.then(|| now.after(config.grace_ms)),
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
             keys: BTreeMap::new(),
             queue: BTreeSet::new(),
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
-            hungry: BTreeSet::new(),
+            idle: BTreeSet::new(),
             refused: BTreeSet::new(),
             rests: BTreeSet::new(),
             turns: BTreeSet::new(),
@@ -102,7 +102,7 @@ impl Farm {
             losses: BTreeMap::new(),
             settling: 0,
             coming: BTreeMap::new(),
-            leaving: BTreeMap::new(),
+            removing: BTreeMap::new(),
             next_job: restored.last_job + 1,
             proofs: restored.proofs,
             next_lease: 0,

@@ -1,7 +1,7 @@
 //! What becomes of a reported count.
 //!
 //! ```text
-//!   reported ─┬─ no proof that it was lent ──► the session ends
+//!   reported ─┬─ no token that it was leased ──► the session ends
 //!             ├─ wholly uncovered ──► Accept ──durable──► total += count, Ack(Accepted)
 //!             ├─ partly covered ────────────────────────────────────────────► Ack(Superseded)
 //!             └─ wholly covered ──► Compare ─┬─ rows do not align ──────────► Ack(Superseded)
@@ -29,9 +29,9 @@ use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, Author, Claim, Dismissal, JobState, KernelName, LeaseId, LedgerCommand, LoanKind,
-    LoanTerms, Maker, Party, Range, Report, SessionId, TaskCounts, Unaudited, Verdict, Vote,
-    Withdrawn, WorkerOrder,
+    Ack, Asker, Author, Claim, CoordinatorMessage, Dismissal, JobState, KernelName, LeaseId,
+    LeaseKind, LeaseTerms, LedgerCommand, Party, Principal, Range, Report, SessionId, TaskCounts,
+    Unaudited, Verdict, Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -41,9 +41,9 @@ impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
         let author = known.author().clone();
-        let Report { job, fingerprint: plan, lease, range, ref proof, .. } = report;
-        let terms = LoanTerms { job, plan, lease, owner: &author.maker.owner };
-        if !self.key.recognizes(proof, &terms, range) {
+        let Report { job, fingerprint: plan, lease, range, ref token, .. } = report;
+        let terms = LeaseTerms { job, plan, lease, owner: &author.principal.owner };
+        if !self.key.recognizes(token, &terms, range) {
             return self.dismiss(session, Dismissal::Unproven);
         }
         let Some(job) = self.jobs.get_mut(&report.job) else {
@@ -57,7 +57,7 @@ impl Farm {
         }
         let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
         report.busy_us = report.busy_us.min(most_busy_us);
-        let is_whole = report.proof.kind == LoanKind::Count || range == report.proof.range;
+        let is_whole = report.token.kind == LeaseKind::Count || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
         let is_possible = job.known.allows(range, report.tally.count)
@@ -147,12 +147,12 @@ impl Farm {
         let taken = self.leases.shrink(id, part);
         let session = self.sessions.get_mut(&session_id).expect("leases end with their session");
         session.outstanding -= taken;
-        self.hungry.insert(session_id);
+        self.idle.insert(session_id);
         if self.leases.get(id).is_none() {
             session.leases.remove(&id);
             self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
             if id != by {
-                self.tell(session_id, WorkerOrder::Revoke(id));
+                self.tell(session_id, CoordinatorMessage::Revoke(id));
             }
         }
     }
@@ -161,7 +161,7 @@ impl Farm {
         &mut self,
         session: SessionId,
         report: Report,
-        maker: Maker,
+        principal: Principal,
         audit: bool,
     ) {
         let Report { range, kernel, tally, .. } = report;
@@ -172,7 +172,7 @@ impl Farm {
         self.stats.accepted(&report);
         *self.progressed.entry(report.job).or_default() += tally.count as f64;
         if audit {
-            job.audits.want(Unaudited { range, maker, kernel });
+            job.audits.want(Unaudited { range, principal, kernel });
             self.find_audits(report.job);
         }
         self.ack(session, &report, Verdict::Accepted);
@@ -192,22 +192,22 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
         }
-        let is_believed = !self.distrusted.includes(&author.maker);
+        let is_trusted = !self.distrusted.includes(&author.principal);
         let is_certain = self.settling == 0
             && job.claimed().contains(report.range)
             && !job.audits.is_confirming(report.range);
-        if !is_believed || !is_certain {
+        if !is_trusted || !is_certain {
             return; // These rows are changing. The worker asks again.
         }
         if job.disputes.contains_key(&report.range) {
             return self.vote(session, author, report);
         }
         let Report { range, lease, kernel: its_kernel, .. } = report;
-        let (was_asked_for, across) = (report.proof.kind == LoanKind::Recount, job.across());
+        let (was_asked_for, across) = (report.token.kind == LeaseKind::Recount, job.across());
         match found {
             Some(claim) if claim == report.tally.claim() => {
                 let confirms = was_asked_for
-                    && job.audits.confirms(range, (&author.maker, its_kernel), lease, across);
+                    && job.audits.confirms(range, (&author.principal, its_kernel), lease, across);
                 if !confirms {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
@@ -217,8 +217,8 @@ impl Farm {
             }
             Some(claim) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
-                    Some((maker, kernel)) => {
-                        let stored = Vote { maker: maker.clone(), claim };
+                    Some((principal, kernel)) => {
+                        let stored = Vote { principal: principal.clone(), claim };
                         self.dispute(session, author, report, stored, kernel);
                     }
                     None => self.contradicted(session, author, report),
@@ -254,11 +254,11 @@ impl Farm {
     /// One more count of a frozen range.
     fn vote(&mut self, session: SessionId, author: Author, report: Report) {
         let dispute = &self.jobs[&report.job].disputes[&report.range];
-        let is_heard = self.is_trusted(session) || dispute.hears(&author.maker);
+        let is_heard = self.is_trusted(session) || dispute.hears(&author.principal);
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote; the worker asks again if that is not its answer.
         }
-        if !is_heard || report.proof.kind == LoanKind::Count {
+        if !is_heard || report.token.kind == LeaseKind::Count {
             return self.ack(session, &report, Verdict::Superseded);
         }
         self.add_vote(session, author, report);
@@ -275,7 +275,7 @@ impl Farm {
         let (claim, across) = (report.tally.claim(), job.across());
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
-        dispute.votes.push(Vote { maker: author.maker.clone(), claim });
+        dispute.votes.push(Vote { principal: author.principal.clone(), claim });
         if let Some(ground) = dispute.ground(claim, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
@@ -316,7 +316,7 @@ impl Farm {
         self.ack(session, &report, Verdict::Disputed);
     }
 
-    /// A recount that came back is no longer lent.
+    /// A recount that came back is no longer leased.
     fn end_recount(&mut self, report: &Report) {
         if self.leases.get(report.lease).is_some_and(|lease| lease.recount) {
             self.end_lease(report.lease);
@@ -326,7 +326,7 @@ impl Farm {
     pub(super) fn ack(&mut self, session: SessionId, report: &Report, verdict: Verdict) {
         self.stats.answered(verdict);
         if self.sessions.contains_key(&session) {
-            self.tell(session, WorkerOrder::Ack(Ack::of(report, verdict)));
+            self.tell(session, CoordinatorMessage::Ack(Ack::of(report, verdict)));
         }
     }
 }

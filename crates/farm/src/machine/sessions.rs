@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use super::Farm;
 use crate::job::Job;
-use crate::lease::Lease;
+use crate::lease::OpenLease;
 use crate::session::Session;
 use crate::{
-    Dismissal, Effect, Hello, Holding, JobState, LeaseId, LoanTerms, SessionId, WorkerOrder,
+    CoordinatorMessage, Dismissal, Effect, Hello, Holding, JobState, LeaseId, LeaseTerms, SessionId,
 };
 
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
-        if !hello.holding.iter().all(|holding| self.has_lent_to(&session, holding)) {
+        if !hello.holding.iter().all(|holding| self.has_leased_to(&session, holding)) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
@@ -26,7 +26,7 @@ impl Farm {
         if let Some(&earlier) = self.processes.get(session.process()) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
-        if self.distrusted.includes(session.maker()) {
+        if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
             return;
         }
@@ -41,20 +41,20 @@ impl Farm {
         let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
         let adopted = &self.sessions[&id].leases;
         let unwanted: Vec<LeaseId> = held.difference(adopted).copied().collect();
-        unwanted.into_iter().for_each(|lease| self.tell(id, WorkerOrder::Revoke(lease)));
+        unwanted.into_iter().for_each(|lease| self.tell(id, CoordinatorMessage::Revoke(lease)));
         self.serve(id);
     }
 
-    /// Whether this farm has lent to the session's owner what the worker says that it holds.
-    fn has_lent_to(&self, session: &Session, holding: &Holding) -> bool {
-        let Holding { lease, job, fingerprint: plan, range, ref proof } = *holding;
-        let terms = LoanTerms { job, plan, lease, owner: &session.maker().owner };
-        self.key.recognizes(proof, &terms, range)
+    /// Whether this farm has leased to the session's owner what the worker says that it holds.
+    fn has_leased_to(&self, session: &Session, holding: &Holding) -> bool {
+        let Holding { lease, job, fingerprint: plan, range, ref token } = *holding;
+        let terms = LeaseTerms { job, plan, lease, owner: &session.principal().owner };
+        self.key.recognizes(token, &terms, range)
     }
 
     /// A reconnected worker keeps what it still works on, as far as nobody else has it, within its credit and
     /// until the deadline that it had before. A ledger that was restored from a copy may have given the number of
-    /// a lease twice: a lease is of one job only, and the other job's range is lent anew.
+    /// a lease twice: a lease is of one job only, and the other job's range is leased anew.
     fn adopt(&mut self, id: SessionId, holding: Holding) {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
         if !self.jobs.contains_key(&job_id) {
@@ -74,7 +74,7 @@ impl Farm {
         }
         let due = self.now.after(self.pace.lease_ms(&self.config));
         for part in job.adopt(range.first(room), lease, due) {
-            self.lend(id, lease, job_id, part, false, term);
+            self.assign(id, lease, job_id, part, false, term);
         }
     }
 
@@ -85,22 +85,22 @@ impl Farm {
         }
     }
 
-    /// A worker gives a loan back that it has no memory for: it was told to need less, or said to
-    /// have more. Nothing more of that job is lent to it, or it would come back at once.
+    /// A worker gives a lease back that it has no memory for: it was told to need less, or said to
+    /// have more. Nothing more of that job is leased to it, or it would come back at once.
     pub(super) fn declined(&mut self, id: SessionId, lease: LeaseId) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        if let Some(lent) = self.leases.get(lease).filter(|lent| lent.session == id) {
-            session.declined.insert(lent.job);
+        if let Some(leased) = self.leases.get(lease).filter(|leased| leased.session == id) {
+            session.declined.insert(leased.job);
             self.staffing_changed = true;
-            // Not by itself: what is on its way of the loan is to be stopped.
+            // Not by itself: what is on its way of the lease is to be stopped.
             self.revoke(lease);
             self.serve(id);
         }
     }
 
-    pub(super) fn leaving(&mut self, id: SessionId) {
+    pub(super) fn draining(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.leaving = true;
+            session.draining = true;
             self.stop_waiting(id);
         }
     }
@@ -110,12 +110,12 @@ impl Farm {
         self.left(id);
     }
 
-    /// A worker says that it has finished a part of a loan that it will report as a whole. Nobody can check that:
+    /// A worker says that it has finished a part of a lease that it will report as a whole. Nobody can check that:
     /// it is news of this lease, and of nothing else.
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
-        let whole = |lent: &&Lease| lent.session == id && lent.recount;
-        if let Some(lent) = self.leases.get(lease).filter(whole) {
-            let deadline = self.deadline(lent.job);
+        let whole = |leased: &&OpenLease| leased.session == id && leased.recount;
+        if let Some(leased) = self.leases.get(lease).filter(whole) {
+            let deadline = self.deadline(leased.job);
             self.leases.renew(lease, deadline);
             if let Some(session) = self.sessions.get_mut(&id) {
                 session.heard_at = self.now;
@@ -147,12 +147,12 @@ impl Farm {
         self.give_back(id, lease);
     }
 
-    fn give_back(&mut self, id: LeaseId, lease: Option<Lease>) {
+    fn give_back(&mut self, id: LeaseId, lease: Option<OpenLease>) {
         let Some(lease) = lease else { return };
         if let Some(session) = self.sessions.get_mut(&lease.session) {
             session.leases.remove(&id);
             session.outstanding -= lease.open.len();
-            self.hungry.insert(lease.session);
+            self.idle.insert(lease.session);
         }
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
@@ -170,7 +170,7 @@ impl Farm {
     pub(super) fn revoke(&mut self, id: LeaseId) {
         if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
             self.end_lease(id);
-            self.tell(session, WorkerOrder::Revoke(id));
+            self.tell(session, CoordinatorMessage::Revoke(id));
         }
     }
 }

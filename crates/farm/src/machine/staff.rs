@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::Session;
-use crate::{JobId, Maker, SessionId};
+use crate::{JobId, Principal, SessionId};
 
 /// What is known of the connected workers while one list is made. Jobs that need equally much memory ask for
 /// the same number, so that the sessions are looked through only once for each amount.
@@ -14,20 +14,21 @@ pub(super) struct Staff {
     /// The sessions that gave ranges of any job back.
     decliners: Option<Vec<SessionId>>,
     /// The machines that have memory for a thread of a job that needs so many bytes.
-    makers: BTreeMap<u64, BTreeSet<Maker>>,
+    principals: BTreeMap<u64, BTreeSet<Principal>>,
 }
 
 impl Staff {
     /// Those who may give second counts of a job that needs so many bytes for a thread.
-    pub(super) fn makers(
+    pub(super) fn principals(
         &mut self,
         sessions: &BTreeMap<SessionId, Session>,
         thread_memory: u64,
-    ) -> &BTreeSet<Maker> {
-        let stays = |session: &&Session| session.threads_for(thread_memory) > 0 && !session.leaving;
+    ) -> &BTreeSet<Principal> {
+        let stays =
+            |session: &&Session| session.threads_for(thread_memory) > 0 && !session.draining;
         let found =
-            || sessions.values().filter(stays).map(|session| session.maker().clone()).collect();
-        self.makers.entry(thread_memory).or_insert_with(found)
+            || sessions.values().filter(stays).map(|session| session.principal().clone()).collect();
+        self.principals.entry(thread_memory).or_insert_with(found)
     }
 
     /// The number of sessions that may count `job`.

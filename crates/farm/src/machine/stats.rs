@@ -43,7 +43,7 @@ impl Farm {
     ///
     /// Until something of a job was counted, each of its tasks counts as one thread. A job counts even if no connected
     /// worker has the memory for it.
-    pub fn lendable_threads(&self) -> u64 {
+    pub fn leasable_threads(&self) -> u64 {
         let running = self.queue.iter().map(|&(_, id)| self.threads_for(&self.jobs[&id]));
         running.fold(0, u64::saturating_add)
     }

@@ -1,4 +1,4 @@
-//! Who is believed, and what becomes of the counts of those who are not any more.
+//! Who is trusted, and what becomes of the counts of those who are not any more.
 
 use super::Farm;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Farm {
-    /// Somebody decided about a party. Sessions of one that is not believed end at once; the rest waits for the
+    /// Somebody decided about a party. Sessions of one that is distrusted end at once; the rest waits for the
     /// ledger.
     pub(super) fn change_trust(
         &mut self,
@@ -39,10 +39,10 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer });
     }
 
-    /// Nothing that these parties say is believed any more.
+    /// These parties are distrusted.
     pub(super) fn distrust(&mut self, parties: impl IntoIterator<Item = Party>) {
         self.distrusted.0.extend(parties);
-        let is_theirs = |id: &SessionId| self.distrusted.includes(self.sessions[id].maker());
+        let is_theirs = |id: &SessionId| self.distrusted.includes(self.sessions[id].principal());
         let theirs: Vec<SessionId> = self.sessions.keys().copied().filter(is_theirs).collect();
         theirs.into_iter().for_each(|id| self.dismiss(id, Dismissal::Distrusted));
     }
@@ -58,7 +58,7 @@ impl Farm {
         }
     }
 
-    /// Rows of a party that is believed no more are no longer there.
+    /// Rows of a party that is distrusted are no longer there.
     fn withdraw(&mut self, withdrawn: &Withdrawn) {
         let Withdrawn { job: id, ranges, total, audits_wanted, audits_agreed } = withdrawn;
         let job = self.jobs.get_mut(id).expect("the ledger knows no other jobs");
@@ -67,7 +67,7 @@ impl Farm {
         job.total = job.total.checked_sub(*total).expect("the total includes its rows");
         let is_gone = |range| ranges.intersects(range);
         let mut leases: Vec<_> = job.audits.drop(is_gone).into_iter().map(|(_, id)| id).collect();
-        let is_wrong = |vote: &Vote| self.distrusted.includes(&vote.maker);
+        let is_wrong = |vote: &Vote| self.distrusted.includes(&vote.principal);
         let is_over = |range, votes: &[Vote]| is_gone(range) || votes.iter().any(is_wrong);
         let disputes =
             job.disputes.extract_if(.., |&range, dispute| is_over(range, &dispute.votes));

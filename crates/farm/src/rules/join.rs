@@ -20,7 +20,7 @@ pub(super) fn join<S: Store>(
     store: &mut S,
     id: JobId,
     mut joined: CountedRange,
-    mut told: TaskCounts,
+    mut reported: TaskCounts,
     beside: Vec<CountedRange>,
 ) -> Result<(CountedRange, TaskCounts), S::Fault> {
     for other in beside {
@@ -28,16 +28,16 @@ pub(super) fn join<S: Store>(
         let [first, next] = if is_before { [&other, &joined] } else { [&joined, &other] };
         let Some(sum) = sum(first, next) else { continue };
         let its = store.task_counts(id, other.row.range)?;
-        if its.are_untold() != told.are_untold() {
+        if its.are_omitted() != reported.are_omitted() {
             continue;
         }
-        let sum_told = if is_before { its.join(&told) } else { told.join(&its) };
-        let Some(sum_told) = sum_told else { continue };
+        let sum_reported = if is_before { its.join(&reported) } else { reported.join(&its) };
+        let Some(sum_reported) = sum_reported else { continue };
         if is_left_alone(store, id, sum.row.range)? {
-            (joined, told) = (sum, sum_told);
+            (joined, reported) = (sum, sum_reported);
         }
     }
-    Ok((joined, told))
+    Ok((joined, reported))
 }
 
 /// Two rows as one, if they touch and say the same about themselves, and nobody asked for a second

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::{Select, Store, StoredJob};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, Times,
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, TaskCounts, Times,
     TrustChange,
 };
 
@@ -116,7 +116,7 @@ impl Store for MemoryStore {
         &mut self,
         job: JobId,
         which: Select<'_>,
-        see: &mut dyn FnMut(CountedRange, Option<Maker>) -> ControlFlow<()>,
+        see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<(), Contradiction> {
         let job = self.get(job)?;
         let starts = match which {
@@ -124,13 +124,13 @@ impl Store for MemoryStore {
             Select::All | Select::Waiting | Select::By(_) => 0..u64::MAX,
         };
         for (start, counted) in job.rows.range(starts) {
-            let second = job.seconds.get(start).map(|row| &row.author.maker);
+            let second = job.seconds.get(start).map(|row| &row.author.principal);
             let is_wanted = match which {
                 Select::All | Select::Overlapping(_) => true,
                 Select::Waiting => counted.check == Check::Wanted,
                 Select::By(party) => {
-                    let mut makers = second.into_iter().chain([&counted.row.author.maker]);
-                    makers.any(|maker| party.includes(maker))
+                    let mut principals = second.into_iter().chain([&counted.row.author.principal]);
+                    principals.any(|principal| party.includes(principal))
                 }
             };
             if is_wanted && see(counted.clone(), second.cloned()).is_break() {
@@ -155,7 +155,7 @@ impl Store for MemoryStore {
         job.rows.extract_if(within.clone(), |_, _| true).for_each(drop);
         job.task_counts.extract_if(within, |_, _| true).for_each(drop);
         job.rows.insert(range.start(), counted.clone());
-        if !task_counts.are_untold() {
+        if !task_counts.are_omitted() {
             job.task_counts.insert(range.start(), task_counts.clone());
         }
         Ok(())
@@ -173,7 +173,7 @@ impl Store for MemoryStore {
     ) -> Result<(), Contradiction> {
         let all = &mut self.get(job)?.task_counts;
         all.remove(&range.start());
-        if !task_counts.are_untold() {
+        if !task_counts.are_omitted() {
             all.insert(range.start(), task_counts.clone());
         }
         Ok(())

@@ -10,7 +10,7 @@
 //! - A second count confirms a range that waits for one, if another party made it with another kernel and
 //!   it says the same.
 //! - A settlement replaces the row of a range. What it said stays as evidence.
-//! - A party that was proven wrong is believed no more, in all jobs that were not cancelled.
+//! - A party that was proven wrong is distrusted, in all jobs that were not cancelled.
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for second counts, it stays so. One
 //!   that was held no longer is, either, when it is audited or loses confirmations.
@@ -31,10 +31,10 @@ pub use memory::{MemoryJob, MemoryStore};
 pub use restore::{restore, restore_job};
 pub use store::{Select, Store, StoredJob};
 
-use crate::maker::is_second_opinion;
+use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
-    Across, AuditPolicy, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
+    AuditPolicy, AuditScope, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
     LedgerCommand, Range, Report, TaskCounts, Unaudited,
 };
 
@@ -90,9 +90,9 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
             let new = CountedRange { row: Row::new(report, author), check };
             let beside = beside(store, report.job, report.range)?;
-            let told = report.task_counts.clone();
-            let (joined, told) = join::join(store, report.job, new, told, beside)?;
-            store.insert(report.job, &joined, &told)?;
+            let reported = report.task_counts.clone();
+            let (joined, reported) = join::join(store, report.job, new, reported, beside)?;
+            store.insert(report.job, &joined, &reported)?;
         }
         LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
         LedgerCommand::Dispute { report, author } => {
@@ -158,27 +158,27 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     }
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
     let first = store.task_counts(job, report.range)?;
-    if !report.task_counts.are_untold() && report.task_counts != first {
+    if !report.task_counts.are_omitted() && report.task_counts != first {
         store.set_task_counts(job, report.range, &TaskCounts::default())?;
     }
     store.confirm(job, &second)
 }
 
 /// Whether a second count is what an accepted range waits for.
-fn confirms(first: &CountedRange, second: &Row, across: Across) -> bool {
+fn confirms(first: &CountedRange, second: &Row, across: AuditScope) -> bool {
     let CountedRange { row: first, check } = first;
     *check == Check::Wanted
         && first.range == second.range
         && first.tally.claim() == second.tally.claim()
         && is_second_opinion(
-            (&first.author.maker, first.kernel),
-            (&second.author.maker, second.kernel),
+            (&first.author.principal, first.kernel),
+            (&second.author.principal, second.kernel),
             across,
         )
 }
 
 /// Between whom a second opinion about a job lies.
-fn across<S: Store>(store: &mut S, job: JobId) -> Result<Across, S::Fault> {
+fn across<S: Store>(store: &mut S, job: JobId) -> Result<AuditScope, S::Fault> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
@@ -214,7 +214,7 @@ fn request_audit<S: Store>(
     store.add_policy(job, policy, by)?;
     let mut changed = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
-        let (range, first) = (row.range, &row.author.maker);
+        let (range, first) = (row.range, &row.author.principal);
         let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range),
             Check::Wanted => !policy.is_none(),
@@ -374,7 +374,7 @@ fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
     Ok(())
 }
 
-/// Parties that are not believed.
+/// Parties that are distrusted.
 fn distrusted<S: Store>(store: &mut S) -> Result<Distrusted, S::Fault> {
     Ok(Distrusted::after(&store.trust_changes()?))
 }

@@ -70,7 +70,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         let stored = stored.filter(|stored| stored.range == range);
         let stored = stored.ok_or(Contradiction::DisputesNothing(id, range))?;
         let kernel = stored.kernel;
-        let vote = |row: Row| Vote { maker: row.author.maker, claim: row.tally.claim() };
+        let vote = |row: Row| Vote { principal: row.author.principal, claim: row.tally.claim() };
         let votes = std::iter::once(stored).chain(claims).map(vote).collect();
         disputes.insert(range, Dispute::new(kernel, votes));
     }

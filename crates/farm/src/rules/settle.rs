@@ -1,9 +1,9 @@
-//! The end of a dispute, and what becomes of the other counts of parties that are believed no more.
+//! The end of a dispute, and what becomes of the other counts of parties that are distrusted.
 //!
 //! ```text
 //!   a row that the wrong party counted
 //!     nobody has counted it again ─────────────────────────────► taken back
-//!     a party that is believed has confirmed it ───────────────► stays
+//!     a party that is trusted has confirmed it ───────────────► stays
 //!     a party that is wrong itself has confirmed it ───────────► taken back, whichever of the two was found out first
 //!   a row of another party that the wrong party has confirmed ────► waits for an audit again, unless a machine was wrong
 //!                                                                   and the row is another owner's ([`Party::voids`])
@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use super::{Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    Across, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Maker, Party,
-    Range, Report, TaskCounts, Withdrawn,
+    AuditScope, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party,
+    Principal, Range, Report, TaskCounts, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -84,25 +84,25 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     store.close_dispute(job, range)?;
     let counted = CountedRange { row: right, check: Check::Wanted };
     accept(store, job, &counted, &report.task_counts)?;
-    // It confirms the new row from now on, so that the row waits for an audit again if its maker is proven
+    // It confirms the new row from now on, so that the row waits for an audit again if its principal is proven
     // wrong later.
     second.map_or(Ok(()), |row| store.confirm(job, &row))
 }
 
-/// The last vote for the `right` count by another party that is believed. `None` if all who agree are not
-/// believed, such as one that contradicted itself.
+/// The last vote for the `right` count by another party that is trusted. `None` if all who agree are not
+/// trusted, such as one that contradicted itself.
 fn second_vote<'a>(
     right: &Row,
     votes: impl DoubleEndedIterator<Item = &'a Row>,
     distrusted: &Distrusted,
-    across: Across,
+    across: AuditScope,
 ) -> Option<&'a Row> {
     let agrees = |row: &&Row| {
-        let maker = &row.author.maker;
+        let principal = &row.author.principal;
         row.range == right.range
             && row.tally.claim() == right.tally.claim()
-            && maker.is_apart_from(&right.author.maker, across)
-            && !distrusted.includes(maker)
+            && principal.is_apart_from(&right.author.principal, across)
+            && !distrusted.includes(principal)
     };
     votes.into_iter().rfind(agrees)
 }
@@ -115,22 +115,23 @@ enum Fate {
     TakenBack,
 }
 
-fn is_of(wrong: &[Party], maker: &Maker) -> bool {
-    wrong.iter().any(|party| party.includes(maker))
+fn is_of(wrong: &[Party], principal: &Principal) -> bool {
+    wrong.iter().any(|party| party.includes(principal))
 }
 
 /// What becomes of a row when these parties turn out to be wrong, if it is in no dispute of theirs. They are
-/// `distrusted`, and so may be the row's maker for longer.
+/// `distrusted`, and so may be the row's principal for longer.
 fn fate(
     counted: &CountedRange,
-    second: Option<&Maker>,
+    second: Option<&Principal>,
     wrong: &[Party],
     distrusted: &Distrusted,
 ) -> Fate {
-    let first = &counted.row.author.maker;
-    let is_void = second.is_some_and(|maker| wrong.iter().any(|party| party.voids(first, maker)));
-    let is_believed = |maker: &Maker| !distrusted.includes(maker);
-    let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_believed);
+    let first = &counted.row.author.principal;
+    let is_void =
+        second.is_some_and(|principal| wrong.iter().any(|party| party.voids(first, principal)));
+    let is_trusted = |principal: &Principal| !distrusted.includes(principal);
+    let is_confirmed = counted.check == Check::Agreed && !is_void && second.is_none_or(is_trusted);
     match distrusted.includes(first) {
         true if !is_confirmed => Fate::TakenBack,
         false if is_void => Fate::WaitsAgain,
@@ -149,11 +150,11 @@ fn fates<S: Store>(
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
         let mut rows = Vec::new();
-        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.author.maker));
+        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.author.principal));
         store.visit(job, Select::Overlapping(range), &mut |CountedRange { row, .. }, _| {
-            let maker = &row.author.maker;
-            has_part |= is_of(wrong, maker);
-            let is_gone = distrusted.includes(maker);
+            let principal = &row.author.principal;
+            has_part |= is_of(wrong, principal);
+            let is_gone = distrusted.includes(principal);
             let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
             rows.push((row.range, (fate, row.tally.count)));
             ControlFlow::Continue(())
@@ -163,22 +164,22 @@ fn fates<S: Store>(
             fates.extend(rows);
         }
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for party in wrong {
         store.visit(job, Select::By(party), &mut |counted, second| {
             let fate = fate(&counted, second.as_ref(), wrong, distrusted);
             let row = &counted.row;
             match fate {
                 Fate::Stays => {
-                    told.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.maker)))
+                    reported.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.principal)))
                 }
                 _ => drop(fates.entry(row.range).or_insert((fate, row.tally.count))),
             }
             ControlFlow::Continue(())
         })?;
     }
-    // Somebody else has confirmed the sum of such a row, and not what its maker has told of its tasks.
-    for range in told {
+    // Somebody else has confirmed the sum of such a row, and not what its principal has told of its tasks.
+    for range in reported {
         store.set_task_counts(job, range, &TaskCounts::default())?;
     }
     Ok(fates)

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Maker, Party, Range, TaskCounts, Times,
+    AuditPolicy, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, TaskCounts, Times,
     TrustChange,
 };
 
@@ -34,12 +34,12 @@ pub trait Store {
     /// Adds an audit policy to a job, and the owner who asked for it.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
 
-    /// Shows accepted ranges until the visitor breaks off, each with the maker of its second count if it has one.
+    /// Shows accepted ranges until the visitor breaks off, each with the principal of its second count if it has one.
     fn visit(
         &mut self,
         job: JobId,
         which: Select<'_>,
-        see: &mut dyn FnMut(CountedRange, Option<Maker>) -> ControlFlow<()>,
+        see: &mut dyn FnMut(CountedRange, Option<Principal>) -> ControlFlow<()>,
     ) -> Result<(), Self::Fault>;
     /// How many accepted ranges have this check.
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
@@ -75,7 +75,7 @@ pub trait Store {
     /// Settles all open claims about exactly this range.
     fn close_dispute(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
 
-    /// Notes that a party is believed no more, or again, and why: by which range of which job, if by one.
+    /// Notes that a party is distrusted, or trusted again, and why: by which range of which job, if by one.
     fn change_trust(
         &mut self,
         party: &Party,

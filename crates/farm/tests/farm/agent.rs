@@ -1,8 +1,8 @@
 //! The worker's end of a session.
 
 use farm::{
-    Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, LeaseId, Loan, LoanKind, LoanProof, Millis,
-    Pace, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
+    Ack, Agent, AgentConfig, Fingerprint, Hello, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
+    Millis, Pace, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
 
 use crate::stage::{kernel, plan, range, tally};
@@ -27,25 +27,25 @@ fn connected() -> Agent {
     agent
 }
 
-fn loan(lease: u64, job: u64, tasks: u64, whole: bool) -> Loan {
+fn lease(lease: u64, job: u64, tasks: u64, whole: bool) -> Lease {
     let recount = Recount { unlike: kernel("portable"), by_search: false };
-    let kind = if whole { LoanKind::Recount } else { LoanKind::Count };
-    Loan {
-        lease: LeaseId(lease),
+    let kind = if whole { LeaseKind::Recount } else { LeaseKind::Count };
+    Lease {
+        id: LeaseId(lease),
         job: JobId(job),
         plan: plan(tasks),
         fingerprint: plan(tasks).fingerprint(),
         range: range(0, tasks),
-        proof: LoanProof { range: range(0, tasks), kind, seal: [7; 16] },
+        token: LeaseToken { range: range(0, tasks), kind, mac: [7; 16] },
         recount: whole.then_some(recount),
     }
 }
 
-fn part(loan: Loan, start: u64, end: u64) -> Report {
+fn part(lease: Lease, start: u64, end: u64) -> Report {
     let range = range(start, end);
-    let tally = tally(loan.plan, range, 0);
+    let tally = tally(lease.plan, range, 0);
     let (task_counts, kernel) = (TaskCounts::default(), kernel("portable"));
-    Report::new(&loan, range, tally, task_counts, kernel, 1)
+    Report::new(&lease, range, tally, task_counts, kernel, 1)
 }
 
 fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
@@ -66,21 +66,28 @@ fn a_worker_with_little_time_asks_for_less_and_then_for_as_much_as_before() {
         };
         messages.into_iter().filter_map(credit).collect()
     };
-    let mut told = |most| {
+    let mut reported = |most| {
         agent.hold_at_most(most);
         credits(agent.poll(Millis(0)))
     };
-    assert_eq!([told(Some(8)), told(Some(8)), told(Some(0))], [vec![8], vec![], vec![0]]);
-    assert_eq!([told(Some(101)), told(None)], [vec![100], vec![]], "never more than was agreed to");
+    assert_eq!(
+        [reported(Some(8)), reported(Some(8)), reported(Some(0))],
+        [vec![8], vec![], vec![0]]
+    );
+    assert_eq!(
+        [reported(Some(101)), reported(None)],
+        [vec![100], vec![]],
+        "never more than was agreed to"
+    );
 }
 
 #[test]
 fn two_jobs_of_one_plan_are_acknowledged_separately() {
     let mut agent = connected();
     for job in [1, 2] {
-        let loan = loan(job, job, 4, false);
-        agent.lent(loan);
-        agent.finished(Millis(0), part(loan, 0, 4));
+        let lease = lease(job, job, 4, false);
+        agent.leased(lease);
+        agent.finished(Millis(0), part(lease, 0, 4));
     }
     assert_eq!(reports(agent.poll(Millis(0))).len(), 2);
 
@@ -94,9 +101,9 @@ fn two_jobs_of_one_plan_are_acknowledged_separately() {
 #[test]
 fn a_report_waits_twice_as_long_each_time_it_is_sent_again_until_there_is_another_session() {
     let mut agent = connected();
-    let loan = loan(1, 1, 4, false);
-    agent.lent(loan);
-    agent.finished(Millis(0), part(loan, 0, 4));
+    let lease = lease(1, 1, 4, false);
+    agent.leased(lease);
+    agent.finished(Millis(0), part(lease, 0, 4));
     let first = reports(agent.poll(Millis(0)));
     let mut sent_at = Vec::new();
     while let Some(at) = agent.next_wakeup().filter(|at| *at <= Millis(80_000)) {
@@ -113,12 +120,12 @@ fn a_report_waits_twice_as_long_each_time_it_is_sent_again_until_there_is_anothe
 
 #[test]
 fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
-    // Given: the coordinator was replaced, and the new one lends a number that is in use here.
+    // Given: the coordinator was replaced, and the new one leases a number that is in use here.
     let mut agent = connected();
-    let (old, new) = (loan(1, 1, 4, false), loan(1, 1, 6, false));
-    agent.lent(old);
-    agent.revoked(old.lease);
-    agent.lent(new);
+    let (old, new) = (lease(1, 1, 4, false), lease(1, 1, 6, false));
+    agent.leased(old);
+    agent.revoked(old.id);
+    agent.leased(new);
 
     // When neighbouring parts of both are finished
     agent.finished(Millis(0), part(old, 0, 2));
@@ -127,99 +134,100 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     // Then each is reported for its own plan.
     let mut reports = reports(agent.poll(Millis(500)));
     reports.sort_by_key(|report| report.range);
-    let told: Vec<_> = reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
+    let reported: Vec<_> =
+        reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
     let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
-fn a_number_that_a_restored_coordinator_gives_again_is_another_loan_of_the_same_job() {
-    // Given: the second loan follows the first one, and nothing but range and proof tells them apart.
+fn a_number_that_a_restored_coordinator_gives_again_is_another_lease_of_the_same_job() {
+    // Given: the second lease follows the first one, and nothing but range and token tells them apart.
     let mut agent = connected();
-    let lent = |start, end, seal| {
-        let proof = LoanProof { range: range(start, end), kind: LoanKind::Count, seal: [seal; 16] };
-        Loan { range: proof.range, proof, ..loan(1, 1, 8, false) }
+    let leased = |start, end, mac| {
+        let token = LeaseToken { range: range(start, end), kind: LeaseKind::Count, mac: [mac; 16] };
+        Lease { range: token.range, token, ..lease(1, 1, 8, false) }
     };
-    let [old, new] = [lent(0, 4, 1), lent(4, 8, 2)];
-    agent.lent(old);
-    agent.lent(new);
+    let [old, new] = [leased(0, 4, 1), leased(4, 8, 2)];
+    agent.leased(old);
+    agent.leased(new);
 
     // When neighbouring parts of both are reported, and then held in a new session
     agent.finished(Millis(0), part(old, 1, 3));
     agent.finished(Millis(0), part(new, 5, 7));
-    let mut told = reports(agent.poll(Millis(500)));
+    let mut reported = reports(agent.poll(Millis(500)));
     agent.finished(Millis(500), part(old, 3, 4));
     agent.finished(Millis(500), part(new, 4, 5));
-    told.extend(reports(agent.poll(Millis(1_000))));
+    reported.extend(reports(agent.poll(Millis(1_000))));
     agent.disconnected();
     let WorkerMessage::Hello(hello) = agent.connected() else { panic!("it says who it is") };
 
-    // Then nothing is said with a proof of another range.
-    let ranges: Vec<Range> = told.iter().map(|report| report.range).collect();
+    // Then nothing is said with a token of another range.
+    let ranges: Vec<Range> = reported.iter().map(|report| report.range).collect();
     assert_eq!(ranges, [range(1, 3), range(5, 7), range(3, 4), range(4, 5)]);
-    let reported = told.iter().map(|report| (report.proof, report.range));
-    let held = hello.holding.iter().map(|holding| (holding.proof, holding.range));
-    for (proof, said) in reported.chain(held) {
-        assert_eq!(proof.range.intersect(said), Some(said), "{proof:?}");
+    let reported = reported.iter().map(|report| (report.token, report.range));
+    let held = hello.holding.iter().map(|holding| (holding.token, holding.range));
+    for (token, said) in reported.chain(held) {
+        assert_eq!(token.range.intersect(said), Some(said), "{token:?}");
     }
 }
 
 #[test]
-fn what_threads_still_count_of_a_void_loan_is_dropped() {
+fn what_threads_still_count_of_a_void_lease_is_dropped() {
     let mut agent = connected();
-    let (void, other) = (loan(1, 1, 4, false), loan(2, 1, 4, false));
-    agent.lent(void);
+    let (void, other) = (lease(1, 1, 4, false), lease(2, 1, 4, false));
+    agent.leased(void);
     agent.disowned();
-    agent.lent(other);
+    agent.leased(other);
 
     agent.finished(Millis(0), part(void, 0, 2));
     agent.finished(Millis(0), part(other, 0, 4));
 
     let leases = |messages| reports(messages).iter().map(|report| report.lease).collect::<Vec<_>>();
-    assert_eq!(leases(agent.poll(Millis(500))), [other.lease]);
+    assert_eq!(leases(agent.poll(Millis(500))), [other.id]);
 
-    // The same number again is another loan.
-    agent.lent(void);
+    // The same number again is another lease.
+    agent.leased(void);
     agent.finished(Millis(500), part(void, 0, 4));
-    assert_eq!(leases(agent.poll(Millis(500))), [void.lease]);
+    assert_eq!(leases(agent.poll(Millis(500))), [void.id]);
 }
 
 #[test]
-fn a_loan_that_comes_twice_loses_nothing() {
+fn a_lease_that_comes_twice_loses_nothing() {
     let mut agent = connected();
-    let loan = loan(1, 1, 4, false);
-    agent.lent(loan);
-    agent.finished(Millis(0), part(loan, 0, 3));
-    agent.lent(loan);
-    agent.finished(Millis(0), part(loan, 0, 1));
-    agent.revoked(loan.lease);
+    let lease = lease(1, 1, 4, false);
+    agent.leased(lease);
+    agent.finished(Millis(0), part(lease, 0, 3));
+    agent.leased(lease);
+    agent.finished(Millis(0), part(lease, 0, 1));
+    agent.revoked(lease.id);
 
-    let told = reports(agent.poll(Millis(0)));
+    let reported = reports(agent.poll(Millis(0)));
 
-    assert!(told.iter().any(|report| report.range == range(0, 3)), "{told:?}");
+    assert!(reported.iter().any(|report| report.range == range(0, 3)), "{reported:?}");
 }
 
 #[test]
 fn a_worker_of_a_large_farm_gathers_for_longer_until_it_has_another_coordinator() {
     let mut agent = connected();
-    let loan = loan(1, 1, 10, false);
-    agent.lent(loan);
+    let lease = lease(1, 1, 10, false);
+    agent.leased(lease);
     agent.paced(Pace::of(20_000));
-    agent.finished(Millis(0), part(loan, 0, 1));
+    agent.finished(Millis(0), part(lease, 0, 1));
     assert_eq!(agent.next_wakeup(), Some(Millis(100_000)));
-    agent.finished(Millis(50_000), part(loan, 1, 2));
+    agent.finished(Millis(50_000), part(lease, 1, 2));
     assert_eq!(reports(agent.poll(Millis(99_999))), []);
 
-    let told = reports(agent.poll(Millis(100_000)));
+    let reported = reports(agent.poll(Millis(100_000)));
 
-    assert_eq!(told.iter().map(|report| report.range).collect::<Vec<_>>(), [range(0, 2)]);
-    // Of a loan that is finished nothing more is to come, so that there is nothing to wait for.
-    agent.finished(Millis(100_001), part(loan, 2, 10));
+    assert_eq!(reported.iter().map(|report| report.range).collect::<Vec<_>>(), [range(0, 2)]);
+    // Of a lease that is finished nothing more is to come, so that there is nothing to wait for.
+    agent.finished(Millis(100_001), part(lease, 2, 10));
     assert_eq!(reports(agent.poll(Millis(100_001))).len(), 1);
     // A small farm does not make it report more often than it was told to.
     agent.paced(Pace::of(1));
-    let other = Loan { lease: LeaseId(2), ..loan };
-    agent.lent(other);
+    let other = Lease { id: LeaseId(2), ..lease };
+    agent.leased(other);
     agent.finished(Millis(200_000), part(other, 0, 1));
     assert_eq!(agent.next_wakeup(), Some(Millis(105_000)), "what is not acknowledged");
     assert_eq!(reports(agent.poll(Millis(200_499))).len(), 2, "they are sent again");
@@ -234,8 +242,8 @@ fn a_worker_of_a_large_farm_gathers_for_longer_until_it_has_another_coordinator(
 #[test]
 fn a_recount_is_reported_whole_or_not_at_all() {
     let mut agent = connected();
-    let recount = loan(1, 1, 4, true);
-    agent.lent(recount);
+    let recount = lease(1, 1, 4, true);
+    agent.leased(recount);
     agent.finished(Millis(0), part(recount, 0, 2));
     assert!(reports(agent.poll(Millis(10_000))).is_empty());
 
@@ -246,67 +254,68 @@ fn a_recount_is_reported_whole_or_not_at_all() {
 #[test]
 fn a_recount_that_comes_twice_is_reported_once_as_a_whole() {
     let mut agent = connected();
-    let recount = loan(1, 1, 4, true);
-    agent.lent(recount);
+    let recount = lease(1, 1, 4, true);
+    agent.leased(recount);
     agent.finished(Millis(0), part(recount, 0, 4));
-    agent.lent(recount);
+    agent.leased(recount);
     agent.finished(Millis(0), part(recount, 0, 1));
 
-    let told: Vec<_> = reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
+    let reported: Vec<_> =
+        reports(agent.poll(Millis(0))).iter().map(|report| report.range).collect();
 
-    assert!(told.iter().all(|&reported| reported == range(0, 4)), "{told:?}");
+    assert!(reported.iter().all(|&reported| reported == range(0, 4)), "{reported:?}");
 }
 
 #[test]
 fn a_recount_gives_signs_of_life_as_often_as_others_report_and_only_if_it_gets_on() {
     let mut agent = connected();
-    let recount = loan(1, 1, 4, true);
-    agent.lent(recount);
+    let recount = lease(1, 1, 4, true);
+    agent.leased(recount);
     assert_eq!(agent.poll(Millis(1_000)), []);
 
     agent.finished(Millis(1_000), part(recount, 0, 1));
     assert_eq!(agent.next_wakeup(), Some(Millis(1_500)));
     assert_eq!(agent.poll(Millis(1_499)), []);
-    assert_eq!(agent.poll(Millis(1_500)), [WorkerMessage::Working(recount.lease)]);
+    assert_eq!(agent.poll(Millis(1_500)), [WorkerMessage::Working(recount.id)]);
 
     assert_eq!(agent.next_wakeup(), None);
     assert_eq!(agent.poll(Millis(9_000)), []);
     agent.finished(Millis(9_000), part(recount, 2, 3));
-    assert_eq!(agent.poll(Millis(9_000)), [WorkerMessage::Working(recount.lease)]);
+    assert_eq!(agent.poll(Millis(9_000)), [WorkerMessage::Working(recount.id)]);
 }
 
 #[test]
 fn what_two_kernels_have_counted_is_reported_apart() {
     let mut agent = connected();
-    let loan = loan(1, 1, 4, false);
-    agent.lent(loan);
-    agent.finished(Millis(0), part(loan, 0, 2));
-    agent.finished(Millis(0), Report { kernel: kernel("avx512"), ..part(loan, 2, 4) });
+    let lease = lease(1, 1, 4, false);
+    agent.leased(lease);
+    agent.finished(Millis(0), part(lease, 0, 2));
+    agent.finished(Millis(0), Report { kernel: kernel("avx512"), ..part(lease, 2, 4) });
 
-    let told = reports(agent.poll(Millis(0)));
-    let told: Vec<_> = told.iter().map(|report| (report.range, report.kernel)).collect();
-    assert_eq!(told, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
+    let reported = reports(agent.poll(Millis(0)));
+    let reported: Vec<_> = reported.iter().map(|report| (report.range, report.kernel)).collect();
+    assert_eq!(reported, [(range(0, 2), kernel("portable")), (range(2, 4), kernel("avx512"))]);
 }
 
 /// What single tasks count is told of so many together; a recount has to come back as a whole, whatever is told of it.
 #[test]
 fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
     const MOST: u64 = TaskCounts::MOST as u64;
-    let told = |loan, start, end| {
+    let reported = |lease, start, end| {
         let counts = vec![0; (end - start) as usize];
-        Report { task_counts: TaskCounts::new(&counts), ..part(loan, start, end) }
+        Report { task_counts: TaskCounts::new(&counts), ..part(lease, start, end) }
     };
     for (whole, expected) in [
         (false, vec![(range(0, MOST - 1), MOST - 1), (range(MOST - 1, MOST + 2), 3)]),
         (true, vec![(range(0, MOST + 2), 0)]),
     ] {
         let mut agent = connected();
-        let loan = loan(1, 1, MOST + 2, whole);
-        agent.lent(loan);
-        agent.finished(Millis(0), told(loan, 0, 1));
-        agent.finished(Millis(0), told(loan, 1, MOST - 1));
-        agent.finished(Millis(0), told(loan, MOST - 1, MOST + 1));
-        agent.finished(Millis(0), told(loan, MOST + 1, MOST + 2));
+        let lease = lease(1, 1, MOST + 2, whole);
+        agent.leased(lease);
+        agent.finished(Millis(0), reported(lease, 0, 1));
+        agent.finished(Millis(0), reported(lease, 1, MOST - 1));
+        agent.finished(Millis(0), reported(lease, MOST - 1, MOST + 1));
+        agent.finished(Millis(0), reported(lease, MOST + 1, MOST + 2));
         let reports = reports(agent.poll(Millis(0)));
         let reports = reports.iter();
         let reports =
@@ -318,11 +327,11 @@ fn counts_of_single_tasks_are_told_within_bounds_and_a_recount_is_whole() {
 #[test]
 fn half_a_recount_is_forgotten_when_it_is_revoked() {
     let mut agent = connected();
-    let recount = loan(1, 1, 4, true);
-    agent.lent(recount);
+    let recount = lease(1, 1, 4, true);
+    agent.leased(recount);
     agent.finished(Millis(0), part(recount, 0, 2));
 
-    agent.revoked(recount.lease);
+    agent.revoked(recount.id);
     agent.poll(Millis(1));
 
     assert!(agent.is_settled());
@@ -331,24 +340,24 @@ fn half_a_recount_is_forgotten_when_it_is_revoked() {
 #[test]
 fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
     let mut agent = connected();
-    let loan = loan(1, 1, 4, false);
-    agent.lent(loan);
-    agent.finished(Millis(0), part(loan, 0, 2));
+    let lease = lease(1, 1, 4, false);
+    agent.leased(lease);
+    agent.finished(Millis(0), part(lease, 0, 2));
 
     agent.stop();
     let messages = agent.poll(Millis(1));
-    assert!(messages.contains(&WorkerMessage::Leaving));
+    assert!(messages.contains(&WorkerMessage::Draining));
     assert_eq!(reports(messages)[0].range, range(0, 2));
 
-    agent.acked(&ack(loan.job, loan.fingerprint, range(0, 2)));
+    agent.acked(&ack(lease.job, lease.fingerprint, range(0, 2)));
     assert!(agent.is_settled());
-    agent.lent(loan);
+    agent.leased(lease);
     let WorkerMessage::Hello(hello) = agent.connected() else { panic!("first words") };
     assert_eq!((hello.credit, hello.holding), (0, vec![]));
 }
 
 #[test]
-fn a_loan_that_goes_back_is_said_once_and_not_in_the_next_session() {
+fn a_lease_that_goes_back_is_said_once_and_not_in_the_next_session() {
     let mut agent = connected();
 
     agent.decline(LeaseId(1));

@@ -1,7 +1,7 @@
 //! Accepted ranges are counted again, by another worker and another kernel.
 
 use farm::{
-    Across, AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
+    AuditPolicy, AuditScope, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand,
     Refusal, Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
@@ -35,10 +35,10 @@ fn a_job_under_audit_needs_a_second_worker_with_another_kernel() {
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
 
     let two = stage.join("w2", 10);
-    let loan = stage.last_loan(two);
+    let lease = stage.last_lease(two);
     let unlike = kernel("portable");
-    assert_eq!((loan.range, loan.recount.map(|r| r.unlike)), (range(0, 4), Some(unlike)));
-    let verdict = recount(&mut stage, two, loan, "search");
+    assert_eq!((lease.range, lease.recount.map(|r| r.unlike)), (range(0, 4), Some(unlike)));
+    let verdict = recount(&mut stage, two, lease, "search");
 
     assert_eq!(verdict, Some(Verdict::Agreed));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
@@ -57,18 +57,18 @@ fn a_worker_that_lowered_its_credit_is_asked_for_no_more_than_that() {
     stage.report(one, report(job, plan(4), range(0, 4)));
 
     stage.act(Event::Said { session: two, message: WorkerMessage::Credit(3) });
-    assert_eq!(stage.loans(two), []);
+    assert_eq!(stage.leases(two), []);
 
     // Who never held more may be asked for more, if nobody else can.
     stage.act(Event::Said { session: three, message: WorkerMessage::Credit(3) });
-    assert_eq!(stage.last_loan(three).range, range(0, 4));
+    assert_eq!(stage.last_lease(three).range, range(0, 4));
 }
 
 #[test]
 fn nobody_audits_himself() {
     let (mut stage, job) = counted();
     stage.act(Event::Said { session: SessionId(1), message: WorkerMessage::Credit(100) });
-    assert!(stage.loans(SessionId(1)).is_empty());
+    assert!(stage.leases(SessionId(1)).is_empty());
 
     // Nor unasked, with another kernel.
     let again = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
@@ -81,14 +81,14 @@ fn nobody_audits_himself() {
 fn the_kernel_that_is_to_be_checked_confirms_nothing_and_is_not_asked_again() {
     let (mut stage, job) = counted();
     let stubborn = stage.join("w2", 10);
-    let loan = stage.last_loan(stubborn);
+    let lease = stage.last_lease(stubborn);
 
-    let verdict = recount(&mut stage, stubborn, loan, "portable");
+    let verdict = recount(&mut stage, stubborn, lease, "portable");
 
-    assert_eq!((verdict, stage.loans(stubborn).len()), (Some(Verdict::Agreed), 1));
+    assert_eq!((verdict, stage.leases(stubborn).len()), (Some(Verdict::Agreed), 1));
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Running, (1, 0)));
     let three = stage.join("w3", 10);
-    assert_eq!(stage.last_loan(three).range, loan.range);
+    assert_eq!(stage.last_lease(three).range, lease.range);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn who_was_asked_about_a_row_that_is_no_more_may_be_asked_about_the_next() {
 
     stage.act(Event::Said { session: two, message: WorkerMessage::Credit(10) });
 
-    assert_eq!(stage.last_loan(two).recount.map(|r| r.unlike), Some(kernel("portable")));
+    assert_eq!(stage.last_lease(two).recount.map(|r| r.unlike), Some(kernel("portable")));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     }
 
     // Then only the other owner's counts the range again, and the ledger was told once.
-    let is_recount = |number| stage.loans(SessionId(number)).iter().any(|l| l.recount.is_some());
+    let is_recount = |number| stage.leases(SessionId(number)).iter().any(|l| l.recount.is_some());
     assert_eq!([3, 4].map(is_recount), [false, true]);
     let doubts = |stage: &Stage| {
         let is_doubt = |command: &&LedgerCommand| matches!(command, LedgerCommand::Doubt { .. });
@@ -136,8 +136,8 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     assert_eq!(doubts(&stage), 1);
 
     // Nor is it told of every repetition once the range is confirmed.
-    let loan = stage.loans(SessionId(4)).into_iter().find(|loan| loan.recount.is_some());
-    recount(&mut stage, SessionId(4), loan.expect("it was lent"), "search");
+    let lease = stage.leases(SessionId(4)).into_iter().find(|lease| lease.recount.is_some());
+    recount(&mut stage, SessionId(4), lease.expect("it was leased"), "search");
     for _ in 0..3 {
         stage.report_as_is(liar, proven(lie.clone(), "rack8"));
     }
@@ -147,16 +147,16 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
 #[test]
 fn a_later_audit_does_not_take_back_that_owners_check_each_other() {
     let (mut stage, job) = counted();
-    for across in [Across::Owners, Across::Machines] {
+    for across in [AuditScope::Owners, AuditScope::Machines] {
         ask(&mut stage, job, AuditPolicy { across, ..AUDIT_ALL }).expect("it runs");
     }
 
     let same = stage.join("w2", 10);
 
-    assert_eq!(stage.loans(same), []);
+    assert_eq!(stage.leases(same), []);
     stage.restart();
     let same = stage.join("w2", 10);
-    assert_eq!(stage.loans(same), []);
+    assert_eq!(stage.leases(same), []);
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
     stage.report(two, report(job, plan(4), range(0, 4)));
 
     stage.act(Event::Said { session: two, message: WorkerMessage::Credit(10) });
-    let loan = stage.last_loan(two);
-    recount(&mut stage, two, loan, "search");
+    let lease = stage.last_lease(two);
+    recount(&mut stage, two, lease, "search");
 
     assert_eq!(stage.state(job).0, JobState::Done);
 }
@@ -176,13 +176,13 @@ fn a_worker_that_repeated_it_unasked_is_asked_for_another_kernel() {
 fn a_count_that_comes_unasked_confirms_nothing() {
     let (mut stage, job) = counted();
     let (busy, late) = (stage.join("w2", 10), stage.join("w3", 0));
-    let loan = stage.last_loan(busy);
+    let lease = stage.last_lease(busy);
 
     let unasked = Report { kernel: kernel("avx512"), ..report(job, plan(4), range(0, 4)) };
     assert_eq!(stage.report(late, unasked), Some(Verdict::Agreed));
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Running, 0));
 
-    recount(&mut stage, busy, loan, "search");
+    recount(&mut stage, busy, lease, "search");
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
 }
 
@@ -191,30 +191,30 @@ fn a_recount_that_was_asked_for_confirms_and_ends_the_recount_elsewhere() {
     // Given: w3 was asked for a recount, and lost its lease to w2.
     let (mut stage, job) = counted();
     let late = stage.join("w3", 10);
-    let asked = stage.last_loan(late);
+    let asked = stage.last_lease(late);
     stage.tick(60_000);
     let busy = stage.join("w2", 10);
-    let loan = stage.last_loan(busy);
+    let lease = stage.last_lease(busy);
 
     recount(&mut stage, late, asked, "avx512");
-    assert!(stage.revoked(loan.lease));
-    recount(&mut stage, busy, loan, "search");
+    assert!(stage.revoked(lease.id));
+    recount(&mut stage, busy, lease, "search");
 
     assert_eq!((stage.state(job).0, confirmations(&stage)), (JobState::Done, 1));
-    assert_eq!(stage.loans(busy).len(), 1);
+    assert_eq!(stage.leases(busy).len(), 1);
 }
 
 #[test]
 fn across_owners_no_machine_of_the_same_owner_is_asked() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
-    let across = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let across = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     ask(&mut stage, job, across).expect("it runs");
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
 
     let same = stage.join("w2", 10);
-    assert!(stage.loans(same).is_empty());
+    assert!(stage.leases(same).is_empty());
     let other = SessionId(3);
     stage.join_as(other, "rack8", hello("w3", 10));
     work(&mut stage, other);
@@ -223,14 +223,14 @@ fn across_owners_no_machine_of_the_same_owner_is_asked() {
 }
 
 #[test]
-fn a_recount_is_lent_once_while_the_ledger_looks_it_up() {
+fn a_recount_is_leased_once_while_the_ledger_looks_it_up() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 100);
-    let loan = stage.last_loan(two);
+    let lease = stage.last_lease(two);
 
-    let (lease, proof) = (loan.lease, loan.proof);
+    let (id, token) = (lease.id, lease.token);
     let of = report(job, plan(4), range(0, 4));
-    let report = Report { lease, proof, kernel: kernel("search"), ..of };
+    let report = Report { lease: id, token, kernel: kernel("search"), ..of };
     let effects = stage.farm.step(
         farm::Millis(0),
         Event::Said { session: two, message: WorkerMessage::Report(report) },
@@ -260,7 +260,7 @@ fn a_policy_chooses_some_of_the_ranges() {
     work(&mut stage, two);
 
     let recounts =
-        stage.loans(two).into_iter().filter_map(|loan| Some((loan.range, loan.recount?)));
+        stage.leases(two).into_iter().filter_map(|lease| Some((lease.range, lease.recount?)));
     let (ranges, how): (Vec<_>, Vec<_>) = recounts.unzip();
     assert_eq!((ranges, stage.state(job)), (chosen, (JobState::Done, 40)));
     assert!(how.iter().all(|recount| recount.by_search));
@@ -289,7 +289,7 @@ fn a_job_that_is_done_stays_so_while_it_is_audited_and_after_a_restart() {
     let ends = stage.sent.iter().filter(|e| **e == Effect::Finished { job }).count();
     assert_eq!(ends, 1);
     let three = stage.join("w3", 10);
-    assert!(stage.loans(three).is_empty(), "nothing more is counted again");
+    assert!(stage.leases(three).is_empty(), "nothing more is counted again");
 }
 
 #[test]
@@ -306,13 +306,13 @@ fn an_audit_is_withdrawn_whether_its_job_is_done_or_waits_for_it() {
         let waiting = audits(&stage, job).0;
         assert!(waiting > 0, "they wait");
         let two = stage.join("w2", 4);
-        let lent = stage.last_loan(two);
+        let leased = stage.last_lease(two);
 
         ask(&mut stage, job, AuditPolicy { share_ppm: 0, ..AUDIT_ALL }).expect("it is there");
 
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
-        assert!(stage.revoked(lent.lease), "nobody wants it any more");
-        recount(&mut stage, two, lent, "search");
+        assert!(stage.revoked(leased.id), "nobody wants it any more");
+        recount(&mut stage, two, leased, "search");
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
         stage.restart();
         assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 8), (0, 0)));
@@ -324,11 +324,11 @@ fn a_withdrawal_wins_over_what_is_on_its_way_to_be_counted_again() {
     // Given: a recount has come back, and the ledger is asked what it has of the range.
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
-    let lent = stage.last_loan(two);
+    let leased = stage.last_lease(two);
     stage.slow_disk = true;
     let nothing = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
     stage.act(change(RequestId(71), job, Change::Audit(nothing)));
-    recount(&mut stage, two, lent, "search");
+    recount(&mut stage, two, leased, "search");
     stage.flush();
     stage.flush();
 
@@ -343,11 +343,11 @@ fn a_count_that_contradicts_takes_the_total_of_a_job_that_is_done_back() {
     stage.report(one, report(job, plan(4), range(0, 4)));
     ask(&mut stage, job, AUDIT_ALL).expect("it is done");
     let two = stage.join("w2", 10);
-    let lent = stage.last_loan(two);
+    let leased = stage.last_lease(two);
 
     let other = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
     let other = Report { tally: tally(plan(4), range(0, 4), 5), ..other };
-    stage.report_as_is(two, Report { lease: lent.lease, proof: lent.proof, ..other });
+    stage.report_as_is(two, Report { lease: leased.id, token: leased.token, ..other });
 
     let view = stage.farm.job(job).expect("it is there");
     assert_eq!((view.state, view.total, view.disputes), (JobState::Running, None, 1));
@@ -383,12 +383,12 @@ fn a_job_does_not_end_while_an_audit_is_on_its_way_into_the_ledger() {
 fn a_job_that_is_cancelled_is_not_audited() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
-    let loan = stage.last_loan(two);
+    let lease = stage.last_lease(two);
 
     stage.act(change(RequestId(1), job, Change::Cancel));
 
-    assert!(stage.revoked(loan.lease));
-    assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Obsolete));
+    assert!(stage.revoked(lease.id));
+    assert_eq!(recount(&mut stage, two, lease, "search"), Some(Verdict::Obsolete));
     let over = Refusal::Over(job, JobState::Cancelled);
     assert_eq!(ask(&mut stage, job, AUDIT_ALL), Err(over));
     assert_eq!(ask(&mut stage, JobId(9), AUDIT_ALL), Err(Refusal::NoSuchJob(JobId(9))));
@@ -399,8 +399,8 @@ fn a_paused_job_is_audited_when_it_goes_on() {
     let (mut stage, job) = counted();
     let two = stage.join("w2", 10);
     stage.act(change(RequestId(1), job, Change::Pause));
-    assert!(stage.revoked(stage.last_loan(two).lease));
-    assert_eq!(stage.loans(two).len(), 1);
+    assert!(stage.revoked(stage.last_lease(two).id));
+    assert_eq!(stage.leases(two).len(), 1);
 
     stage.act(change(RequestId(2), job, Change::Resume));
     work(&mut stage, two);
@@ -416,7 +416,7 @@ fn audits_go_on_after_a_restart() {
     stage.restart();
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
     let one = stage.join("w1", 10);
-    assert!(stage.loans(one).is_empty());
+    assert!(stage.leases(one).is_empty());
     let three = stage.join("w3", 10);
     work(&mut stage, three);
 
@@ -427,21 +427,21 @@ fn audits_go_on_after_a_restart() {
 fn a_recount_lives_as_long_as_its_worker_gets_on_with_it() {
     let (mut stage, job) = counted();
     let (two, three) = (stage.join("w2", 10), stage.join("w3", 0));
-    let loan = stage.last_loan(two);
+    let lease = stage.last_lease(two);
     for minute in 1..10 {
         stage.now = minute * 59_000;
         // Another one's word counts for nothing.
-        stage.act(Event::Said { session: three, message: WorkerMessage::Working(loan.lease) });
-        stage.act(Event::Said { session: two, message: WorkerMessage::Working(loan.lease) });
+        stage.act(Event::Said { session: three, message: WorkerMessage::Working(lease.id) });
+        stage.act(Event::Said { session: two, message: WorkerMessage::Working(lease.id) });
     }
-    assert!(!stage.revoked(loan.lease));
-    assert_eq!(recount(&mut stage, two, loan, "search"), Some(Verdict::Agreed));
+    assert!(!stage.revoked(lease.id));
+    assert_eq!(recount(&mut stage, two, lease, "search"), Some(Verdict::Agreed));
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
-/// Lets a worker say for as long as it can that it gets on with its latest loan. The minutes that it kept it.
+/// Lets a worker say for as long as it can that it gets on with its latest lease. The minutes that it kept it.
 fn hold_on(stage: &mut Stage, session: SessionId) -> u64 {
-    let (lease, begun) = (stage.last_loan(session).lease, stage.now);
+    let (lease, begun) = (stage.last_lease(session).id, stage.now);
     while !stage.revoked(lease) {
         stage.act(Event::Said { session, message: WorkerMessage::Working(lease) });
         stage.tick(stage.now + 30_000);
@@ -458,12 +458,12 @@ fn who_says_for_ever_that_it_gets_on_keeps_a_recount_for_64_times_the_time_of_a_
     assert_eq!(hold_on(&mut stage, liar), 64);
 
     // Then it is another one's turn, who has twice as long, and after that the liar's again.
-    assert_eq!(stage.loans(liar).len(), 1);
+    assert_eq!(stage.leases(liar).len(), 1);
     let slow = stage.join("w3", 10);
     assert_eq!(hold_on(&mut stage, slow), 128);
-    let loan = stage.last_loan(liar);
-    assert_eq!((stage.loans(liar).len(), loan.range), (2, range(0, 4)));
-    recount(&mut stage, liar, loan, "search");
+    let lease = stage.last_lease(liar);
+    assert_eq!((stage.leases(liar).len(), lease.range), (2, range(0, 4)));
+    recount(&mut stage, liar, lease, "search");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
@@ -472,14 +472,14 @@ fn who_says_once_that_it_gets_on_and_then_nothing_is_not_asked_again_before_othe
     let (mut stage, job) = counted();
     let liar = stage.join("w2", 10);
     let other = stage.join("w3", 10);
-    let lease = stage.last_loan(liar).lease;
+    let lease = stage.last_lease(liar).id;
     stage.act(Event::Said { session: liar, message: WorkerMessage::Working(lease) });
     while !stage.revoked(lease) {
         stage.tick(stage.now + 30_000);
     }
-    assert_eq!(stage.loans(liar).len(), 1);
-    let loan = stage.last_loan(other);
-    recount(&mut stage, other, loan, "search");
+    assert_eq!(stage.leases(liar).len(), 1);
+    let lease = stage.last_lease(other);
+    recount(&mut stage, other, lease, "search");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
@@ -492,36 +492,36 @@ fn a_machine_without_company_is_asked_again_and_has_longer() {
 
     stage.tick(rested);
 
-    let loan = stage.last_loan(only);
-    assert_eq!((stage.loans(only).len(), loan.range), (2, range(0, 4)));
+    let lease = stage.last_lease(only);
+    assert_eq!((stage.leases(only).len(), lease.range), (2, range(0, 4)));
     for minute in 1..100 {
         stage.now = rested + 59_000 * minute;
-        stage.act(Event::Said { session: only, message: WorkerMessage::Working(loan.lease) });
+        stage.act(Event::Said { session: only, message: WorkerMessage::Working(lease.id) });
     }
-    recount(&mut stage, only, loan, "search");
+    recount(&mut stage, only, lease, "search");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 
 #[test]
 fn who_rests_is_not_woken_by_saying_that_it_gets_on_with_something_else() {
-    // Given: w2 holds a recount, and has missed the deadline of another loan.
+    // Given: w2 holds a recount, and has missed the deadline of another lease.
     let (mut stage, _) = counted();
     let two = stage.join_with("w2", 4, 0);
-    let recount = stage.last_loan(two);
+    let recount = stage.last_lease(two);
     let other = stage.submit(100, 1);
-    let loan = stage.last_loan(two);
-    assert_eq!(loan.job, other);
+    let lease = stage.last_lease(two);
+    assert_eq!(lease.job, other);
     stage.now = 50_000;
-    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.lease) });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.id) });
     stage.tick(60_000);
-    assert!(stage.revoked(loan.lease) && !stage.revoked(recount.lease));
-    let loans = stage.loans(two).len();
+    assert!(stage.revoked(lease.id) && !stage.revoked(recount.id));
+    let leases = stage.leases(two).len();
 
     stage.now = 61_000;
-    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.lease) });
+    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.id) });
     stage.tick(62_000);
 
-    assert_eq!(stage.loans(two).len(), loans);
+    assert_eq!(stage.leases(two).len(), leases);
 }
 
 #[test]
@@ -532,7 +532,7 @@ fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for
     work(&mut stage, two);
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (0, 1)));
 
-    let owners = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let owners = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     ask(&mut stage, job, owners).expect("it is done");
 
     assert_eq!((stage.state(job).0, audits(&stage, job)), (JobState::Done, (1, 0)));
@@ -546,21 +546,21 @@ fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for
 fn a_recount_of_which_nothing_is_heard_goes_to_another() {
     let (mut stage, _) = counted();
     let (two, three) = (stage.join("w2", 10), stage.join("w3", 10));
-    let loan = stage.last_loan(two);
-    stage.act(Event::Said { session: three, message: WorkerMessage::Working(loan.lease) });
+    let lease = stage.last_lease(two);
+    stage.act(Event::Said { session: three, message: WorkerMessage::Working(lease.id) });
 
     stage.tick(60_000);
 
-    assert!(stage.revoked(loan.lease));
-    assert_eq!(stage.last_loan(three).range, loan.range);
+    assert!(stage.revoked(lease.id));
+    assert_eq!(stage.last_lease(three).range, lease.range);
 }
 
 #[test]
-fn a_sign_of_life_renews_no_other_loan_than_a_recount() {
+fn a_sign_of_life_renews_no_other_lease_than_a_recount() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let worker = stage.join("w1", 4);
-    let lease = stage.last_loan(worker).lease;
+    let lease = stage.last_lease(worker).id;
 
     stage.now = 50_000;
     stage.act(Event::Said { session: worker, message: WorkerMessage::Working(lease) });
@@ -598,9 +598,9 @@ fn an_owner_that_invents_machines_takes_no_turns_with_itself() {
 
     hold_on(&mut stage, liars[0]);
 
-    assert_eq!(stage.loans(liars[1]), []);
-    let loan = stage.last_loan(honest);
-    recount(&mut stage, honest, loan, "search");
+    assert_eq!(stage.leases(liars[1]), []);
+    let lease = stage.last_lease(honest);
+    recount(&mut stage, honest, lease, "search");
     assert_eq!(stage.state(job).0, JobState::Done);
 }
 

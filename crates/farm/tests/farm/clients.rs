@@ -6,17 +6,17 @@ use crate::stage::{CONFIG, Stage, answered, change, plan, submission, submission
 
 #[test]
 fn a_change_is_seen_once_it_is_durable() {
-    // Given a job that is lent, and a slow disk
+    // Given a job that is leased, and a slow disk
     let mut stage = Stage::new();
     let job = stage.submit(8, 0);
     let worker = stage.join("w1", 4);
-    let lease = stage.last_loan(worker).lease;
+    let lease = stage.last_lease(worker).id;
     stage.slow_disk = true;
 
     // When it is cancelled
     stage.act(change(RequestId(1), job, Change::Cancel));
 
-    // Then lending stops at once, and clients hear of it after the disk.
+    // Then leasing stops at once, and clients hear of it after the disk.
     assert!(stage.revoked(lease));
     assert_eq!(stage.state(job).0, JobState::Running);
     stage.flush();
@@ -34,7 +34,7 @@ fn a_list_tells_of_every_job_what_the_job_alone_tells() {
         stage.tick(stage.now);
         session
     });
-    let lease = stage.last_loan(large).lease;
+    let lease = stage.last_lease(large).id;
     stage.act(Event::Said { session: large, message: WorkerMessage::Decline(lease) });
 
     let listed: Vec<_> = stage.farm.jobs(.., |_| true).collect();

@@ -2,8 +2,8 @@
 //! trusts.
 
 use farm::{
-    Across, AuditPolicy, Change, Dismissal, Effect, Event, JobId, JobState, Party, Report, Request,
-    RequestId, SessionId, Verdict,
+    AuditPolicy, AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, Party, Report,
+    Request, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
@@ -18,18 +18,18 @@ struct Case {
 }
 
 impl Case {
-    fn new(across: Across) -> Case {
+    fn new(across: AuditScope) -> Case {
         let mut stage = Stage::new();
         let job = match across {
-            Across::Machines => stage.submit_audited(4),
-            Across::Owners => Case::owners(&mut stage),
+            AuditScope::Machines => stage.submit_audited(4),
+            AuditScope::Owners => Case::owners(&mut stage),
         };
         Case { stage, job }
     }
 
     fn owners(stage: &mut Stage) -> JobId {
         let job = stage.submit_audited(4);
-        let policy = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+        let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
         stage.act(change(RequestId(1), job, Change::Audit(policy)));
         job
     }
@@ -75,10 +75,10 @@ impl Case {
         self.stage.farm.distrusted().map(Party::to_string).collect()
     }
 
-    /// Whether a new machine of this owner is lent the disputed range.
+    /// Whether a new machine of this owner is leased the disputed range.
     fn asks(&mut self, owner: &str, worker: &str, is_trusted: bool) -> bool {
         let session = self.join(owner, worker, is_trusted, 10);
-        let asked = self.stage.loans(session).iter().any(|loan| loan.recount.is_some());
+        let asked = self.stage.leases(session).iter().any(|lease| lease.recount.is_some());
         self.stage.act(Event::Left { session });
         asked
     }
@@ -86,14 +86,14 @@ impl Case {
 
 #[test]
 fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
-    for across in [Across::Machines, Across::Owners] {
+    for across in [AuditScope::Machines, AuditScope::Owners] {
         // Given two invented machines that contradict another owner's count
         let mut case = Case::new(across);
         case.says("rack7", "w1", 0);
         assert_eq!(case.says("mallory", "w2", 8), Some(Verdict::Disputed));
         assert_eq!(case.says("mallory", "w3", 8), Some(Verdict::Disputed));
 
-        // Then nobody is believed less, and no third one is asked or heard.
+        // Then nobody is distrusted, and no third one is asked or heard.
         assert_eq!((case.total(), case.distrusted()), ((JobState::Running, 4), vec![]));
         assert!(!case.asks("mallory", "w4", false), "{across:?}");
         assert_eq!(case.says("mallory", "w5", 8), Some(Verdict::Superseded));
@@ -107,16 +107,16 @@ fn machines_of_one_owner_open_a_dispute_with_another_and_decide_nothing_else() {
         // When a second owner agrees with the first
         case.says("rack8", "w8", 0);
 
-        // Then it is settled, and who lied is believed no more.
+        // Then it is settled, and who lied is distrusted.
         let machines = ["mallory/w2", "mallory/w3"].map(String::from).to_vec();
-        let wrong = if across == Across::Owners { vec!["mallory".into()] } else { machines };
+        let wrong = if across == AuditScope::Owners { vec!["mallory".into()] } else { machines };
         assert_eq!((case.total(), case.distrusted()), ((JobState::Done, 4), wrong));
     }
 }
 
 #[test]
 fn a_machine_that_another_one_of_its_owner_corrects_answers_for_itself_alone() {
-    for across in [Across::Machines, Across::Owners] {
+    for across in [AuditScope::Machines, AuditScope::Owners] {
         let mut case = Case::new(across);
         case.says("rack7", "w1", 5);
         case.says("rack8", "w2", 0);
@@ -130,7 +130,7 @@ fn a_machine_that_another_one_of_its_owner_corrects_answers_for_itself_alone() {
 
 #[test]
 fn an_owner_alone_decides_about_its_own_machine() {
-    let mut case = Case::new(Across::Machines);
+    let mut case = Case::new(AuditScope::Machines);
     for (worker, more) in [("w1", 5), ("w2", 6), ("w3", 0)] {
         case.says("rack7", worker, more);
         assert!(case.distrusted().is_empty(), "no two machines agree");
@@ -145,7 +145,7 @@ fn an_owner_alone_decides_about_its_own_machine() {
 #[test]
 fn what_one_owner_says_about_its_machine_takes_nothing_back_that_two_owners_agree_on() {
     // Given: machines of two owners have confirmed each other, and mallory's has also counted what nobody confirmed.
-    let mut case = Case::new(Across::Machines);
+    let mut case = Case::new(AuditScope::Machines);
     case.says("rack7", "w1", 0);
     case.says("mallory", "w2", 0);
     let theirs = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
@@ -176,7 +176,7 @@ fn what_one_owner_says_about_its_machine_takes_nothing_back_that_two_owners_agre
 #[test]
 fn a_recount_by_a_trusted_worker_settles_a_dispute_alone() {
     for trusted_owner in ["admin", "mallory"] {
-        let mut case = Case::new(Across::Owners);
+        let mut case = Case::new(AuditScope::Owners);
         case.says("rack7", "w1", 0);
         for worker in ["w2", "w3"] {
             case.says("mallory", worker, 8);
@@ -197,7 +197,7 @@ fn a_recount_by_a_trusted_worker_settles_a_dispute_alone() {
 
 #[test]
 fn a_trusted_worker_that_contradicts_first_settles_at_once_and_its_count_waits_for_another() {
-    let mut case = Case::new(Across::Owners);
+    let mut case = Case::new(AuditScope::Owners);
     case.says("rack7", "w1", 8);
     let judge = case.join("admin", "w2", true, 0);
 
@@ -218,7 +218,7 @@ fn a_trusted_worker_that_contradicts_first_settles_at_once_and_its_count_waits_f
 
 #[test]
 fn an_open_dispute_is_decided_as_before_after_a_restart() {
-    let mut case = Case::new(Across::Owners);
+    let mut case = Case::new(AuditScope::Owners);
     case.says("rack7", "w1", 0);
     case.says("mallory", "w2", 8);
     let said = case.disputed();
@@ -235,9 +235,9 @@ fn an_open_dispute_is_decided_as_before_after_a_restart() {
 }
 
 #[test]
-fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_believed_no_more() {
+fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_distrusted() {
     for machines in [[None, None], [Some("w1"), Some("w2")]] {
-        let mut case = Case::new(Across::Owners);
+        let mut case = Case::new(AuditScope::Owners);
         case.says("rack7", "w1", 0);
         case.says("rack8", "w2", 0);
         let first = std::mem::replace(&mut case.job, case.stage.submit_audited(4));
@@ -256,8 +256,8 @@ fn a_row_is_taken_back_once_who_counted_it_and_who_confirmed_it_are_both_believe
 }
 
 #[test]
-fn an_owner_of_which_two_machines_were_wrong_is_believed_no_more_as_a_whole() {
-    let mut case = Case::new(Across::Owners);
+fn an_owner_of_which_two_machines_were_wrong_is_distrusted_as_a_whole() {
+    let mut case = Case::new(AuditScope::Owners);
     for (wrong, worker) in [("rack7/w1", "w1"), ("rack7", "w4")] {
         case.says("rack7", worker, 5);
         case.says("rack8", "w2", 0);

@@ -16,13 +16,13 @@ fn disputed(claim: u64) -> (Stage, JobId) {
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let verdict = stage.report(two, told(job, claim));
+    let verdict = stage.report(two, reported(job, claim));
     assert_eq!(verdict, Some(Verdict::Disputed));
     (stage, job)
 }
 
 /// A recount of all 4 tasks of the job with the sum `count`.
-fn told(job: JobId, count: u64) -> Report {
+fn reported(job: JobId, count: u64) -> Report {
     asked_again(unasked(job, count))
 }
 
@@ -52,7 +52,7 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(5), range(0, 4)));
 
-    // When w2, which was lent them before, says something else
+    // When w2, which was leased them before, says something else
     let tally = tally(plan(5), range(0, 4), 7);
     let late = Report { tally, ..report(job, plan(5), range(0, 4)) };
     assert_eq!(stage.report(two, late), Some(Verdict::Superseded));
@@ -60,9 +60,9 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
     // Then another worker is asked, and w1 was right.
     assert_eq!((contradictions(&stage), audits(&stage, job)), (1, (1, 0)));
     let three = stage.join("w3", 10);
-    let loan = stage.loans(three)[0];
-    assert_eq!((loan.range, loan.recount.is_some()), (range(0, 4), true));
-    crate::stage::recount(&mut stage, three, loan, "search");
+    let lease = stage.leases(three)[0];
+    assert_eq!((lease.range, lease.recount.is_some()), (range(0, 4), true));
+    crate::stage::recount(&mut stage, three, lease, "search");
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 5), (0, 1)));
 }
@@ -73,11 +73,11 @@ fn nothing_that_comes_unasked_reopens_a_job() {
     let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, Report { kernel: kernel("search"), ..told(job, 4) });
+    stage.report(two, Report { kernel: kernel("search"), ..reported(job, 4) });
     assert_eq!(stage.state(job), (JobState::Done, 4));
 
     // A first count that comes late, and a recount that was answered by another one before.
-    let verdicts = [unasked(job, 5), told(job, 5)].map(|late| stage.report(three, late));
+    let verdicts = [unasked(job, 5), reported(job, 5)].map(|late| stage.report(three, late));
 
     assert_eq!(verdicts, [Some(Verdict::Superseded); 2]);
     assert_eq!((stage.state(job), contradictions(&stage)), ((JobState::Done, 4), 2));
@@ -97,11 +97,11 @@ fn who_was_not_asked_has_no_vote() {
 fn a_third_worker_settles_it_and_the_total_is_corrected() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
-    let loan = stage.last_loan(three);
-    assert!(loan.recount.is_some());
+    let lease = stage.last_lease(three);
+    assert!(lease.recount.is_some());
 
-    let (lease, proof) = (loan.lease, loan.proof);
-    stage.report_as_is(three, Report { lease, proof, ..told(job, 5) });
+    let (id, token) = (lease.id, lease.token);
+    stage.report_as_is(three, Report { lease: id, token, ..reported(job, 5) });
 
     assert_eq!(stage.state(job), (JobState::Done, 5));
     assert!(matches!(stage.commands[stage.commands.len() - 2], LedgerCommand::Settle { .. }));
@@ -112,11 +112,11 @@ fn a_third_opinion_that_agrees_with_nobody_settles_nothing() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 0);
 
-    stage.report(three, told(job, 6));
+    stage.report(three, reported(job, 6));
     assert_eq!(stage.state(job).0, JobState::Running);
 
     let four = stage.join("w4", 0);
-    stage.report(four, told(job, 4));
+    stage.report(four, reported(job, 4));
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
@@ -125,10 +125,10 @@ fn those_who_have_voted_are_not_asked_again_and_not_heard_again() {
     let (mut stage, job) = disputed(5);
     for session in [SessionId(1), SessionId(2)] {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(100) });
-        assert!(stage.loans(session).is_empty());
+        assert!(stage.leases(session).is_empty());
     }
 
-    let again = stage.report(SessionId(2), told(job, 5));
+    let again = stage.report(SessionId(2), reported(job, 5));
 
     assert_eq!((again, stage.state(job).0), (Some(Verdict::Superseded), JobState::Running));
 }
@@ -140,8 +140,10 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let event =
-        Event::Said { session: two, message: WorkerMessage::Report(proven(told(job, 5), OWNER)) };
+    let event = Event::Said {
+        session: two,
+        message: WorkerMessage::Report(proven(reported(job, 5), OWNER)),
+    };
     let mut effects = stage.farm.step(farm::Millis(0), event);
     let Some(farm::Effect::Ledger { asker, command }) = effects.pop() else { panic!("no look-up") };
     stage.act(Event::Left { session: two });
@@ -151,7 +153,7 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
 
     // When it comes back and says the same
     stage.join_as(SessionId(22), OWNER, hello("w2", 0));
-    let again = stage.report(SessionId(22), told(job, 5));
+    let again = stage.report(SessionId(22), reported(job, 5));
 
     // Then nothing is settled.
     assert_eq!((again, stage.state(job).0), (Some(Verdict::Superseded), JobState::Running));
@@ -167,22 +169,22 @@ fn a_recount_of_what_was_counted_anew_meanwhile_decides_nothing() {
     stage.report(one, report(job, plan(4), range(0, 2)));
     stage.report(two, report(job, plan(4), range(2, 4)));
 
-    assert_eq!(stage.report(three, told(job, 5)), Some(Verdict::Superseded));
+    assert_eq!(stage.report(three, reported(job, 5)), Some(Verdict::Superseded));
 
     assert_eq!(stage.farm.job(job).expect("it exists").disputes, 0);
     assert_eq!((contradictions(&stage), audits(&stage, job)), (1, (2, 0)));
 }
 
 #[test]
-fn a_dispute_settled_while_its_recount_is_lent_takes_the_recount_back() {
+fn a_dispute_settled_while_its_recount_is_leased_takes_the_recount_back() {
     let (mut stage, job) = disputed(5);
     let three = stage.join("w3", 10);
-    let recount = stage.last_loan(three);
+    let recount = stage.last_lease(three);
     let four = stage.join("w4", 0);
 
-    stage.report(four, told(job, 4));
+    stage.report(four, reported(job, 4));
 
-    assert!(stage.revoked(recount.lease));
+    assert!(stage.revoked(recount.id));
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
@@ -190,14 +192,14 @@ fn a_dispute_settled_while_its_recount_is_lent_takes_the_recount_back() {
 fn a_recount_that_comes_back_from_a_hung_worker_goes_to_another() {
     let (mut stage, _) = disputed(5);
     let three = stage.join("w3", 10);
-    let lost = stage.last_loan(three);
+    let lost = stage.last_lease(three);
     let four = stage.join("w4", 10);
-    assert!(stage.loans(four).is_empty());
+    assert!(stage.leases(four).is_empty());
 
     stage.tick(60_000);
 
-    assert!(stage.revoked(lost.lease));
-    assert_eq!(stage.last_loan(four).range, lost.range);
+    assert!(stage.revoked(lost.id));
+    assert_eq!(stage.last_lease(four).range, lost.range);
 }
 
 #[test]
@@ -208,7 +210,7 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
     let late = stage.join("w3", 10);
     stage.tick(60_000);
     let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
-    assert_eq!((stage.loans(four).len(), stage.loans(idle).len()), (1, 0));
+    assert_eq!((stage.leases(four).len(), stage.leases(idle).len()), (1, 0));
     stage.tick(180_000 - 1);
     stage.act(Event::Said { session: SessionId(2), message: WorkerMessage::Credit(10) });
     let (credit, others) = (0, [late, idle]);
@@ -216,17 +218,17 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
     stage.submit(1, 0);
-    let (credit, lost) = (10, stage.last_loan(SessionId(2)));
+    let (credit, lost) = (10, stage.last_lease(SessionId(2)));
     for session in others {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
 
     // When w3 proves it wrong after all, in the moment in which it has rested enough
     stage.now = 180_000;
-    stage.report(late, told(job, 4));
+    stage.report(late, reported(job, 4));
 
-    // Then w5 is lent it.
-    assert_eq!((stage.loans(late).len(), stage.last_loan(idle).range), (1, lost.range));
+    // Then w5 is leased it.
+    assert_eq!((stage.leases(late).len(), stage.last_lease(idle).range), (1, lost.range));
 }
 
 #[test]
@@ -234,14 +236,14 @@ fn a_recount_larger_than_all_credit_goes_to_an_idle_worker() {
     let (mut stage, job) = disputed(5);
     stage.submit(9, 1);
     let busy = stage.join("w3", 2);
-    assert!(stage.last_loan(busy).recount.is_none(), "the other job comes first");
+    assert!(stage.last_lease(busy).recount.is_none(), "the other job comes first");
 
-    let loans = stage.loans(busy);
-    assert_eq!(loans.iter().map(|loan| loan.range.len()).sum::<u64>(), 2);
+    let leases = stage.leases(busy);
+    assert_eq!(leases.iter().map(|lease| lease.range.len()).sum::<u64>(), 2);
     stage.act(change(RequestId(10), JobId(2), Change::Cancel));
 
-    let loan = stage.last_loan(busy);
-    assert_eq!((loan.job, loan.recount.is_some()), (job, true));
+    let lease = stage.last_lease(busy);
+    assert_eq!((lease.job, lease.recount.is_some()), (job, true));
 }
 
 #[test]
@@ -252,10 +254,10 @@ fn a_repeated_vote_is_not_acknowledged_before_it_is_durable() {
     stage.report(one, report(job, plan(4), range(0, 4)));
     stage.slow_disk = true;
 
-    let verdicts = [(); 2].map(|()| stage.report(two, told(job, 5)));
+    let verdicts = [(); 2].map(|()| stage.report(two, reported(job, 5)));
     assert_eq!(verdicts, [None, None]);
 
     stage.flush();
     stage.slow_disk = false;
-    assert_eq!(stage.report(two, told(job, 5)), Some(Verdict::Superseded));
+    assert_eq!(stage.report(two, reported(job, 5)), Some(Verdict::Superseded));
 }

@@ -1,7 +1,7 @@
 //! When a job will end, as its view tells while it runs: in virtual time, with tasks of which the last
 //! cost fifty times as much as the first, and workers of different speeds.
 
-use farm::{Event, JobId, JobState, Loan, Millis, Range, Report, SessionId};
+use farm::{Event, JobId, JobState, Lease, Millis, Range, Report, SessionId};
 
 use crate::stage::{Stage, range, report};
 
@@ -24,11 +24,11 @@ fn stepped(ordinal: u64) -> u64 {
     if ordinal < TASKS / 2 { 500_000 } else { 10_000 }
 }
 
-/// A worker of one thread, with the loans that it has not finished.
+/// A worker of one thread, with the leases that it has not finished.
 struct Worker {
     session: SessionId,
     slowness: u64,
-    loans: Vec<Loan>,
+    leases: Vec<Lease>,
     seen: usize,
     /// When it will have finished the first.
     busy_until: Option<u64>,
@@ -39,7 +39,7 @@ struct Run {
     workers: Vec<Worker>,
     cost: Cost,
     /// What was predicted: when, and for when, in ms.
-    told: Vec<(u64, f64)>,
+    reported: Vec<(u64, f64)>,
 }
 
 impl Run {
@@ -48,58 +48,58 @@ impl Run {
         stage.submit(TASKS, 0);
         let worker = |(number, &slowness): (usize, &u64)| {
             let session = stage.join(&format!("w{}", number + 1), 1 << 40);
-            Worker { session, slowness, loans: Vec::new(), seen: 0, busy_until: None }
+            Worker { session, slowness, leases: Vec::new(), seen: 0, busy_until: None }
         };
         let workers = slownesses.iter().enumerate().map(worker).collect();
-        Run { stage, workers, cost, told: Vec::new() }
+        Run { stage, workers, cost, reported: Vec::new() }
     }
 
-    /// The part of a loan that its worker reports next, and the thread time that it takes.
-    fn part(&self, worker: usize, loan: &Loan) -> (Range, u64) {
+    /// The part of a lease that its worker reports next, and the thread time that it takes.
+    fn part(&self, worker: usize, lease: &Lease) -> (Range, u64) {
         const REPORT_US: u64 = 20_000_000;
         let Worker { slowness, .. } = self.workers[worker];
-        let (mut end, mut busy_us) = (loan.range.start(), 0);
-        while end < loan.range.end() && busy_us < REPORT_US {
+        let (mut end, mut busy_us) = (lease.range.start(), 0);
+        while end < lease.range.end() && busy_us < REPORT_US {
             busy_us += slowness * (self.cost)(end);
             end += 1;
         }
-        (range(loan.range.start(), end), busy_us)
+        (range(lease.range.start(), end), busy_us)
     }
 
     /// Everybody begins with what there is.
     fn begin(&mut self) {
         for index in 0..self.workers.len() {
-            let loans = self.stage.loans(self.workers[index].session);
+            let leases = self.stage.leases(self.workers[index].session);
             let worker = &mut self.workers[index];
-            worker.loans.extend(&loans[worker.seen..]);
-            worker.seen = loans.len();
-            if let (None, Some(&first)) = (worker.busy_until, worker.loans.first()) {
+            worker.leases.extend(&leases[worker.seen..]);
+            worker.seen = leases.len();
+            if let (None, Some(&first)) = (worker.busy_until, worker.leases.first()) {
                 let (_, busy_us) = self.part(index, &first);
                 self.workers[index].busy_until = Some(self.stage.now + busy_us / 1_000);
             }
         }
     }
 
-    /// The next worker finishes a part of a loan. `false` if nobody has any.
+    /// The next worker finishes a part of a lease. `false` if nobody has any.
     fn step(&mut self) -> bool {
         self.begin();
         let ends = self.workers.iter().enumerate();
         let ends = ends.filter_map(|(index, worker)| Some((worker.busy_until?, index)));
         let Some((end, index)) = ends.min() else { return false };
-        let loan = self.workers[index].loans.remove(0);
-        let (part, busy_us) = self.part(index, &loan);
-        if let Some(rest) = Range::new(part.end(), loan.range.end()) {
-            self.workers[index].loans.insert(0, Loan { range: rest, ..loan });
+        let lease = self.workers[index].leases.remove(0);
+        let (part, busy_us) = self.part(index, &lease);
+        if let Some(rest) = Range::new(part.end(), lease.range.end()) {
+            self.workers[index].leases.insert(0, Lease { range: rest, ..lease });
         }
         self.stage.now = end;
         self.workers[index].busy_until = None;
         let session = self.workers[index].session;
-        let of = report(JOB, loan.plan, part);
-        self.stage.report(session, Report { lease: loan.lease, busy_us, ..of });
+        let of = report(JOB, lease.plan, part);
+        self.stage.report(session, Report { lease: lease.id, busy_us, ..of });
         let job = self.stage.farm.job(JOB).expect("it exists");
         if let Some(busy_us) = job.busy_us_left {
             let left_ms = busy_us as f64 / 1_000.0 / f64::from(job.threads);
-            self.told.push((end, end as f64 + left_ms));
+            self.reported.push((end, end as f64 + left_ms));
         }
         true
     }
@@ -111,8 +111,8 @@ impl Run {
         assert_eq!(self.stage.state(JOB), (JobState::Done, TASKS.into()));
         let end = self.stage.now as f64;
         assert!(end > 600_000.0, "it lasts longer than ten minutes: {end}");
-        let late = self.told.iter().filter(|&&(at, _)| at as f64 >= share * end);
-        late.map(|&(_, told)| (told / end - 1.0).abs()).fold(0.0, f64::max)
+        let late = self.reported.iter().filter(|&&(at, _)| at as f64 >= share * end);
+        late.map(|&(_, reported)| (reported / end - 1.0).abs()).fold(0.0, f64::max)
     }
 }
 
@@ -147,13 +147,13 @@ fn after_a_restart_the_ledger_tells_what_was_learned() {
     run.stage.tick(run.stage.now + 10_000);
     let session = run.stage.join("w9", 1 << 40);
     run.workers =
-        vec![Worker { session, slowness: 1, loans: Vec::new(), seen: 0, busy_until: None }];
+        vec![Worker { session, slowness: 1, leases: Vec::new(), seen: 0, busy_until: None }];
     let left = |run: &Run| run.stage.farm.job(JOB).and_then(|job| job.busy_us_left);
     assert_eq!(left(&run), None, "nobody knows how fast the new worker is");
 
     // Its first leases are short, and tell little.
-    run.told.clear();
-    while run.told.len() < 12 {
+    run.reported.clear();
+    while run.reported.len() < 12 {
         run.step();
     }
 
@@ -173,9 +173,9 @@ fn nobody_at_work_leaves_no_time() {
     };
     assert_eq!(left(&stage), (None, 1), "nothing was counted yet");
 
-    let loan = stage.last_loan(worker);
-    stage.finish(worker, &loan, 1_000);
-    assert_eq!((loan.range, left(&stage)), (range(0, 4), (None, 1)), "that tells too little");
+    let lease = stage.last_lease(worker);
+    stage.finish(worker, &lease, 1_000);
+    assert_eq!((lease.range, left(&stage)), (range(0, 4), (None, 1)), "that tells too little");
 
     stage.act(Event::Left { session: worker });
     assert_eq!(left(&stage), (None, 0));

@@ -1,12 +1,13 @@
 //! Nobody keeps a job to itself, and no worker decides alone when it ends.
 //!
-//! Workers here are models with a speed: they count what they are lent in its order, report once a second and when a
+//! Workers here are models with a speed: they count what they are leased in its order, report once a second and when a
 //! lease is finished, and stop when they are told to, but for the task that they are at.
 
 use std::collections::VecDeque;
 
 use farm::{
-    Effect, Event, Hello, IntervalSet, JobState, Loan, Range, Report, SessionId, WorkerOrder,
+    CoordinatorMessage, Effect, Event, Hello, IntervalSet, JobState, Lease, Range, Report,
+    SessionId,
 };
 
 use crate::stage::{CONFIG, Stage, hello, report};
@@ -44,11 +45,11 @@ struct Model {
     stalls: Vec<(u64, u64)>,
     /// When its process is killed, ms.
     dies_at: u64,
-    queue: VecDeque<(Loan, Range)>,
+    queue: VecDeque<(Lease, Range)>,
     /// The counted part of the task that it is at.
     begun: f64,
     /// Counted and not reported, and since when, ms.
-    done: Option<(Loan, Range, u64)>,
+    done: Option<(Lease, Range, u64)>,
 }
 
 impl Model {
@@ -63,17 +64,17 @@ impl Model {
 
     fn takes(&mut self, effect: &Effect) {
         match effect {
-            Effect::Tell { session, order: WorkerOrder::Loan(loan) }
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
                 if *session == self.session =>
             {
-                self.queue.push_back((*loan, loan.range));
+                self.queue.push_back((*lease, lease.range));
             }
-            Effect::Tell { session, order: WorkerOrder::Revoke(lease) }
+            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) }
                 if *session == self.session =>
             {
-                let current = self.queue.front().map(|(loan, left)| (*loan, left.first(1)));
-                self.queue.retain(|(loan, _)| loan.lease != *lease);
-                if let Some(current) = current.filter(|(loan, _)| loan.lease == *lease) {
+                let current = self.queue.front().map(|(lease, left)| (*lease, left.first(1)));
+                self.queue.retain(|(held, _)| held.id != *lease);
+                if let Some(current) = current.filter(|(held, _)| held.id == *lease) {
                     self.queue.push_front(current);
                 }
             }
@@ -86,26 +87,24 @@ impl Model {
         let mut reports = Vec::new();
         self.begun += self.tasks_per_ms * STEP_MS as f64;
         while self.begun >= 1.0
-            && let Some((loan, left)) = self.queue.pop_front()
+            && let Some((lease, left)) = self.queue.pop_front()
         {
             let range = left.first(self.begun as u64);
             self.begun -= range.len() as f64;
             let (begins, since) = match self.done.take() {
-                Some((done, earlier, since)) if done.lease == loan.lease => {
-                    (earlier.start(), since)
-                }
+                Some((done, earlier, since)) if done.id == lease.id => (earlier.start(), since),
                 other => {
-                    reports.extend(other.map(|(loan, range, _)| of(&loan, range)));
+                    reports.extend(other.map(|(lease, range, _)| of(&lease, range)));
                     (range.start(), now)
                 }
             };
             let range = Range::new(begins, range.end()).expect("it grows");
             match Range::new(range.end(), left.end()) {
                 Some(rest) => {
-                    self.queue.push_front((loan, rest));
-                    self.done = Some((loan, range, since));
+                    self.queue.push_front((lease, rest));
+                    self.done = Some((lease, range, since));
                 }
-                None => reports.push(of(&loan, range)),
+                None => reports.push(of(&lease, range)),
             }
         }
         if self.queue.is_empty() {
@@ -113,14 +112,14 @@ impl Model {
             self.begun = self.begun.min(self.tasks_per_ms * STEP_MS as f64);
         }
         if self.done.is_some_and(|(.., since)| now >= since + REPORT_MS) {
-            reports.extend(self.done.take().map(|(loan, range, _)| of(&loan, range)));
+            reports.extend(self.done.take().map(|(lease, range, _)| of(&lease, range)));
         }
         reports
     }
 }
 
-fn of(loan: &Loan, range: Range) -> Report {
-    Report { lease: loan.lease, proof: loan.proof, ..report(loan.job, loan.plan, range) }
+fn of(lease: &Lease, range: Range) -> Report {
+    Report { lease: lease.id, token: lease.token, ..report(lease.job, lease.plan, range) }
 }
 
 /// How much later than it could have been a job of many workers ends, ms: their speeds differ by 1,000 times, a third of them
@@ -153,7 +152,7 @@ fn delay_ms(seed: u64) -> u64 {
         stage.tick(now);
         for model in &mut models {
             if (now - STEP_MS..now).contains(&model.dies_at) {
-                // What it had counted and not reported is lost however it is lent.
+                // What it had counted and not reported is lost however it is leased.
                 counted -= model.done.map_or(0.0, |(_, range, _)| range.len() as f64);
                 stage.act(Event::Left { session: model.session });
             }
@@ -212,16 +211,18 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
         Model::new(session, 0.4)
     });
     let (mut seen, mut idle_ms) = (0, 0);
-    let mut trickled: Vec<(Loan, u64)> = Vec::new();
+    let mut trickled: Vec<(Lease, u64)> = Vec::new();
     while stage.state(job).0 != JobState::Done {
         for effect in &stage.sent[seen..] {
             honest.iter_mut().for_each(|model| model.takes(effect));
             match effect {
-                Effect::Tell { session, order: WorkerOrder::Loan(loan) } if session.0 <= 20 => {
-                    trickled.push((*loan, 0))
+                Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
+                    if session.0 <= 20 =>
+                {
+                    trickled.push((*lease, 0))
                 }
-                Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
-                    trickled.retain(|(loan, _)| loan.lease != *lease)
+                Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
+                    trickled.retain(|(held, _)| held.id != *lease)
                 }
                 _ => {}
             }
@@ -235,15 +236,15 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
             }
         }
         if now.is_multiple_of(59_000) {
-            for (loan, told) in &mut trickled {
-                let task = loan.range.start() + *told;
-                let session = holder(&stage, loan);
+            for (lease, reported) in &mut trickled {
+                let task = lease.range.start() + *reported;
+                let session = holder(&stage, lease);
                 if let (Some(session), Some(task)) = (session, Range::new(task, task + 1)) {
-                    stage.report_as_is(session, of(loan, task));
-                    *told += 1;
+                    stage.report_as_is(session, of(lease, task));
+                    *reported += 1;
                 }
             }
-            trickled.retain(|(loan, told)| *told < loan.range.len());
+            trickled.retain(|(lease, reported)| *reported < lease.range.len());
         }
         // Nobody is idle while there is something that no honest worker is at.
         let at_work: IntervalSet =
@@ -261,11 +262,11 @@ fn who_boasts_and_trickles_keeps_nobody_from_working() {
 
 /// What the farm expects of a session.
 fn held(stage: &Stage, session: SessionId) -> impl Iterator<Item = Range> {
-    let held = stage.farm.lent_to(session);
+    let held = stage.farm.leased_to(session);
     held.flat_map(|(_, _, open)| open.iter())
 }
 
-fn holder(stage: &Stage, loan: &Loan) -> Option<SessionId> {
+fn holder(stage: &Stage, lease: &Lease) -> Option<SessionId> {
     let mut sessions = (1..=20).map(SessionId);
-    sessions.find(|&id| stage.farm.lent_to(id).any(|(lease, ..)| lease == loan.lease))
+    sessions.find(|&id| stage.farm.leased_to(id).any(|(held, ..)| held == lease.id))
 }

@@ -25,17 +25,17 @@ fn submit_plan(stage: &mut Stage, plan: Plan, audit: Option<AuditPolicy>) -> Job
     stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
 }
 
-/// Reports the worker's newest loan with one count a task, but `more` in its first.
+/// Reports the worker's newest lease with one count a task, but `more` in its first.
 fn tell(stage: &mut Stage, worker: SessionId, more: u64, name: &str) -> Option<Verdict> {
-    let loan = stage.last_loan(worker);
-    let told = farm::Report {
-        lease: loan.lease,
-        proof: loan.proof,
-        tally: tally(loan.plan, loan.range, more),
+    let lease = stage.last_lease(worker);
+    let reported = farm::Report {
+        lease: lease.id,
+        token: lease.token,
+        tally: tally(lease.plan, lease.range, more),
         kernel: kernel(name),
-        ..report(loan.job, loan.plan, loan.range)
+        ..report(lease.job, lease.plan, lease.range)
     };
-    stage.report(worker, told)
+    stage.report(worker, reported)
 }
 
 /// A job that is held, because w1 has counted 4 where 5 is known.
@@ -62,17 +62,17 @@ fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
         let plan = Plan { method: Method::Halves, ..plan(4) };
         submit_plan(&mut stage, plan, None);
         let worker = stage.join("w1", 4);
-        let loan = stage.last_loan(worker);
+        let lease = stage.last_lease(worker);
         let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
         let tally = (0..4).zip(&counts).try_fold(Tally::EMPTY, with).expect("it is small");
-        let told = farm::Report {
-            lease: loan.lease,
-            proof: loan.proof,
+        let reported = farm::Report {
+            lease: lease.id,
+            token: lease.token,
             tally,
             task_counts: TaskCounts::new(&counts),
-            ..report(loan.job, plan, loan.range)
+            ..report(lease.job, plan, lease.range)
         };
-        assert_eq!(stage.report(worker, told), Some(expected), "{counts:?}");
+        assert_eq!(stage.report(worker, reported), Some(expected), "{counts:?}");
     }
 }
 
@@ -211,6 +211,6 @@ fn a_job_that_an_earlier_version_called_done_is_held_if_its_total_is_wrong() {
 }
 
 fn work_once(stage: &mut Stage, worker: SessionId) {
-    let loan = stage.last_loan(worker);
-    stage.finish(worker, &loan, 1_000);
+    let lease = stage.last_lease(worker);
+    stage.finish(worker, &lease, 1_000);
 }

@@ -1,8 +1,8 @@
-//! Workers that find nothing to do: they cost next to nothing while they wait, and whatever comes to be lendable
+//! Workers that find nothing to do: they cost next to nothing while they wait, and whatever comes to be leasable
 //! reaches them.
 
 use farm::{
-    Across, AuditPolicy, Change, Event, JobId, RequestId, SessionId, Verdict, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, JobId, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -15,7 +15,7 @@ const TASKS: u64 = 40;
 /// task of each job.
 fn waiting() -> Stage {
     let mut stage = Stage::new();
-    let policy = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     for _ in 1..=3 {
         stage.act(submission_by("eve", None, plan(TASKS), Some(policy)));
     }
@@ -59,11 +59,11 @@ fn a_recount_that_comes_back_reaches_who_was_refused() {
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
     let [two, three] = [stage.join("w2", 4), stage.join("w3", 4)];
-    assert_eq!((stage.loans(two).len(), stage.loans(three).len()), (1, 0));
+    assert_eq!((stage.leases(two).len(), stage.leases(three).len()), (1, 0));
 
     stage.act(Event::Left { session: two });
 
-    assert_eq!(stage.last_loan(three).range, range(0, 4));
+    assert_eq!(stage.last_lease(three).range, range(0, 4));
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn a_disputed_range_that_comes_back_reaches_who_was_refused() {
     let lie = asked_again(farm::Report { tally: other, ..report(job, plan(4), range(0, 4)) });
     stage.report(two, lie);
     let [three, four] = [stage.join("w3", 4), stage.join("w4", 4)];
-    assert_eq!((stage.loans(three).len(), stage.loans(four).len()), (1, 0));
+    assert_eq!((stage.leases(three).len(), stage.leases(four).len()), (1, 0));
 
     stage.act(Event::Left { session: three });
 
-    assert_eq!(stage.last_loan(four).range, range(0, 4));
+    assert_eq!(stage.last_lease(four).range, range(0, 4));
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn what_waits_in_a_job_that_is_resumed_reaches_who_was_refused() {
     stage.act(change(request, job, Change::Pause));
     let two = stage.join("w2", 4);
     stage.tick(1);
-    assert_eq!(stage.loans(two), []);
+    assert_eq!(stage.leases(two), []);
 
     stage.act(change(request, job, Change::Resume));
 
-    assert_eq!(stage.last_loan(two).range, range(0, 4));
+    assert_eq!(stage.last_lease(two).range, range(0, 4));
 }
 
 #[test]
@@ -110,19 +110,19 @@ fn a_range_that_was_kept_too_long_comes_back_to_its_only_worker_in_time() {
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
     let two = stage.join("w2", 4);
-    let loan = stage.last_loan(two);
-    while !stage.revoked(loan.lease) {
+    let lease = stage.last_lease(two);
+    while !stage.revoked(lease.id) {
         let next = stage.farm.next_wakeup().expect("a lease has an end");
         stage.tick(next.0 - 1);
-        stage.act(Event::Said { session: two, message: WorkerMessage::Working(loan.lease) });
+        stage.act(Event::Said { session: two, message: WorkerMessage::Working(lease.id) });
         stage.tick(next.0);
     }
     let held_ms = stage.now;
-    assert!(held_ms >= CONFIG.lease_ttl_ms && stage.loans(two).len() == 1);
+    assert!(held_ms >= CONFIG.lease_ttl_ms && stage.leases(two).len() == 1);
 
-    // When the farm is woken up as it wants to be, then the range is lent again once it is w2's turn.
-    while stage.loans(two).len() == 1 {
+    // When the farm is woken up as it wants to be, then the range is leased again once it is w2's turn.
+    while stage.leases(two).len() == 1 {
         stage.tick(stage.farm.next_wakeup().expect("somebody waits").0);
     }
-    assert_eq!((stage.now, stage.last_loan(two).range), (2 * held_ms, range(0, 4)));
+    assert_eq!((stage.now, stage.last_lease(two).range), (2 * held_ms, range(0, 4)));
 }

@@ -1,8 +1,8 @@
 //! Workers that are proven wrong, and what becomes of all that they counted.
 
 use farm::{
-    Across, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report, RequestId,
-    SessionId, Verdict, WorkerMessage,
+    AuditScope, Change, Dismissal, Effect, Event, JobId, JobState, LedgerCommand, Report,
+    RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::stage::{
@@ -37,17 +37,17 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
     let (mut stage, job) = contradicted();
 
     let three = stage.join("w3", 2);
-    let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "portable");
+    let lease = stage.last_lease(three);
+    recount(&mut stage, three, lease, "portable");
 
-    let liar = author("w1").maker.party(Across::Machines);
+    let liar = author("w1").principal.party(AuditScope::Machines);
     let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == [liar.clone()]);
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
     assert!(stage.sent.contains(&Effect::Dismiss { session: SessionId(1), reason }));
     // What w2 has confirmed of w1's stays, and what w1 has confirmed of w2's is counted again.
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(6));
-    assert_eq!(stage.last_loan(three).range, range(4, 6));
+    assert_eq!(stage.last_lease(three).range, range(4, 6));
     work(&mut stage, three);
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 6), (0, 3)));
 }
@@ -70,8 +70,8 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
 
     // When w3 agrees with w2
     let three = stage.join("w3", 2);
-    let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "portable");
+    let lease = stage.last_lease(three);
+    recount(&mut stage, three, lease, "portable");
 
     // Then only the settled range is left of both.
     assert_eq!(stage.state(first), (JobState::Running, 2));
@@ -126,7 +126,7 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
     // When w2 agrees with what w1 said at last
     stage.report(two, asked_again(of(0, "portable")));
 
-    // Then a worker that is believed has to say so, too.
+    // Then a worker that is trusted has to say so, too.
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Running, 4), (1, 0)));
     stage.report(three, asked_again(of(0, "search")));
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
@@ -136,8 +136,8 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
 fn who_was_proven_wrong_is_never_heard_again() {
     let (mut stage, job) = contradicted();
     let three = stage.join("w3", 2);
-    let loan = stage.last_loan(three);
-    recount(&mut stage, three, loan, "portable");
+    let lease = stage.last_lease(three);
+    recount(&mut stage, three, lease, "portable");
 
     let dismissed = Effect::Dismiss { session: SessionId(11), reason: Dismissal::Distrusted };
     let sent = stage.sent.len();

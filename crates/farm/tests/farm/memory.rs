@@ -5,17 +5,17 @@ use farm::{Change, Event, RequestId, WorkerMessage};
 use crate::stage::{Stage, change, range};
 
 #[test]
-fn a_worker_without_the_memory_is_never_lent_the_job() {
+fn a_worker_without_the_memory_is_never_leased_the_job() {
     let mut stage = Stage::new();
     let job = stage.submit_large(10, 0, 100);
     let (small, large) = (stage.join_with("w1", 1, 99), stage.join_with("w2", 1, 100));
 
     while stage.farm.job(job).expect("it exists").tasks_done < 10 {
-        let loan = stage.last_loan(large);
-        stage.finish(large, &loan, 1_000);
+        let lease = stage.last_lease(large);
+        stage.finish(large, &lease, 1_000);
     }
 
-    assert!(stage.loans(small).is_empty());
+    assert!(stage.leases(small).is_empty());
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn it_counts_another_job_of_lower_priority_meanwhile() {
 
     let small = stage.join_with("w1", 1, 99);
 
-    assert_eq!(stage.last_loan(small).job, light);
+    assert_eq!(stage.last_lease(small).job, light);
 }
 
 #[test]
@@ -36,16 +36,16 @@ fn threads_without_memory_are_not_reckoned_with() {
     let worker = stage.join_with("w1", 8, 250);
 
     // Two of the eight can count it: 4 tasks each are its probe, and 64 s of both in the end, but a 1,024th of the plan at most.
-    let probe = stage.last_loan(worker);
+    let probe = stage.last_lease(worker);
     assert_eq!((probe.job, probe.range), (heavy, range(0, 8)));
     stage.join_with("w2", 1, 100);
     let credit = 1 << 40;
     stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(credit) });
     for _ in 0..16 {
-        let loan = stage.last_loan(worker);
-        stage.finish(worker, &loan, 500);
+        let lease = stage.last_lease(worker);
+        stage.finish(worker, &lease, 500);
     }
-    assert_eq!(stage.last_loan(worker).range.len(), 97_656);
+    assert_eq!(stage.last_lease(worker).range.len(), 97_656);
 }
 
 /// What is left is leased whole to a worker that nobody can help, and in halves beside another.
@@ -56,13 +56,13 @@ fn company_is_who_can_count_the_job() {
         stage.submit_large(12, 0, 100);
         let worker = stage.join_with("w1", 1, 100);
         stage.act(Event::Said { session: worker, message: WorkerMessage::Credit(1 << 40) });
-        let probe = stage.last_loan(worker);
+        let probe = stage.last_lease(worker);
         stage.join_with("w2", 1, memory_of_other);
 
         stage.finish(worker, &probe, 1_000);
 
-        let lent = stage.last_loan(worker).range.len();
-        assert_eq!(lent, expected, "beside {memory_of_other} bytes");
+        let leased = stage.last_lease(worker).range.len();
+        assert_eq!(leased, expected, "beside {memory_of_other} bytes");
     }
 }
 
@@ -90,18 +90,18 @@ fn who_can_count_what_changes_with_workers_and_jobs_and_not_with_results() {
     assert!(stage.farm.take_staffing_change(), "a worker");
     assert!(!stage.farm.take_staffing_change(), "said once");
 
-    let loan = stage.last_loan(worker);
-    stage.finish(worker, &loan, 1_000);
+    let lease = stage.last_lease(worker);
+    stage.finish(worker, &lease, 1_000);
     assert!(!stage.farm.take_staffing_change(), "a result");
 
-    let (request, lease) = (RequestId(1), stage.last_loan(worker).lease);
+    let (request, lease) = (RequestId(1), stage.last_lease(worker).id);
     let changes = [
         change(request, job, Change::Pause),
         change(request, job, Change::Resume),
         Event::Left { session: worker },
     ];
     stage.act(Event::Said { session: worker, message: WorkerMessage::Decline(lease) });
-    assert!(stage.farm.take_staffing_change(), "a declined loan");
+    assert!(stage.farm.take_staffing_change(), "a declined lease");
     for change in changes {
         let said = format!("{change:?}");
         stage.act(change);
@@ -116,17 +116,17 @@ fn what_a_worker_gives_back_goes_to_others_and_never_to_it_again() {
     let heavy = stage.submit_large(4, 5, 100);
     let light = stage.submit(4, 0);
     let boaster = stage.join_with("w1", 1, 100);
-    let loan = stage.last_loan(boaster);
-    assert_eq!(loan.job, heavy);
+    let lease = stage.last_lease(boaster);
+    assert_eq!(lease.job, heavy);
 
-    stage.act(Event::Said { session: boaster, message: WorkerMessage::Decline(loan.lease) });
+    stage.act(Event::Said { session: boaster, message: WorkerMessage::Decline(lease.id) });
 
-    assert!(stage.revoked(loan.lease), "what is on its way of it is stopped");
-    assert_eq!(stage.last_loan(boaster).job, light);
+    assert!(stage.revoked(lease.id), "what is on its way of it is stopped");
+    assert_eq!(stage.last_lease(boaster).job, light);
     let honest = stage.join_with("w2", 1, 100);
-    assert_eq!(stage.last_loan(honest).range, loan.range);
+    assert_eq!(stage.last_lease(honest).range, lease.range);
     stage.act(Event::Left { session: honest });
-    assert_eq!(stage.loans(boaster).len(), 2);
+    assert_eq!(stage.leases(boaster).len(), 2);
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn nobody_gives_back_what_another_holds() {
     let mut stage = Stage::new();
     stage.submit_large(4, 0, 100);
     let (holder, other) = (stage.join_with("w1", 1, 100), stage.join_with("w2", 1, 100));
-    let loan = stage.last_loan(holder);
+    let lease = stage.last_lease(holder);
 
-    stage.act(Event::Said { session: other, message: WorkerMessage::Decline(loan.lease) });
+    stage.act(Event::Said { session: other, message: WorkerMessage::Decline(lease.id) });
 
-    assert!(!stage.revoked(loan.lease));
+    assert!(!stage.revoked(lease.id));
 }

@@ -1,6 +1,6 @@
 //! Who a job belongs to: how many an owner may have, and by which key it is known again.
 
-use farm::{Across, AuditPolicy, Change, Event, JobId, JobState, Refusal, RequestId};
+use farm::{AuditPolicy, AuditScope, Change, Event, JobId, JobState, Refusal, RequestId};
 
 use crate::stage::{AUDIT_ALL, CONFIG, Stage, answered, change, plan, submission_by, work};
 
@@ -81,7 +81,7 @@ fn a_repeated_key_is_answered_beyond_the_bound() {
 
 #[test]
 fn a_key_stands_for_what_was_submitted_under_it() {
-    let owners = AuditPolicy { across: Across::Owners, ..AUDIT_ALL };
+    let owners = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
     let some = AuditPolicy { share_ppm: 20_000, ..AUDIT_ALL };
     let by_search = AuditPolicy { by_search: true, ..AUDIT_ALL };
     let taken = Err(Refusal::KeyTaken(JobId(1)));

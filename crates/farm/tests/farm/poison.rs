@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use farm::{
-    Change, Effect, Event, Hello, Holding, JobId, JobState, Loan, Range, RequestId, SessionId,
+    Change, Effect, Event, Hello, Holding, JobId, JobState, Lease, Range, RequestId, SessionId,
     WorkerMessage,
 };
 
@@ -27,7 +27,7 @@ impl Fleet {
         Fleet { stage, job, started: 0, deaths: Vec::new() }
     }
 
-    /// A new process, that is lent all that there is if nothing is known against it.
+    /// A new process, that is leased all that there is if nothing is known against it.
     fn start(&mut self) -> SessionId {
         self.started += 1;
         let threads = TASKS as u32;
@@ -39,25 +39,30 @@ impl Fleet {
         loop {
             let session = self.start();
             let mut counted = 0;
-            while let Some(&loan) = self.stage.loans(session).get(counted) {
-                if self.try_to_count(session, &loan, deadly).is_break() {
+            while let Some(&lease) = self.stage.leases(session).get(counted) {
+                if self.try_to_count(session, &lease, deadly).is_break() {
                     break;
                 }
                 counted += 1;
             }
-            if counted == self.stage.loans(session).len() {
+            if counted == self.stage.leases(session).len() {
                 return session;
             }
         }
     }
 
-    fn try_to_count(&mut self, session: SessionId, loan: &Loan, deadly: &[u64]) -> ControlFlow<()> {
-        if deadly.iter().any(|&task| holds(loan.range, task)) {
-            self.deaths.push(loan.range.len());
+    fn try_to_count(
+        &mut self,
+        session: SessionId,
+        lease: &Lease,
+        deadly: &[u64],
+    ) -> ControlFlow<()> {
+        if deadly.iter().any(|&task| holds(lease.range, task)) {
+            self.deaths.push(lease.range.len());
             self.stage.act(Event::Left { session });
             return ControlFlow::Break(());
         }
-        self.stage.finish(session, loan, 1_000);
+        self.stage.finish(session, lease, 1_000);
         ControlFlow::Continue(())
     }
 
@@ -100,9 +105,9 @@ fn a_deadly_task_is_found_by_halving_and_the_rest_is_counted() {
         assert_eq!((fleet.poisoned(), fleet.reports_of_poison()), (vec![deadly], vec![deadly]));
         assert_eq!(fleet.stage.state(fleet.job), (JobState::Running, 63u128));
         assert_eq!(fleet.stage.farm.job(fleet.job).expect("it exists").workers, 0);
-        let lent = fleet.stage.loans(idle).len();
+        let leased = fleet.stage.leases(idle).len();
         fleet.stage.tick(1_000_000);
-        assert_eq!(fleet.stage.loans(idle).len(), lent);
+        assert_eq!(fleet.stage.leases(idle).len(), leased);
     }
 }
 
@@ -121,28 +126,28 @@ fn several_deadly_tasks_are_found() {
 }
 
 #[test]
-fn what_may_kill_is_lent_alone_and_after_everything_else() {
+fn what_may_kill_is_leased_alone_and_after_everything_else() {
     // Given: two processes died of the first four tasks of eight.
     let mut stage = Stage::new();
     stage.submit(8, 0);
     for worker in ["w1", "w2"] {
         let session = stage.join(worker, 4);
-        assert_eq!(stage.last_loan(session).range, range(0, 4));
+        assert_eq!(stage.last_lease(session).range, range(0, 4));
         stage.now += 1_000;
         stage.act(Event::Left { session });
     }
 
     // When a third one has room for all
     let third = stage.join("w3", 100);
-    let ordinary = stage.last_loan(third);
+    let ordinary = stage.last_lease(third);
     stage.finish(third, &ordinary, 1_000);
 
     // Then it gets the others first, and then half of the suspected ones.
-    let ranges: Vec<_> = stage.loans(third).iter().map(|loan| loan.range).collect();
+    let ranges: Vec<_> = stage.leases(third).iter().map(|lease| lease.range).collect();
     assert_eq!(ranges, [range(4, 8), range(0, 2)]);
     // And a fourth one half of the rest.
     let fourth = stage.join("w4", 100);
-    let ranges: Vec<_> = stage.loans(fourth).iter().map(|loan| loan.range).collect();
+    let ranges: Vec<_> = stage.leases(fourth).iter().map(|lease| lease.range).collect();
     assert_eq!(ranges, [range(2, 3)]);
 }
 
@@ -154,21 +159,21 @@ fn broken_connections_and_workers_that_leave_poison_nothing() {
     for number in 1..=9 {
         let worker = format!("w{number}");
         let session = stage.join(&worker, 1);
-        let loan = stage.last_loan(session);
+        let lease = stage.last_lease(session);
         stage.act(Event::Left { session });
 
         // When it is there again, with what it holds, and is then asked to stop
         let session = SessionId(100 + number);
-        let hello = Hello { holding: vec![holding(&loan)], ..hello(&worker, 1) };
+        let hello = Hello { holding: vec![holding(&lease)], ..hello(&worker, 1) };
         stage.join_as(session, OWNER, hello);
-        assert!(!stage.revoked(loan.lease), "{worker} would drop what it was left");
-        stage.act(Event::Said { session, message: WorkerMessage::Leaving });
+        assert!(!stage.revoked(lease.id), "{worker} would drop what it was left");
+        stage.act(Event::Said { session, message: WorkerMessage::Draining });
         stage.act(Event::Left { session });
     }
 
     // Then nothing is known against the task.
     let last = stage.join("w10", 1);
-    assert_eq!(stage.last_loan(last).range, range(0, 1));
+    assert_eq!(stage.last_lease(last).range, range(0, 1));
 }
 
 #[test]
@@ -176,22 +181,22 @@ fn a_worker_that_still_holds_a_poisoned_task_keeps_it() {
     // Given: three lost their sessions with the only task.
     let mut stage = Stage::new();
     let job = stage.submit(1, 0);
-    let mut loans = Vec::new();
+    let mut leases = Vec::new();
     for number in 1..=3 {
         let session = stage.join(&format!("w{number}"), 1);
-        loans.push(stage.last_loan(session));
+        leases.push(stage.last_lease(session));
         stage.act(Event::Left { session });
     }
     let poisoned = |stage: &Stage| stage.farm.job(job).expect("it exists").poisoned;
     assert_eq!(poisoned(&stage), 1);
 
     // When one of them is there again with the task
-    let hello = Hello { holding: vec![holding(&loans[1])], ..hello("w2", 1) };
+    let hello = Hello { holding: vec![holding(&leases[1])], ..hello("w2", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     // Then it keeps the task, and nothing is held against it.
     assert_eq!(poisoned(&stage), 0);
-    assert!(!stage.revoked(loans[1].lease), "it would drop what it counts");
+    assert!(!stage.revoked(leases[1].id), "it would drop what it counts");
 }
 
 #[test]
@@ -202,12 +207,12 @@ fn a_process_that_comes_back_too_late_for_its_lease_did_not_die_of_its_task() {
     for life in 1..=6 {
         let session = SessionId(100 + life);
         stage.join_as(session, OWNER, hello("w1", 1));
-        let loan = stage.last_loan(session);
+        let lease = stage.last_lease(session);
         stage.act(Event::Left { session });
         stage.tick(stage.now + 1_000_000);
         let again = SessionId(200 + life);
-        stage.join_as(again, OWNER, Hello { holding: vec![holding(&loan)], ..hello("w1", 1) });
-        stage.act(Event::Said { session: again, message: WorkerMessage::Leaving });
+        stage.join_as(again, OWNER, Hello { holding: vec![holding(&lease)], ..hello("w1", 1) });
+        stage.act(Event::Said { session: again, message: WorkerMessage::Draining });
         stage.act(Event::Left { session: again });
     }
 
@@ -271,7 +276,7 @@ fn a_count_of_a_poisoned_task_is_welcome() {
     assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
 }
 
-fn holding(loan: &Loan) -> Holding {
-    let Loan { lease, job, fingerprint, range, proof, .. } = *loan;
-    Holding { lease, job, fingerprint, range, proof }
+fn holding(lease: &Lease) -> Holding {
+    let Lease { id: lease, job, fingerprint, range, token, .. } = *lease;
+    Holding { lease, job, fingerprint, range, token }
 }

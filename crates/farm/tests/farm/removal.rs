@@ -67,7 +67,7 @@ fn only_a_job_that_is_over_and_settled_leaves() {
 }
 
 #[test]
-fn a_job_that_leaves_while_it_is_audited_is_lent_no_more() {
+fn a_job_that_leaves_while_it_is_audited_is_leased_no_more() {
     let (mut stage, job) = counted();
     stage.act(change(RequestId(1), job, Change::Audit(AUDIT_ALL)));
     assert_eq!(audits(&stage, job), (2, 0));
@@ -75,7 +75,7 @@ fn a_job_that_leaves_while_it_is_audited_is_lent_no_more() {
     assert_eq!(answer(&mut stage, remove(job)), Some(Ok(job)));
 
     let other = stage.join("w2", 100);
-    assert_eq!(stage.loans(other), []);
+    assert_eq!(stage.leases(other), []);
 }
 
 #[test]
@@ -110,5 +110,5 @@ fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
     assert_eq!(numbers(&mut farm.jobs(..jobs[1], all).rev()), [1]);
     assert_eq!(numbers(&mut farm.jobs(.., JobState::is_over).rev()), [3, 1]);
     assert_eq!(numbers(&mut farm.jobs(..jobs[2], JobState::is_over).rev()), [1]);
-    assert_eq!(stage.farm.survey().ended_in_all, 2);
+    assert_eq!(stage.farm.overview().ended_in_all, 2);
 }

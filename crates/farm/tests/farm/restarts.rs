@@ -31,24 +31,24 @@ fn restored(store: MemoryStore) -> Stage {
 }
 
 fn holding(lease: u64, start: u64, end: u64) -> Holding {
-    let lent = Report { lease: LeaseId(lease), ..report(JOB, plan(10), range(start, end)) };
-    let Report { lease, job, fingerprint, range, proof, .. } = proven(lent, OWNER);
-    Holding { lease, job, fingerprint, range, proof }
+    let leased = Report { lease: LeaseId(lease), ..report(JOB, plan(10), range(start, end)) };
+    let Report { lease, job, fingerprint, range, token, .. } = proven(leased, OWNER);
+    Holding { lease, job, fingerprint, range, token }
 }
 
 #[test]
-fn nothing_is_lent_during_the_grace_and_everything_after() {
+fn nothing_is_leased_during_the_grace_and_everything_after() {
     let mut stage = restored(half_done(5));
 
     let worker = stage.join("w1", 100);
-    assert!(stage.loans(worker).is_empty());
+    assert!(stage.leases(worker).is_empty());
     assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(3_000)));
     stage.tick(1_000);
-    assert_eq!(stage.farm.lends_in_ms(), 2_000);
+    assert_eq!(stage.farm.leases_in_ms(), 2_000);
 
     stage.tick(3_000);
-    assert_eq!(stage.farm.lends_in_ms(), 0);
-    assert_eq!(stage.last_loan(worker).range, range(5, 9));
+    assert_eq!(stage.farm.leases_in_ms(), 0);
+    assert_eq!(stage.last_lease(worker).range, range(5, 9));
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn a_reconnected_worker_keeps_what_it_holds() {
         stage.tick(3_000);
 
         assert!(!stage.revoked(LeaseId(old)), "it would drop what it was left");
-        let lent: Vec<_> = stage.loans(SessionId(1)).iter().map(|loan| loan.range).collect();
-        assert!(lent.iter().all(|range| range.end() <= 7), "{lent:?}");
+        let leased: Vec<_> = stage.leases(SessionId(1)).iter().map(|lease| lease.range).collect();
+        assert!(leased.iter().all(|range| range.end() <= 7), "{leased:?}");
     }
 }
 
@@ -85,7 +85,7 @@ fn what_others_have_meanwhile_is_not_given_back() {
 }
 
 #[test]
-fn a_lease_that_this_ledger_never_lent_is_not_adopted() {
+fn a_lease_that_this_ledger_never_leased_is_not_adopted() {
     // Given: a worker of a coordinator with another ledger, whose lease has a number that this one
     // is going to use.
     let mut stage = restored(half_done(5));
@@ -95,12 +95,12 @@ fn a_lease_that_this_ledger_never_lent_is_not_adopted() {
     stage.join_as(SessionId(1), OWNER, hello);
     assert!(stage.revoked(strange));
 
-    // When that number is lent to another worker, and comes back
+    // When that number is leased to another worker, and comes back
     let other = stage.join("w2", 4);
     stage.tick(3_000);
-    let loan = stage.last_loan(other);
-    assert_eq!(loan.lease, strange);
-    stage.finish(other, &loan, 1_000);
+    let lease = stage.last_lease(other);
+    assert_eq!(lease.id, strange);
+    stage.finish(other, &lease, 1_000);
 
     // Then the books are in order.
     stage.act(Event::Left { session: SessionId(1) });
@@ -112,14 +112,14 @@ fn a_second_session_of_one_worker_replaces_the_first() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let first = stage.join("w1", 4);
-    let lease = stage.last_loan(first).lease;
+    let lease = stage.last_lease(first).id;
 
     let hello = Hello { holding: vec![], ..hello("w1", 4) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     assert!(stage.sent.contains(&Effect::Dismiss { session: first, reason: Dismissal::Replaced }));
-    assert_eq!(stage.last_loan(SessionId(9)).range, range(0, 4));
-    assert_ne!(stage.last_loan(SessionId(9)).lease, lease);
+    assert_eq!(stage.last_lease(SessionId(9)).range, range(0, 4));
+    assert_ne!(stage.last_lease(SessionId(9)).id, lease);
     assert_eq!(stage.farm.workers(), 1);
 }
 
@@ -145,7 +145,7 @@ fn a_dispute_survives_a_restart() {
     assert_eq!(stage.state(JOB).0, JobState::Running);
 
     let three = stage.join("w3", 100);
-    let recount = stage.last_loan(three).recount.expect("of what is disputed");
+    let recount = stage.last_lease(three).recount.expect("of what is disputed");
     assert_eq!(recount.unlike, kernel("avx2"));
     stage.report(three, asked_again(counted(1)));
 
@@ -159,7 +159,7 @@ fn lease_numbers_rise_across_restarts() {
 
     stage.tick(3_000);
 
-    assert!(stage.last_loan(worker).lease > LeaseId(2 << 40));
+    assert!(stage.last_lease(worker).id > LeaseId(2 << 40));
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn a_number_that_two_jobs_gave_to_their_leases_is_of_one_of_them() {
     rules::execute(&mut store, &other).expect("it fits");
     let mut stage = restored(store);
     let old = 1 << 40 | 17;
-    let lent = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
-    let Report { lease, job, fingerprint, range, proof, .. } = proven(lent, OWNER);
-    let twin = Holding { lease, job, fingerprint, range, proof };
+    let leased = Report { lease: LeaseId(old), ..report(JobId(2), plan, range(0, 10)) };
+    let Report { lease, job, fingerprint, range, token, .. } = proven(leased, OWNER);
+    let twin = Holding { lease, job, fingerprint, range, token };
     let hello = Hello { holding: vec![holding(old, 5, 10), twin], ..hello("w1", 100) };
     stage.join_as(SessionId(1), OWNER, hello);
 
@@ -192,7 +192,7 @@ fn a_process_of_another_owner_with_the_same_number_is_another_process() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let first = stage.join("w1", 4);
-    let lease = stage.last_loan(first).lease;
+    let lease = stage.last_lease(first).id;
 
     stage.join_as(SessionId(9), "rack8", hello("w1", 0));
 

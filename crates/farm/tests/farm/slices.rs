@@ -14,7 +14,7 @@ fn submit(stage: &mut Stage, plan: Plan, slice: Slice) -> JobId {
 }
 
 #[test]
-fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
+fn a_slice_leases_its_own_ordinals_and_is_done_with_them() {
     for index in 1..=3 {
         let slice = Slice::new(index, 3).expect("it is one");
         let mut stage = Stage::new();
@@ -22,13 +22,13 @@ fn a_slice_lends_its_own_ordinals_and_is_done_with_them() {
         let worker = stage.join("w1", 100);
 
         while stage.state(job).0 == JobState::Running {
-            for loan in stage.loans(worker) {
-                stage.finish(worker, &loan, 1_000);
+            for lease in stage.leases(worker) {
+                stage.finish(worker, &lease, 1_000);
             }
         }
 
         let own = slice.ordinals(100);
-        assert!(stage.loans(worker).iter().all(|loan| own.contains(loan.range)));
+        assert!(stage.leases(worker).iter().all(|lease| own.contains(lease.range)));
         assert_eq!(stage.state(job), (JobState::Done, own.len().into()));
         let view = stage.farm.job(job).expect("it exists");
         assert_eq!((view.tasks_done, view.spec.slice), (own.len(), slice));

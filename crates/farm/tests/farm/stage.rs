@@ -2,11 +2,11 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Across, Answer, AuditPolicy, Author, Change, Config, Effect, Event, Farm, Hello, JobId,
-    JobSpec, JobState, KernelName, Known, LeaseId, LedgerCommand, Loan, LoanKey, LoanKind,
-    LoanProof, LoanTerms, Maker, Method, Millis, Origin, Plan, Problem, Range, Refusal, Report,
-    Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict, WorkerMessage,
-    WorkerOrder,
+    Answer, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Effect, Event,
+    Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind,
+    LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range,
+    Refusal, Report, Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
+    WorkerMessage,
 };
 
 /// A farm on a stage.
@@ -35,7 +35,7 @@ pub const AUDIT_ALL: AuditPolicy = AuditPolicy {
     share_ppm: AuditPolicy::ALL,
     seed: 1,
     by_search: false,
-    across: Across::Machines,
+    across: AuditScope::Machines,
 };
 
 /// The owner of all workers that join without another one.
@@ -57,7 +57,7 @@ impl Stage {
     pub fn over(mut ledger: MemoryStore, epoch: u64) -> Stage {
         let restored = restored(&mut ledger, epoch);
         Stage {
-            farm: Farm::restore(CONFIG, LoanKey::new(KEY), Millis(0), restored),
+            farm: Farm::restore(CONFIG, LeaseKey::new(KEY), Millis(0), restored),
             now: 0,
             sent: Vec::new(),
             commands: Vec::new(),
@@ -109,7 +109,7 @@ impl Stage {
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
-        self.farm = Farm::restore(CONFIG, LoanKey::new(KEY), now, restored);
+        self.farm = Farm::restore(CONFIG, LeaseKey::new(KEY), now, restored);
         self.waiting.clear();
         self.tick(self.now);
     }
@@ -155,46 +155,52 @@ impl Stage {
         self.act(Event::Joined { session, owner: owner.into(), is_trusted: false, hello });
     }
 
-    /// A report that could prove that its range was lent to the usual owner, as it says what for.
+    /// A report that could prove that its range was leased to the usual owner, as it says what for.
     pub fn report(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         self.report_as_is(session, proven(report, OWNER))
     }
 
-    /// A report with whatever proof it has.
+    /// A report with whatever token it has.
     pub fn report_as_is(&mut self, session: SessionId, report: Report) -> Option<Verdict> {
         let before = self.sent.len();
         self.act(Event::Said { session, message: WorkerMessage::Report(report) });
         self.sent[before..].iter().find_map(verdict)
     }
 
-    /// Reports a whole loan after `us_per_task`, with the count 1 per task.
-    pub fn finish(&mut self, session: SessionId, loan: &Loan, us_per_task: u64) -> Option<Verdict> {
-        let busy_us = us_per_task * loan.range.len();
+    /// Reports a whole lease after `us_per_task`, with the count 1 per task.
+    pub fn finish(
+        &mut self,
+        session: SessionId,
+        lease: &Lease,
+        us_per_task: u64,
+    ) -> Option<Verdict> {
+        let busy_us = us_per_task * lease.range.len();
         self.now += busy_us / 1_000;
-        let (lease, proof) = (loan.lease, loan.proof);
-        let report = Report { lease, proof, busy_us, ..report(loan.job, loan.plan, loan.range) };
+        let (id, token) = (lease.id, lease.token);
+        let report =
+            Report { lease: id, token, busy_us, ..report(lease.job, lease.plan, lease.range) };
         self.report_as_is(session, report)
     }
 
-    /// What has been lent to a session so far.
-    pub fn loans(&self, to: SessionId) -> Vec<Loan> {
-        let loan = |effect: &Effect| match effect {
-            Effect::Tell { session, order: WorkerOrder::Loan(loan) } if *session == to => {
-                Some(*loan)
+    /// What has been leased to a session so far.
+    pub fn leases(&self, to: SessionId) -> Vec<Lease> {
+        let lease = |effect: &Effect| match effect {
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } if *session == to => {
+                Some(*lease)
             }
             _ => None,
         };
-        self.sent.iter().filter_map(loan).collect()
+        self.sent.iter().filter_map(lease).collect()
     }
 
-    pub fn last_loan(&self, to: SessionId) -> Loan {
-        *self.loans(to).last().expect("something was lent")
+    pub fn last_lease(&self, to: SessionId) -> Lease {
+        *self.leases(to).last().expect("something was leased")
     }
 
     pub fn revoked(&self, lease: LeaseId) -> bool {
         self.sent
             .iter()
-            .any(|e| matches!(e, Effect::Tell { order: WorkerOrder::Revoke(l), .. } if *l == lease))
+            .any(|e| matches!(e, Effect::Tell { order: CoordinatorMessage::Revoke(l), .. } if *l == lease))
     }
 
     pub fn state(&self, job: JobId) -> (JobState, u128) {
@@ -291,20 +297,20 @@ pub fn tally(plan: Plan, range: Range, more: u64) -> Tally {
 
 /// Who makes the counts of a worker that joins with the usual owner.
 pub fn author(worker: &str) -> Author {
-    let maker = Maker { owner: OWNER.into(), machine: worker.into() };
-    Author { maker, worker: worker.into(), build: "1.0".into() }
+    let principal = Principal { owner: OWNER.into(), machine: worker.into() };
+    Author { principal, worker: worker.into(), build: "1.0".into() }
 }
 
-/// The report with a proof that the farm has lent its range to `owner`.
+/// The report with a token that the farm has leased its range to `owner`.
 pub fn proven(report: Report, owner: &str) -> Report {
     let Report { job, fingerprint: plan, lease, range, .. } = report;
-    let terms = LoanTerms { job, plan, lease, owner };
-    Report { proof: LoanKey::new(KEY).prove(&terms, range, report.proof.kind), ..report }
+    let terms = LeaseTerms { job, plan, lease, owner };
+    Report { token: LeaseKey::new(KEY).sign(&terms, range, report.token.kind), ..report }
 }
 
 /// The report as an answer to the question for another count.
 pub fn asked_again(report: Report) -> Report {
-    Report { proof: LoanProof { kind: LoanKind::Recount, ..report.proof }, ..report }
+    Report { token: LeaseToken { kind: LeaseKind::Recount, ..report.token }, ..report }
 }
 
 /// A count of 1 per task, under no lease.
@@ -313,7 +319,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         job,
         fingerprint: plan.fingerprint(),
         lease: LeaseId(0),
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally: tally(plan, range, 0),
         task_counts: TaskCounts::default(),
@@ -322,19 +328,19 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
     }
 }
 
-/// A second count of the loan, with `kernel`.
-pub fn recount(stage: &mut Stage, session: SessionId, loan: Loan, name: &str) -> Option<Verdict> {
-    let of = report(loan.job, loan.plan, loan.range);
-    let (lease, proof) = (loan.lease, loan.proof);
-    stage.report_as_is(session, Report { lease, proof, kernel: kernel(name), ..of })
+/// A second count of the lease, with `kernel`.
+pub fn recount(stage: &mut Stage, session: SessionId, lease: Lease, name: &str) -> Option<Verdict> {
+    let of = report(lease.job, lease.plan, lease.range);
+    let (id, token) = (lease.id, lease.token);
+    stage.report_as_is(session, Report { lease: id, token, kernel: kernel(name), ..of })
 }
 
-/// Counts all that a worker is lent, as it should be done.
+/// Counts all that a worker is leased, as it should be done.
 pub fn work(stage: &mut Stage, session: SessionId) {
-    let mut done = stage.loans(session).len() - 1;
-    while let Some(&loan) = stage.loans(session).get(done) {
-        let name = if loan.recount.is_some() { "search" } else { "portable" };
-        recount(stage, session, loan, name);
+    let mut done = stage.leases(session).len() - 1;
+    while let Some(&lease) = stage.leases(session).get(done) {
+        let name = if lease.recount.is_some() { "search" } else { "portable" };
+        recount(stage, session, lease, name);
         done += 1;
     }
 }
@@ -347,7 +353,7 @@ pub fn audits(stage: &Stage, job: JobId) -> (u64, u64) {
 
 fn verdict(effect: &Effect) -> Option<Verdict> {
     match effect {
-        Effect::Tell { order: WorkerOrder::Ack(ack), .. } => Some(ack.verdict),
+        Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => Some(ack.verdict),
         _ => None,
     }
 }

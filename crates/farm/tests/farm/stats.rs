@@ -9,15 +9,15 @@ fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
     let mut stage = Stage::new();
     stage.submit(10, 0);
     let one = stage.join("w1", 4);
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
 
-    stage.finish(one, &loan, 250);
-    stage.finish(one, &loan, 250);
+    stage.finish(one, &lease, 250);
+    stage.finish(one, &lease, 250);
 
     let stats = stage.farm.stats();
-    assert_eq!((stats.tasks_accepted, stats.busy_us), (loan.range.len(), 250 * loan.range.len()));
-    let told = Verdict::ALL.map(|verdict| stats.reports(verdict));
-    assert_eq!(told, [1, 1, 0, 0, 0, 0, 0], "one was accepted, and one agreed");
+    assert_eq!((stats.tasks_accepted, stats.busy_us), (lease.range.len(), 250 * lease.range.len()));
+    let reported = Verdict::ALL.map(|verdict| stats.reports(verdict));
+    assert_eq!(reported, [1, 1, 0, 0, 0, 0, 0], "one was accepted, and one agreed");
 }
 
 #[test]
@@ -26,9 +26,9 @@ fn no_report_says_more_than_a_day_of_each_thread() {
     let mut stage = Stage::new();
     stage.submit(10, 0);
     let one = stage.join_with("w1", 2, 1 << 30);
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
 
-    stage.finish(one, &loan, u64::MAX / loan.range.len());
+    stage.finish(one, &lease, u64::MAX / lease.range.len());
 
     assert_eq!(stage.farm.stats().busy_us, 2 * DAY_US);
 }
@@ -51,7 +51,7 @@ fn a_worker_that_says_farewell_is_not_lost() {
     let mut stage = Stage::new();
     let (one, two) = (stage.join("w1", 1), stage.join("w2", 1));
 
-    stage.act(Event::Said { session: one, message: WorkerMessage::Leaving });
+    stage.act(Event::Said { session: one, message: WorkerMessage::Draining });
     stage.act(Event::Left { session: one });
     assert_eq!(stage.farm.stats().workers_lost, 0);
     stage.act(Event::Left { session: two });
@@ -65,15 +65,15 @@ fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_i
     let job = stage.submit_audited(4);
     let sessions = ["w1", "w2", "w3"].map(|worker| stage.join(worker, 0));
     let [one, two, three] = sessions;
-    let told = |count: u64| {
+    let reported = |count: u64| {
         let tally = tally(plan(4), range(0, 4), count - 4);
         asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) })
     };
     stage.report(one, report(job, plan(4), range(0, 4)));
-    stage.report(two, told(5));
+    stage.report(two, reported(5));
     assert_eq!(stage.farm.stats().proven_wrong, 0);
 
-    stage.report(three, told(4));
+    stage.report(three, reported(4));
 
     assert_eq!(stage.farm.stats().proven_wrong, 1);
     assert_eq!(stage.farm.stats().reports(Verdict::Disputed), 2);
@@ -105,22 +105,22 @@ fn jobs_that_have_ended_are_counted_but_not_listed() {
 fn a_farm_wants_a_thread_for_each_task_until_it_knows_their_cost_and_then_for_each_lease() {
     let mut stage = Stage::new();
     let job = stage.submit(1_000, 0);
-    let lendable = |stage: &Stage| stage.farm.lendable_threads();
-    assert_eq!(lendable(&stage), 1_000);
+    let leasable = |stage: &Stage| stage.farm.leasable_threads();
+    assert_eq!(leasable(&stage), 1_000);
 
     // A tenth of a second a task: 100 tasks keep a thread busy for a lease of 10 seconds. A worker's first report
     // tells no cost.
     let one = stage.join("w1", 10);
     for _ in 0..2 {
-        let loan = stage.last_loan(one);
-        stage.finish(one, &loan, 100_000);
+        let lease = stage.last_lease(one);
+        stage.finish(one, &lease, 100_000);
     }
     let left = 1_000 - stage.farm.stats().tasks_accepted;
-    assert_eq!(lendable(&stage), left.div_ceil(100));
+    assert_eq!(leasable(&stage), left.div_ceil(100));
     // Workers of whom nothing is known yet change nothing.
     stage.join_with("w2", 64, u64::MAX);
-    assert_eq!(lendable(&stage), left.div_ceil(100));
+    assert_eq!(leasable(&stage), left.div_ceil(100));
 
     stage.act(change(RequestId(9), job, Change::Pause));
-    assert_eq!(lendable(&stage), 0, "nothing of a job that rests is lent");
+    assert_eq!(leasable(&stage), 0, "nothing of a job that rests is leased");
 }

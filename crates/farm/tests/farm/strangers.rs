@@ -1,8 +1,8 @@
-//! Workers that report, hold or lose what they were not lent, and parties that somebody decides about.
+//! Workers that report, hold or lose what they were not leased, and parties that somebody decides about.
 
 use farm::{
-    Across, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, LeaseId, Loan,
-    LoanProof, Party, Report, Request, RequestId, SessionId, Verdict,
+    AuditScope, Change, Dismissal, Effect, Event, Hello, Holding, JobId, JobState, Lease, LeaseId,
+    LeaseToken, Party, Report, Request, RequestId, SessionId, Verdict,
 };
 
 use crate::stage::{
@@ -14,26 +14,26 @@ fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
     stage.sent.contains(&Effect::Dismiss { session, reason })
 }
 
-fn count_of(loan: &Loan) -> Report {
-    let (lease, proof) = (loan.lease, loan.proof);
-    Report { lease, proof, ..report(loan.job, loan.plan, loan.range) }
+fn count_of(lease: &Lease) -> Report {
+    let (id, token) = (lease.id, lease.token);
+    Report { lease: id, token, ..report(lease.job, lease.plan, lease.range) }
 }
 
-fn holding(loan: &Loan) -> Holding {
-    let Loan { lease, job, fingerprint, range, proof, .. } = *loan;
-    Holding { lease, job, fingerprint, range, proof }
+fn holding(lease: &Lease) -> Holding {
+    let Lease { id: lease, job, fingerprint, range, token, .. } = *lease;
+    Holding { lease, job, fingerprint, range, token }
 }
 
 #[test]
-fn what_was_never_lent_counts_nothing_and_ends_the_session() {
-    // A session that was lent nothing, and then one with a proof that was made up.
+fn what_was_never_leased_counts_nothing_and_ends_the_session() {
+    // A session that was leased nothing, and then one with a token that was made up.
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let all = report(job, plan(4), range(0, 4));
     for number in 1..=2 {
         let session = stage.join(&format!("w{number}"), 0);
-        let seal = [number; 16];
-        let forged = Report { proof: LoanProof { seal, ..all.proof }, ..all.clone() };
+        let mac = [number; 16];
+        let forged = Report { token: LeaseToken { mac, ..all.token }, ..all.clone() };
 
         assert_eq!(stage.report_as_is(session, forged), None);
 
@@ -43,17 +43,17 @@ fn what_was_never_lent_counts_nothing_and_ends_the_session() {
 }
 
 #[test]
-fn a_proof_is_worth_nothing_for_another_owner_job_range_or_purpose() {
+fn a_token_is_worth_nothing_for_another_owner_job_range_or_purpose() {
     let mut stage = Stage::new();
     let (job, twin) = (stage.submit(8, 0), stage.submit(8, -1));
-    let lender = stage.join("w1", 4);
-    let loan = stage.last_loan(lender);
-    let honest = count_of(&loan);
-    let beyond = range(loan.range.end(), loan.range.end() + 1);
+    let holder = stage.join("w1", 4);
+    let lease = stage.last_lease(holder);
+    let honest = count_of(&lease);
+    let beyond = range(lease.range.end(), lease.range.end() + 1);
     let stolen = [
         ("rack8", honest.clone()),
         (OWNER, Report { job: twin, ..honest.clone() }),
-        (OWNER, Report { lease: LeaseId(loan.lease.0 + 1), ..honest.clone() }),
+        (OWNER, Report { lease: LeaseId(lease.id.0 + 1), ..honest.clone() }),
         (OWNER, Report { range: beyond, ..honest.clone() }),
         (OWNER, asked_again(honest.clone())),
     ];
@@ -66,7 +66,7 @@ fn a_proof_is_worth_nothing_for_another_owner_job_range_or_purpose() {
         assert!(is_dismissed(&stage, session, Dismissal::Unproven));
     }
     assert_eq!((stage.state(job).1, stage.state(twin).1), (0, 0));
-    assert_eq!(stage.report_as_is(lender, honest), Some(Verdict::Accepted));
+    assert_eq!(stage.report_as_is(holder, honest), Some(Verdict::Accepted));
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn a_report_is_recognized_after_a_restart_and_after_its_lease() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 4);
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
 
     stage.restart();
     let two = stage.join("w2", 0);
 
     // The owner answers, whichever of its sessions brings it.
-    assert_eq!(stage.report_as_is(two, count_of(&loan)), Some(Verdict::Accepted));
+    assert_eq!(stage.report_as_is(two, count_of(&lease)), Some(Verdict::Accepted));
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
@@ -90,54 +90,54 @@ fn a_part_of_a_recount_is_not_what_was_asked_for() {
     let job = stage.submit_audited(4);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 4));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let loan = stage.last_loan(two);
+    let lease = stage.last_lease(two);
 
     let part = report(job, plan(4), range(0, 2));
-    let verdict = stage.report_as_is(two, Report { lease: loan.lease, proof: loan.proof, ..part });
+    let verdict = stage.report_as_is(two, Report { lease: lease.id, token: lease.token, ..part });
 
     assert_eq!((verdict, audits(&stage, job)), (Some(Verdict::Invalid), (1, 0)));
 }
 
 #[test]
-fn who_holds_what_it_was_not_lent_is_dismissed_and_keeps_nothing() {
+fn who_holds_what_it_was_not_leased_is_dismissed_and_keeps_nothing() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let one = stage.join("w1", 4);
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
     stage.act(Event::Left { session: one });
-    let everything = Holding { range: range(0, 4), ..holding(&loan) };
-    assert_eq!(loan.range, everything.range);
+    let everything = Holding { range: range(0, 4), ..holding(&lease) };
+    assert_eq!(lease.range, everything.range);
 
     let thief = SessionId(66);
     stage.join_as(thief, "rack8", Hello { holding: vec![everything], ..hello("w6", 100) });
 
     assert!(is_dismissed(&stage, thief, Dismissal::Unproven));
     let honest = stage.join("w2", 4);
-    assert_eq!(stage.last_loan(honest).range, range(0, 4));
+    assert_eq!(stage.last_lease(honest).range, range(0, 4));
 }
 
 #[test]
-fn coming_back_again_and_again_does_not_keep_a_loan_beyond_its_deadline() {
+fn coming_back_again_and_again_does_not_keep_a_lease_beyond_its_deadline() {
     let mut stage = Stage::new();
     stage.submit(4, 0);
     let one = stage.join("w1", 4);
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
     let mut session = one;
     for second in 1..=70 {
         stage.tick(1_000 * second);
         stage.act(Event::Left { session });
         session = SessionId(100 + second);
-        let hello = Hello { holding: vec![holding(&loan)], ..hello("w1", 4) };
+        let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 4) };
         stage.join_as(session, OWNER, hello);
-        assert_eq!(stage.revoked(loan.lease), second >= 60, "after {second} s");
-        if stage.revoked(loan.lease) {
+        assert_eq!(stage.revoked(lease.id), second >= 60, "after {second} s");
+        if stage.revoked(lease.id) {
             break;
         }
     }
     stage.act(Event::Left { session });
 
     let honest = stage.join("w2", 4);
-    assert_eq!(stage.last_loan(honest).range, loan.range);
+    assert_eq!(stage.last_lease(honest).range, lease.range);
 }
 
 #[test]
@@ -145,14 +145,14 @@ fn no_more_is_taken_up_again_than_the_credit_allows() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let one = stage.join("w1", 4);
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
     stage.act(Event::Left { session: one });
 
-    let hello = Hello { holding: vec![holding(&loan)], ..hello("w1", 1) };
+    let hello = Hello { holding: vec![holding(&lease)], ..hello("w1", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     let free = stage.join("w2", 100);
-    assert_eq!(stage.last_loan(free).range, range(1, 4));
+    assert_eq!(stage.last_lease(free).range, range(1, 4));
     assert_eq!(stage.farm.job(job).expect("it exists").workers, 2);
 }
 
@@ -172,7 +172,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
     stage.report(one, report(half, plan(4), range(0, 2)));
     assert_eq!(stage.state(done), (JobState::Done, 3));
 
-    decide(&mut stage, author("w1").maker.party(Across::Machines), false);
+    decide(&mut stage, author("w1").principal.party(AuditScope::Machines), false);
 
     assert!(is_dismissed(&stage, one, Dismissal::Distrusted));
     assert_eq!(stage.state(done), (JobState::Running, 0));
@@ -183,10 +183,10 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
 }
 
 #[test]
-fn who_is_pardoned_may_work_again_also_after_a_restart() {
+fn who_is_reinstated_may_work_again_also_after_a_restart() {
     let mut stage = Stage::new();
     stage.submit(3, 0);
-    let party = author("w1").maker.party(Across::Machines);
+    let party = author("w1").principal.party(AuditScope::Machines);
     decide(&mut stage, party.clone(), false);
     stage.join("w1", 3);
     assert!(is_dismissed(&stage, SessionId(1), Dismissal::Distrusted));
@@ -195,7 +195,7 @@ fn who_is_pardoned_may_work_again_also_after_a_restart() {
     stage.restart();
 
     let one = stage.join("w1", 3);
-    assert_eq!(stage.last_loan(one).job, JobId(1));
+    assert_eq!(stage.last_lease(one).job, JobId(1));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn who_distrusts_an_owner_distrusts_all_its_machines() {
     stage.submit(3, 0);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
 
-    decide(&mut stage, author("w1").maker.party(Across::Owners), false);
+    decide(&mut stage, author("w1").principal.party(AuditScope::Owners), false);
 
     for session in [one, two] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));
@@ -216,7 +216,7 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     // Given: two machines of rack8 dispute what rack7 has counted, of a job across owners.
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
-    let policy = farm::AuditPolicy { across: Across::Owners, ..crate::stage::AUDIT_ALL };
+    let policy = farm::AuditPolicy { across: AuditScope::Owners, ..crate::stage::AUDIT_ALL };
     stage.act(change(RequestId(1), job, Change::Audit(policy)));
     let one = stage.join("w1", 0);
     stage.report(one, report(job, plan(4), range(0, 4)));
@@ -235,10 +235,10 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
     // When a third owner agrees with the first
     let judge = SessionId(4);
     stage.join_as(judge, "rack9", hello("w4", 4));
-    let loan = stage.last_loan(judge);
-    recount(&mut stage, judge, loan, "search");
+    let lease = stage.last_lease(judge);
+    recount(&mut stage, judge, lease, "search");
 
-    // Then the lie does not stand, and rack8 is believed no more.
+    // Then the lie does not stand, and rack8 is distrusted.
     assert_eq!(stage.state(job), (JobState::Done, 4));
     for session in [SessionId(2), SessionId(3)] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));

@@ -1,7 +1,8 @@
 //! What becomes of a report.
 
 use farm::{
-    Change, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId, Verdict, WorkerOrder,
+    Change, CoordinatorMessage, Fingerprint, JobId, JobState, LedgerCommand, Report, RequestId,
+    Verdict,
 };
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
@@ -20,7 +21,7 @@ fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
     assert!(matches!(
         stage.sent.last(),
         Some(farm::Effect::Tell {
-            order: WorkerOrder::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
+            order: CoordinatorMessage::Ack(farm::Ack { verdict: Verdict::Accepted, .. }),
             ..
         })
     ));
@@ -53,17 +54,17 @@ fn several_rows_together_agree_with_one_report() {
 }
 
 #[test]
-fn a_partly_covered_range_is_superseded_and_its_rest_is_lent_again_at_once() {
+fn a_partly_covered_range_is_superseded_and_its_rest_is_leased_again_at_once() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let (one, two) = (stage.join("w1", 10), stage.join("w2", 0));
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
     stage.report(two, report(job, plan(4), range(0, 2)));
 
-    let verdict = stage.finish(one, &loan, 1_000);
+    let verdict = stage.finish(one, &lease, 1_000);
 
     assert_eq!(verdict, Some(Verdict::Superseded));
-    assert_eq!(stage.last_loan(one).range.start(), 2);
+    assert_eq!(stage.last_lease(one).range.start(), 2);
 }
 
 #[test]
@@ -71,16 +72,16 @@ fn a_report_across_a_frozen_range_gives_its_free_part_back() {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
     let (one, two, three) = (stage.join("w1", 10), stage.join("w2", 0), stage.join("w3", 0));
-    let loan = stage.last_loan(one);
+    let lease = stage.last_lease(one);
     stage.report(two, report(job, plan(4), range(0, 2)));
     let tally = tally(plan(4), range(0, 2), 7);
     stage.report(three, asked_again(Report { tally, ..report(job, plan(4), range(0, 2)) }));
 
-    let verdict = stage.finish(one, &loan, 1_000);
+    let verdict = stage.finish(one, &lease, 1_000);
 
     assert_eq!(verdict, Some(Verdict::Superseded));
     let four = stage.join("w4", 10);
-    assert_eq!(stage.last_loan(four).range, range(2, 4));
+    assert_eq!(stage.last_lease(four).range, range(2, 4));
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! What a worker's agent reports, however its loan is cut.
+//! What a worker's agent reports, however its lease is cut.
 
 use std::collections::BTreeMap;
 
 use farm::{
-    Ack, Agent, AgentConfig, Hello, IntervalSet, JobId, KernelName, LeaseId, Loan, LoanKind,
-    LoanProof, Millis, Range, Report, TaskCounts, Verdict, WorkerMessage,
+    Ack, Agent, AgentConfig, Hello, IntervalSet, JobId, KernelName, Lease, LeaseId, LeaseKind,
+    LeaseToken, Millis, Range, Report, TaskCounts, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use crate::{ordinals, pieces, plan, shuffle, split, tally};
 
 proptest! {
-    /// However a loan is cut and in whatever order its parts are finished, the reports tile it and
+    /// However a lease is cut and in whatever order its parts are finished, the reports tile it and
     /// sum to the same, also if neighbouring sums do not fit 64 bits.
     #[test]
-    fn agent_reports_tile_the_loan(
+    fn agent_reports_tile_the_lease(
         tasks in 1..50u64,
         cuts in vec(0..50u64, 0..20),
         order in any::<u64>(),
@@ -30,11 +30,11 @@ proptest! {
             split(tasks, &cuts).into_iter().flat_map(|range| pieces(range, most)).collect();
         shuffle(&mut parts, order);
         let mut agent = agent();
-        let loan = loan(LeaseId(1), tasks);
-        agent.lent(loan);
+        let lease = lease(LeaseId(1), tasks);
+        agent.leased(lease);
         let mut reports = Vec::new();
         for (turn, &range) in parts.iter().enumerate() {
-            agent.finished(Millis(1), part(loan, range, count(range)));
+            agent.finished(Millis(1), part(lease, range, count(range)));
             let late = polls >> (turn % 64) & 1 == 1;
             reports.extend(reported(agent.poll(Millis(if late { 1_000 } else { 1 }))));
         }
@@ -46,7 +46,7 @@ proptest! {
             prop_assert_eq!(u128::from(report.tally.count), sum);
             agent.acked(&Ack::of(report, Verdict::Accepted));
         }
-        prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![loan.range]);
+        prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![lease.range]);
         prop_assert!(agent.is_settled());
     }
 
@@ -54,34 +54,34 @@ proptest! {
     #[test]
     fn agent_repeats_itself_exactly(tasks in 1..30u64, cuts in vec(0..30u64, 0..10)) {
         let mut agent = agent();
-        let loan = loan(LeaseId(1), tasks);
-        agent.lent(loan);
+        let lease = lease(LeaseId(1), tasks);
+        agent.leased(lease);
         let mut sent = BTreeMap::new();
         for (turn, range) in split(tasks, &cuts).into_iter().enumerate() {
-            agent.finished(Millis(1), part(loan, range, range.start()));
+            agent.finished(Millis(1), part(lease, range, range.start()));
             let messages = agent.poll(Millis(1 + 400 * turn as u64));
             sent.extend(reported(messages).into_iter().map(|report| (report.range, report)));
         }
         agent.disconnected();
         let WorkerMessage::Hello(Hello { holding, .. }) = agent.connected() else { panic!("first words") };
         let held: IntervalSet = holding.into_iter().map(|holding| holding.range).collect();
-        prop_assert_eq!(held.iter().collect::<Vec<_>>(), vec![loan.range]);
+        prop_assert_eq!(held.iter().collect::<Vec<_>>(), vec![lease.range]);
         let again = reported(agent.poll(Millis(100_000)));
         let again: BTreeMap<Range, Report> = again.into_iter().map(|r| (r.range, r)).collect();
         prop_assert_eq!(again, sent);
     }
 }
 
-pub(crate) fn loan(lease: LeaseId, tasks: u64) -> Loan {
+pub(crate) fn lease(lease: LeaseId, tasks: u64) -> Lease {
     let (plan, range) = (plan(tasks), Range::new(0, tasks).expect("some tasks"));
-    let proof = LoanProof { range, kind: LoanKind::Count, seal: [7; 16] };
+    let token = LeaseToken { range, kind: LeaseKind::Count, mac: [7; 16] };
     let fingerprint = plan.fingerprint();
-    Loan { lease, job: JobId(1), plan, fingerprint, range, proof, recount: None }
+    Lease { id: lease, job: JobId(1), plan, fingerprint, range, token, recount: None }
 }
 
-pub(crate) fn part(loan: Loan, range: Range, count: u64) -> Report {
+pub(crate) fn part(lease: Lease, range: Range, count: u64) -> Report {
     let (tally, kernel) = (tally(range, count), KernelName::default());
-    Report::new(&loan, range, tally, TaskCounts::default(), kernel, 1)
+    Report::new(&lease, range, tally, TaskCounts::default(), kernel, 1)
 }
 
 pub(crate) fn agent() -> Agent {

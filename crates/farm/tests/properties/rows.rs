@@ -2,9 +2,9 @@
 
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
-    Across, AuditPolicy, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName, LeaseId,
-    LedgerCommand, LoanKind, LoanProof, Maker, Method, Origin, Plan, Problem, Range, Report, Row,
-    Slice, Tally, TaskCounts,
+    AuditPolicy, AuditScope, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName,
+    LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem, Range,
+    Report, Row, Slice, Tally, TaskCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
             tally: tally.expect("one task counts everything"),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             author: Author {
-                maker: Maker { owner: "lab".into(), machine: machine.clone() },
+                principal: Principal { owner: "lab".into(), machine: machine.clone() },
                 worker: machine,
                 build: "1.0".into(),
             },
@@ -41,8 +41,8 @@ fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
             busy_us: at,
         };
         let check = if kind == 0 { Check::Wanted } else { Check::NotChosen };
-        let told = if kind == 2 { TaskCounts::new(&counts) } else { TaskCounts::default() };
-        (CountedRange { row, check }, told)
+        let reported = if kind == 2 { TaskCounts::new(&counts) } else { TaskCounts::default() };
+        (CountedRange { row, check }, reported)
     };
     of.iter().map(row).collect()
 }
@@ -53,7 +53,7 @@ fn accept((counted, task_counts): &(CountedRange, TaskCounts)) -> LedgerCommand 
         job: JobId(1),
         fingerprint: PLAN.fingerprint(),
         lease,
-        proof: LoanProof { range, kind: LoanKind::Count, seal: [0; 16] },
+        token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
         tally,
         task_counts: task_counts.clone(),
@@ -81,7 +81,7 @@ proptest! {
         (order, disputed) in (any::<u64>(), prop::option::of(any::<prop::sample::Index>())),
     ) {
         let policy =
-            AuditPolicy { share_ppm, seed, by_search: false, across: Across::Machines };
+            AuditPolicy { share_ppm, seed, by_search: false, across: AuditScope::Machines };
         let mut all = rows(&rows_of);
         for (counted, _) in &mut all {
             if policy.chooses(PLAN.fingerprint(), counted.row.range) {
@@ -110,7 +110,7 @@ proptest! {
         };
         let is_small = all.iter().all(|(counted, _)| counted.row.tally.count < 1_000);
         let are_alike = all.windows(2).all(alike)
-            && (all.iter().all(|(_, told)| told.are_untold()) || all.iter().all(|(_, told)| !told.are_untold()))
+            && (all.iter().all(|(_, reported)| reported.are_omitted()) || all.iter().all(|(_, reported)| !reported.are_omitted()))
             && all.iter().all(|(counted, _)| counted.check == Check::NotChosen);
         if are_alike && is_small && share_ppm == 0 && disputed.is_none() {
             prop_assert_eq!(store.jobs[&id].rows.len(), 1);
@@ -148,9 +148,13 @@ fn say_the_same(
         let digests = parts.iter().map(|(part, _)| part.row.tally.digest);
         prop_assert_eq!(digests.reduce(Digest::join), Some(row.tally.digest));
         prop_assert!(row.tally.is_sound());
-        let told = store.task_counts(JobId(1), row.range).expect("the job is there");
-        prop_assert!(told.add_up_to(PLAN.fingerprint(), row.range, row.tally), "{:?}", told);
-        prop_assert_eq!(told.are_untold(), parts[0].1.are_untold());
+        let reported = store.task_counts(JobId(1), row.range).expect("the job is there");
+        prop_assert!(
+            reported.add_up_to(PLAN.fingerprint(), row.range, row.tally),
+            "{:?}",
+            reported
+        );
+        prop_assert_eq!(reported.are_omitted(), parts[0].1.are_omitted());
         if parts.len() > 1 {
             prop_assert_eq!(check, Check::NotChosen);
             prop_assert!(!policy.chooses(PLAN.fingerprint(), row.range), "{}", row.range);

@@ -1,10 +1,10 @@
 //! The farm's total, however a plan is cut into reports.
 
 use farm::{
-    Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, LeaseId,
-    LedgerAnswer, LedgerCommand, LoanKey, LoanKind, LoanTerms, Millis, Origin, Range, Report,
-    Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict, WorkerMessage,
-    WorkerOrder,
+    Config, CoordinatorMessage, Effect, Event, Farm, Hello, JobId, JobSpec, JobState, KernelName,
+    Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerAnswer, LedgerCommand, Millis, Origin,
+    Range, Report, Request, RequestId, Restored, SessionId, Slice, TaskCounts, Verdict,
+    WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ proptest! {
     ) {
         let count = |ordinal: u64| u64::MAX / 50 - ordinal * ordinal;
         let truth: u128 = (0..tasks).map(|ordinal| u128::from(count(ordinal))).sum();
-        let key = LoanKey::new([9; 32]);
+        let key = LeaseKey::new([9; 32]);
         let mut farm = Farm::restore(Config::default(), key, Millis(0), Restored::default());
         let plan = plan(tasks);
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
@@ -45,12 +45,12 @@ proptest! {
         shuffle(&mut reports, order);
         for (index, range) in reports.into_iter().enumerate() {
             let (job, lease) = (JobId(1), LeaseId(leases[index % leases.len()]));
-            let terms = LoanTerms { job, plan: plan.fingerprint(), lease, owner: "o" };
+            let terms = LeaseTerms { job, plan: plan.fingerprint(), lease, owner: "o" };
             let report = Report {
                 job,
                 fingerprint: plan.fingerprint(),
                 lease,
-                proof: key.prove(&terms, range, LoanKind::Count),
+                token: key.sign(&terms, range, LeaseKind::Count),
                 range,
                 tally: tally(range, ordinals(range).map(count).sum()),
                 task_counts: TaskCounts::default(),
@@ -81,7 +81,9 @@ fn act(farm: &mut Farm, event: Event) -> Vec<Verdict> {
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
                 }
-                Effect::Tell { order: WorkerOrder::Ack(ack), .. } => verdicts.push(ack.verdict),
+                Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => {
+                    verdicts.push(ack.verdict)
+                }
                 _ => {}
             }
         }

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use board::{Cut, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    Across, AuditPolicy, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
-    KernelName, Known, LeaseId, LedgerCommand, LoanKey, LoanKind, LoanTerms, Method, Millis,
+    AuditPolicy, AuditScope, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerCommand, Method, Millis,
     Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
     TaskCounts, WorkerMessage,
 };
@@ -171,9 +171,9 @@ fn contents(db: &Connection) -> String {
     let queries = [
         "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
          priority, state, total) FROM jobs ORDER BY id",
-        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, seal, audit) \
+        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, checksum, audit) \
          FROM ranges ORDER BY job, first",
-        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, seal) \
+        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, checksum) \
          FROM audits ORDER BY job, first",
         "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
         "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
@@ -252,13 +252,13 @@ fn play(
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
-        let terms = LoanTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
-        let proof = key().prove(&terms, range, kind);
+        let terms = LeaseTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
+        let token = key().sign(&terms, range, kind);
         let report = Report {
             job: JOB,
             fingerprint,
             lease,
-            proof,
+            token,
             range,
             tally,
             task_counts: TaskCounts::default(),
@@ -267,24 +267,24 @@ fn play(
         };
         Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
     };
-    let report = |session, start, error| report_by("avx2", LoanKind::Count, session, start, error);
+    let report = |session, start, error| report_by("avx2", LeaseKind::Count, session, start, error);
     let starts = || (0..cut.len()).step_by(5);
     history.go_on(vec![report(1, 0, 1)]);
     history.go_on(starts().map(|start| report(2, start, 0)).collect());
-    history.go_on(vec![report_by("portable", LoanKind::Recount, 3, 0, 0)]);
-    history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
+    history.go_on(vec![report_by("portable", LeaseKind::Recount, 3, 0, 0)]);
+    history.go_on(vec![report_by("portable", LeaseKind::Recount, 2, 0, 0)]);
     let policy = AuditPolicy {
         share_ppm: AuditPolicy::ALL,
         seed: 1,
         by_search: false,
-        across: Across::Machines,
+        across: AuditScope::Machines,
     };
     history.go_on(vec![asked(Request::Change(JOB, Change::Audit(policy)))]);
     history.go_on(
-        starts().map(|start| report_by("portable", LoanKind::Recount, 3, start, 0)).collect(),
+        starts().map(|start| report_by("portable", LeaseKind::Recount, 3, start, 0)).collect(),
     );
     // If the job was done before anybody objected, it is only now that a third is asked.
-    history.go_on(vec![report_by("portable", LoanKind::Recount, 2, 0, 0)]);
+    history.go_on(vec![report_by("portable", LeaseKind::Recount, 2, 0, 0)]);
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.counted, job.disputes)
 }
@@ -295,8 +295,8 @@ fn asked(ask: Request) -> Event {
     Event::Asked { request: RequestId(1), by: "lab".into(), ask }
 }
 
-fn key() -> LoanKey {
-    LoanKey::new([4; 32])
+fn key() -> LeaseKey {
+    LeaseKey::new([4; 32])
 }
 
 struct History<'a, B, A> {

@@ -7,7 +7,7 @@ fn ledger_of_a_cancelled_job(path: &Path) -> Ledger {
     let ledger = ledger_in(path);
     let claim = |start| LedgerCommand::Dispute {
         report: report(interval(start, start + 10), 8),
-        author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
+        author: Author { principal: principal("c"), worker: "c".into(), build: "1".into() },
     };
     ledger.apply(&[range(10, 20, 1), range(20, 30, 1)]).expect("it is written");
     ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
@@ -46,12 +46,12 @@ fn a_job_of_many_rows_leaves_in_parts_and_is_cancelled_meanwhile() {
     ledger.db.execute_batch("DELETE FROM audits").expect("it is SQL");
     ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
     // The last range is in dispute, and comes behind all others.
-    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
     let disputed = report(interval(10_098, 10_099), 8);
     ledger.apply(&[LedgerCommand::Dispute { report: disputed, author }]).expect("it is written");
     let many = "WITH RECURSIVE n (n) AS (VALUES (1000) UNION ALL SELECT n + 1 FROM n WHERE n < 10000)
         INSERT INTO disputes SELECT job, n, n + 1, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, noted_at, seal, 1 FROM n, (SELECT * FROM disputes LIMIT 1)";
+        busy_us, noted_at, checksum, 1 FROM n, (SELECT * FROM disputes LIMIT 1)";
     ledger.db.execute_batch(many).expect("it is SQL");
     ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
     let remove = |ledger: &Ledger| {

@@ -1,12 +1,11 @@
 //! What is applied, refused, answered and read back.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
-use std::time::Duration;
 
 use super::*;
+use crate::LedgerLock;
 use crate::writer::writer;
 
 #[test]
@@ -30,7 +29,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let by = |start, end, worker| range_by(start, end, 1, worker);
     let dispute = LedgerCommand::Dispute {
         report: report(interval(0, 10), 8),
-        author: Author { maker: maker("c"), worker: "c".into(), build: "1".into() },
+        author: Author { principal: principal("c"), worker: "c".into(), build: "1".into() },
     };
     let priority = |priority| {
         let by = "admin".into();
@@ -73,8 +72,8 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
 
     let credits = |of| {
         let credits = look.credits(&of).expect("it can be read").into_iter();
-        let told = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
-        credits.map(told).collect::<Vec<_>>()
+        let reported = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
+        credits.map(reported).collect::<Vec<_>>()
     };
     assert_eq!(credits(CreditOf::Owners), [(String::new(), None, 20, 2.0, 1)]);
     let mut workers = credits(CreditOf::Workers(OWNER.into()));
@@ -83,7 +82,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
         (name.to_string(), None, tasks, placements, contradicted)
     };
     assert_eq!(workers, [of("a", 10, 1.0, 0), of("b", 10, 1.0, 0), of("c", 0, 0.0, 1)]);
-    let of_one = credits(CreditOf::Jobs(maker("a"), "a".into()));
+    let of_one = credits(CreditOf::Jobs(principal("a"), "a".into()));
     assert_eq!(of_one, [("a".into(), Some(JOB), 10, 1.0, 0)]);
     assert_eq!(credits(CreditOf::Workers("nobody".into())), []);
 
@@ -99,7 +98,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     for text in [
         &format!("submitted by {OWNER}"),
         &format!(
-            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is not believed any more"
+            "the count of [0, 10) by c ({OWNER}/c) is kept as evidence: it contradicts another, or is distrusted"
         ),
         "its first tasks were leased",
         "given the priority 5 by admin",
@@ -136,7 +135,7 @@ fn overlaps_of_every_kind_are_refused() {
 
 /// A look-up of the first `end` tasks.
 fn compare(end: u64) -> LedgerCommand {
-    let author = Author { maker: maker("c"), worker: "c".into(), build: "1".into() };
+    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
     LedgerCommand::Compare { report: report(interval(0, end), 1), author }
 }
 
@@ -175,15 +174,16 @@ fn a_job_is_done_only_if_its_rows_say_so() {
 }
 
 #[test]
-fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_left_out() {
-    // Given: two machines that are not believed have confirmed all rows of a part, and one has counted a row.
+fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_left_out() {
+    // Given: two machines that are distrusted have confirmed all rows of a part, and one has counted a row.
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("part.db");
     let part = open(&path).expect("it opens");
     let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
     let confirm = |(start, end), worker: &str| {
         let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
-        let author = Author { maker: maker(worker), worker: worker.into(), build: "1.2.3".into() };
+        let author =
+            Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
         LedgerCommand::Confirm { report, author }
     };
     part.apply(&[new_job()]).expect("it is written");
@@ -196,7 +196,7 @@ fn what_only_those_confirmed_that_are_not_believed_is_joined_as_unconfirmed_or_l
     part.apply(&seconds.map(|(of, worker)| confirm(of, worker))).expect("they are apart");
     part.close().expect("it can be closed");
 
-    let parties = ["liar", "friend"].map(|worker| maker(worker).party(Across::Machines));
+    let parties = ["liar", "friend"].map(|worker| principal(worker).party(AuditScope::Machines));
     let wrong = Distrusted(parties.into_iter().collect());
     let part = Evidence::open(&path).expect("it is sound");
     let joined = ledger_with(&[]);
@@ -244,22 +244,14 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
 
 /// Takes the lock of a ledger when it is woken.
 struct Successor {
-    lock: PathBuf,
+    ledger: PathBuf,
     has_lock: OnceLock<bool>,
 }
 
 impl Wake for Successor {
     fn wake(self: Arc<Successor>) {
-        let lock = File::options().write(true).open(&self.lock).expect("it is there");
         // A process that another test starts has a copy of the lock until it runs its program.
-        let is_free_soon = || {
-            (0..100).any(|_| {
-                lock.try_lock().is_ok() || {
-                    std::thread::sleep(Duration::from_millis(10));
-                    false
-                }
-            })
-        };
+        let is_free_soon = || (0..10).any(|_| LedgerLock::of(&self.ledger).is_ok());
         self.has_lock.get_or_init(is_free_soon);
     }
 }
@@ -269,8 +261,7 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
     let (writer, mut handle) = writer(ledger_in(&path));
-    let successor =
-        Arc::new(Successor { lock: path.with_extension("db-lock"), has_lock: OnceLock::new() });
+    let successor = Arc::new(Successor { ledger: path.clone(), has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
     assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     for _ in 0..2 {
@@ -295,18 +286,18 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
         audit: None,
     };
     let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
-    let accept = |at, told: &[u64]| {
-        let author = Author { maker: maker("a"), worker: "a".into(), build: "1".into() };
+    let accept = |at, reported: &[u64]| {
+        let author = Author { principal: principal("a"), worker: "a".into(), build: "1".into() };
         let (fingerprint, tally, task_counts) =
-            (plan.fingerprint(), one(at), TaskCounts::new(told));
+            (plan.fingerprint(), one(at), TaskCounts::new(reported));
         let report = report(interval(at, at + 1), 5);
         let report = Report { fingerprint, tally, task_counts, lease: LeaseId(1), ..report };
         LedgerCommand::Accept { report, author, audit: false }
     };
-    let told = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
+    let reported = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
     let some = [accept(6, &[5]), accept(7, &[]), accept(8, &[])];
     ledger.apply(&[job]).expect("it is written");
-    ledger.apply(&told).expect("it is written");
+    ledger.apply(&reported).expect("it is written");
     ledger.apply(&some).expect("it is written");
 
     let mut rows = Vec::new();
@@ -314,8 +305,9 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
     let ranges: Vec<_> = rows.iter().map(|row| row.range).collect();
     assert_eq!(ranges, [interval(0, 4), interval(6, 7), interval(7, 9)]);
     let mut store = SqlStore(&ledger.db);
-    let told = ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
-    let told: Vec<_> = told.map(|told| told.as_slice().to_vec()).collect();
-    assert_eq!(told, [vec![5; 4], vec![5], vec![]]);
+    let reported =
+        ranges.iter().map(|&range| store.task_counts(JOB, range).expect("they are there"));
+    let reported: Vec<_> = reported.map(|reported| reported.as_slice().to_vec()).collect();
+    assert_eq!(reported, [vec![5; 4], vec![5], vec![]]);
     assert_eq!(crate::scrub(&path).expect("it can be read").damages, Vec::<String>::new());
 }

@@ -11,13 +11,13 @@ fn a_dispute_is_settled_by_a_third_count_and_survives_a_restart_at_any_point() {
     pair.report("wrong", whole, 7);
     assert_eq!(pair.job(), (JobState::Running, 7, 0), "nobody has objected yet");
 
-    // Another worker's recount differs: the range is lent to a third.
+    // Another worker's recount differs: the range is leased to a third.
     pair.join("right");
     pair.recount("portable", "right", whole, 9);
     assert_eq!(pair.job(), (JobState::Running, 7, 1));
-    let loan = pair.join("third").expect("somebody has to count it again");
-    assert_eq!(loan.range, whole);
-    assert_eq!(loan.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
+    let lease = pair.join("third").expect("somebody has to count it again");
+    assert_eq!(lease.range, whole);
+    assert_eq!(lease.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
 
     pair.recount("portable", "third", whole, 9);
     assert_eq!(pair.job(), (JobState::Done, 9, 0));
@@ -38,8 +38,8 @@ fn a_second_count_is_kept_beside_the_first() {
     pair.report("first", interval(0, 100), 7);
     assert_eq!(pair.job(), (JobState::Running, 7, 0), "nobody has counted it again yet");
 
-    let loan = pair.join("second").expect("it is to be counted again");
-    assert_eq!(loan.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
+    let lease = pair.join("second").expect("it is to be counted again");
+    assert_eq!(lease.recount.map(|recount| recount.unlike), Some(kernel("avx2")));
     pair.recount("avx2", "second", interval(0, 100), 7);
     assert_eq!(pair.job(), (JobState::Running, 7, 0), "the same kernel is no second opinion");
     pair.join("third").expect("it still is to be counted again");
@@ -102,9 +102,9 @@ fn what_a_worker_counted_that_was_wrong_elsewhere_is_counted_again() {
                     (SELECT * FROM disputes ORDER BY first, state)";
     assert_eq!(pair.text(evidence), "10:2:2 20:3:2 30:4:1 30:999:1");
     // It comes back, and is sent away.
-    let lent = pair.loans.len();
+    let leased = pair.leases.len();
     pair.join("liar");
-    assert_eq!(pair.loans.len(), lent);
+    assert_eq!(pair.leases.len(), leased);
 }
 
 /// A farm and its ledger, without anything between them.
@@ -112,14 +112,14 @@ struct Pair {
     farm: Farm,
     ledger: Ledger,
     workers: Vec<String>,
-    loans: Vec<(SessionId, Loan)>,
+    leases: Vec<(SessionId, Lease)>,
 }
 
 impl Pair {
     fn new() -> Pair {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
         let farm = Farm::restore(config(), key(), Millis(0), ledger.restored().clone());
-        Pair { farm, ledger, workers: Vec::new(), loans: Vec::new() }
+        Pair { farm, ledger, workers: Vec::new(), leases: Vec::new() }
     }
 
     /// Lets an event and everything that follows from it happen.
@@ -133,8 +133,8 @@ impl Pair {
                         let answer = answers.expect("it is written").remove(0);
                         events.push(Event::Ledger { asker, command, answer, at_ms: 0 });
                     }
-                    Effect::Tell { session, order: WorkerOrder::Loan(loan) } => {
-                        self.loans.push((session, loan))
+                    Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
+                        self.leases.push((session, lease))
                     }
                     _ => {}
                 }
@@ -143,8 +143,8 @@ impl Pair {
         self.assert_restart_changes_nothing();
     }
 
-    /// A worker joins; what it was lent.
-    fn join(&mut self, worker: &str) -> Option<Loan> {
+    /// A worker joins; what it was leased.
+    fn join(&mut self, worker: &str) -> Option<Lease> {
         self.workers.push(worker.into());
         let session = self.session(worker);
         let hello = Hello {
@@ -159,7 +159,7 @@ impl Pair {
             holding: Vec::new(),
         };
         self.step(Event::Joined { session, owner: OWNER.into(), is_trusted: false, hello });
-        self.loan_of(worker)
+        self.lease_of(worker)
     }
 
     fn submit(&mut self, audit: Option<AuditPolicy>) {
@@ -174,23 +174,23 @@ impl Pair {
 
     /// A worker reports a first count.
     fn report(&mut self, worker: &str, range: Range, count: u64) {
-        self.tell(LoanKind::Count, "avx2", worker, range, count);
+        self.tell(LeaseKind::Count, "avx2", worker, range, count);
     }
 
     /// A worker counts a range again, as if it had been asked.
     fn recount(&mut self, name: &str, worker: &str, range: Range, count: u64) {
-        self.tell(LoanKind::Recount, name, worker, range, count);
+        self.tell(LeaseKind::Recount, name, worker, range, count);
     }
 
-    fn tell(&mut self, kind: LoanKind, name: &str, worker: &str, range: Range, count: u64) {
+    fn tell(&mut self, kind: LeaseKind, name: &str, worker: &str, range: Range, count: u64) {
         let lease = match kind {
             // Each of its own, so that neighbours do not become one row.
-            LoanKind::Count => LeaseId(range.start()),
-            LoanKind::Recount => self.loan_of(worker).map_or(LeaseId(0), |loan| loan.lease),
+            LeaseKind::Count => LeaseId(range.start()),
+            LeaseKind::Recount => self.lease_of(worker).map_or(LeaseId(0), |lease| lease.id),
         };
-        let terms = LoanTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
-        let proof = key().prove(&terms, range, kind);
-        let report = Report { lease, proof, kernel: kernel(name), ..report(range, count) };
+        let terms = LeaseTerms { job: JOB, plan: fingerprint(), lease, owner: OWNER };
+        let token = key().sign(&terms, range, kind);
+        let report = Report { lease, token, kernel: kernel(name), ..report(range, count) };
         self.step(Event::Said {
             session: self.session(worker),
             message: WorkerMessage::Report(report),
@@ -202,9 +202,9 @@ impl Pair {
         SessionId(place.expect("it joined") as u64)
     }
 
-    fn loan_of(&self, worker: &str) -> Option<Loan> {
+    fn lease_of(&self, worker: &str) -> Option<Lease> {
         let session = self.session(worker);
-        self.loans.iter().rev().find(|(to, _)| *to == session).map(|&(_, loan)| loan)
+        self.leases.iter().rev().find(|(to, _)| *to == session).map(|&(_, lease)| lease)
     }
 
     fn text(&self, query: &str) -> String {

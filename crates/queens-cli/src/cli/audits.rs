@@ -34,7 +34,7 @@ pub(super) struct AuditArgs {
     /// A second opinion between machines is against broken hardware, between owners of credentials
     /// against those who lie [default: owners, as soon as two of them have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
-    across: Option<AcrossArg>,
+    across: Option<ScopeArg>,
     /// With `rows`, count halves by searching
     ///
     /// Ranges of `halves` are counted by searching below their tasks, which takes a hundred times
@@ -55,20 +55,20 @@ pub(super) struct AuditArgs {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(super) enum AcrossArg {
+pub(super) enum ScopeArg {
     /// Between machines
     Machines,
     /// Between owners
     Owners,
 }
 
-impl AcrossArg {
+impl ScopeArg {
     /// As a message says it.
-    pub(super) fn wire(across: Option<AcrossArg>) -> i32 {
+    pub(super) fn wire(across: Option<ScopeArg>) -> i32 {
         let across = match across {
-            None => v1::Across::Unspecified,
-            Some(AcrossArg::Machines) => v1::Across::Machines,
-            Some(AcrossArg::Owners) => v1::Across::Owners,
+            None => v1::AuditScope::Unspecified,
+            Some(ScopeArg::Machines) => v1::AuditScope::Machines,
+            Some(ScopeArg::Owners) => v1::AuditScope::Owners,
         };
         across.into()
     }
@@ -96,7 +96,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             _ => args.fraction,
         },
         by_search: args.method.is_some(),
-        across: AcrossArg::wire(args.across),
+        across: ScopeArg::wire(args.across),
     };
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;

@@ -8,13 +8,15 @@ use clap::Args;
 use farm::Config;
 use tokio::sync::watch;
 
+use super::access::AccessArgs;
 use super::args::in_units;
-use super::door::DoorArgs;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::os::tell_systemd;
 use ledger::{CheckedLedger, Ledger};
-use service::coordinator::{Credentials, Hub, Limits, Listener, Phase, loan_key, note_keys, serve};
+use service::coordinator::{
+    Credentials, EventLoop, Limits, Listener, Phase, lease_key, note_keys, serve,
+};
 use service::tls::Authority;
 use service::{KeyFolder, with_port};
 
@@ -49,7 +51,7 @@ pub(super) struct CoordinatorArgs {
     lease_ttl_ms: u64,
     /// How long workers may take to reconnect
     ///
-    /// It begins with a restart. What they hold is lent to others afterwards. A bare number is
+    /// It begins with a restart. What they hold is leased to others afterwards. A bare number is
     /// milliseconds.
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "5s", env = "QUEENS_GRACE_MS",
           value_parser = in_units(1, 0..=3_600_000))]
@@ -67,7 +69,7 @@ pub(super) struct CoordinatorArgs {
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_workers_per_owner: u32,
     #[command(flatten)]
-    door: DoorArgs,
+    access: AccessArgs,
 }
 
 impl CoordinatorArgs {
@@ -98,7 +100,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let addresses = args.addresses().await?;
     args.check()?;
     let keys = KeyFolder::beside(&args.ledger);
-    let door = args.door.clone().open(&addresses, keys.clone(), &args.ledger)?;
+    let access = args.access.clone().open(&addresses, keys.clone(), &args.ledger)?;
     // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
     let asked = asked_to_stop();
     tokio::pin!(asked);
@@ -109,7 +111,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
 
     // Health is served while the ledger is being read, and everything else afterwards.
     let (phase, phases) = watch::channel(Phase::Starting);
-    let tls = door.authority.as_ref().map(Authority::acceptor);
+    let tls = access.authority.as_ref().map(Authority::acceptor);
     let has_tls = tls.is_some();
     let mut server = tokio::spawn(serve(listener.connections(tls), phases, limits));
     tell_systemd("STATUS=reading the ledger");
@@ -117,7 +119,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ledger = read_ledger(args.ledger.clone()) => ledger?,
         () = &mut asked => return Ok(()),
     };
-    let own = door.write_files(&ledger, &bound)?;
+    let own = access.write_files(&ledger, &bound)?;
     let has_token = own.is_some();
     let config = Config {
         lease_ms: args.lease_ms,
@@ -128,10 +130,10 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         ..Config::default()
     };
     let known = ledger.credentials().map_err(|fault| fault.at(Some(&args.ledger)))?;
-    let loan_key = loan_key(&keys, &ledger)?;
+    let lease_key = lease_key(&keys, &ledger)?;
     note_keys(&ledger, &keys)?;
-    let (hub, handle) = Hub::new(config, loan_key, ledger);
-    let mut hub = tokio::spawn(hub.run());
+    let (farm, handle) = EventLoop::new(config, lease_key, ledger);
+    let mut farm = tokio::spawn(farm.run());
     phase.send_replace(Phase::Serving(Credentials::new(own, known), handle.clone()));
     tokio::select! {
         () = handle.opened() => {}
@@ -144,7 +146,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     tell_systemd(&format!("READY=1\nSTATUS=serving on {addresses}"));
 
     tokio::select! {
-        ended = &mut hub => return Ok(ended.map_err(anyhow::Error::from)??),
+        ended = &mut farm => return Ok(ended.map_err(anyhow::Error::from)??),
         ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
         () = &mut asked => {}
     }
@@ -152,7 +154,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     tell_systemd("STOPPING=1\nSTATUS=closing the ledger");
     phase.send_replace(Phase::Draining);
     handle.stop().await;
-    hub.await.map_err(anyhow::Error::from)??;
+    farm.await.map_err(anyhow::Error::from)??;
     phase.send_replace(Phase::Stopped);
     let _ = tokio::time::timeout(DRAIN, server).await;
     Ok(())

@@ -12,7 +12,7 @@ use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
 
 use super::args::{CutArgs, share};
-use super::audits::{self, AcrossArg, AuditArgs};
+use super::audits::{self, AuditArgs, ScopeArg};
 use super::client::{Client, CoordinatorArgs, view};
 use super::problem::ProblemArgs;
 use super::show::{self, Reader};
@@ -52,7 +52,7 @@ pub(super) struct SubmitArgs {
     /// A second opinion between machines is against broken hardware, between owners of credentials
     /// against those who lie [default: owners, as soon as two of them have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
-    across: Option<AcrossArg>,
+    across: Option<ScopeArg>,
     /// A name; one that is taken adds no job
     ///
     /// It has 1 to 128 visible characters. If you have a job of this name already, its number is
@@ -263,7 +263,7 @@ impl SubmitArgs {
 
     fn audit_policy(&self) -> Option<v1::AuditPolicy> {
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { self.audit };
-        let across = AcrossArg::wire(self.across);
+        let across = ScopeArg::wire(self.across);
         share_ppm.map(|share_ppm| v1::AuditPolicy {
             share_ppm,
             across,

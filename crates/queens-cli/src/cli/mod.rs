@@ -1,7 +1,9 @@
 //! The command line: words in, one result on standard output, one exit code.
 
+mod access;
 mod args;
 mod audits;
+mod autoscale;
 mod backup;
 mod bench;
 mod check;
@@ -10,8 +12,8 @@ mod compare;
 mod complete;
 mod coordinator;
 mod count;
-mod door;
 mod download;
+mod draining;
 mod draw;
 mod explain;
 mod export;
@@ -19,7 +21,6 @@ mod health;
 mod help;
 mod jobs;
 mod keys;
-mod leaving;
 mod list;
 mod local_methods;
 mod log;
@@ -91,6 +92,8 @@ enum Command {
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
     Worker(worker::WorkerArgs),
+    /// Keep as many workers in a batch system's queue as the farm needs
+    Autoscale(autoscale::AutoscaleArgs),
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs, or show all that is known of some
@@ -114,7 +117,7 @@ enum Command {
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
     Workers(trust::WorkersArgs),
-    /// Believe nothing of a machine or an owner any more, or believe it again
+    /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
     Health(health::HealthArgs),
@@ -142,7 +145,8 @@ fn started() -> Result<(), Failure> {
     let usage = |error: clap::Error| Failure::Usage(words::sentence(&error, str::to_owned));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
-    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    let serves =
+        matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
     cli.command.run(&cli.log)
@@ -182,6 +186,7 @@ impl Command {
                 on_all_threads(coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
+            Command::Autoscale(args) => on_one_thread(autoscale::autoscale(args)),
             Command::Submit(args) => on_one_thread(jobs::submit(args)),
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),

@@ -1,7 +1,7 @@
 //! What `queens verify` prints of the audits that were ordered.
 
 use evidence::{Checked, StatedPolicy};
-use farm::Across;
+use farm::AuditScope;
 use serde_json::{Value, json};
 
 use super::show;
@@ -30,8 +30,8 @@ fn policy(policy: &StatedPolicy) -> String {
         show::utc(asked_at),
         f64::from(share_ppm) / 1e4,
         match across {
-            Across::Machines => "machine",
-            Across::Owners => "owner",
+            AuditScope::Machines => "machine",
+            AuditScope::Owners => "owner",
         },
         if by_search { " that searches" } else { "" },
     )

@@ -107,7 +107,7 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
 }
 
-/// The poisoned tasks, which are not lent any more, and what to do about them.
+/// The poisoned tasks, which are not leased any more, and what to do about them.
 fn poison(job: &JobView) -> Option<String> {
     let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
@@ -276,7 +276,7 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let waiting = jobs.iter().filter_map(|job| Some((job.id, job.waits_for(all)?)));
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
     let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
-    let poisons = poisons.map(|(id, poison)| format!("job {id} lends no more of {poison}"));
+    let poisons = poisons.map(|(id, poison)| format!("job {id} leases no more of {poison}"));
     let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
     let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
     let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));
@@ -345,7 +345,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Across, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
+    use farm::{AuditScope, AuditView, JobId, JobSpec, Method, Origin, Plan, Problem};
 
     use super::*;
 
@@ -424,8 +424,8 @@ mod tests {
         for state in [JobState::Running, JobState::Done] {
             let job = JobView { state, audits_stranded: Some(3), ..waiting.clone() };
             for (across, who) in [
-                (Across::Machines, "a worker on another machine to count 3 ranges again"),
-                (Across::Owners, "a worker of another owner to count 3 ranges again"),
+                (AuditScope::Machines, "a worker on another machine to count 3 ranges again"),
+                (AuditScope::Owners, "a worker of another owner to count 3 ranges again"),
             ] {
                 let said = details(&JobView { audit: audit(across), ..job.clone() }, &[]);
                 assert!(said.contains(who) && said.contains("queens audit 1 --withdraw"), "{said}");
@@ -440,8 +440,9 @@ mod tests {
         let poisoned_first = vec![3, 14];
         let job = JobView { poisoned: 2, poisoned_first, ..job() };
         for text in [details(&job, &[]), remarked(&job)] {
-            let is_told = text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
-            assert!(is_told && text.contains("--backend"), "{text}");
+            let is_reported =
+                text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
+            assert!(is_reported && text.contains("--backend"), "{text}");
         }
         assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
     }

@@ -20,7 +20,7 @@ use crate::table::{ListArgs, ListFormat, Table};
 pub(super) struct WorkersArgs {
     /// What they are sorted by; numbers the largest first
     #[arg(long, value_enum, default_value_t)]
-    sort: WorkerOrder,
+    sort: CoordinatorMessage,
     #[command(flatten)]
     list: ListArgs,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(super) struct WorkersArgs {
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum WorkerOrder {
+enum CoordinatorMessage {
     /// Owner, machine and name
     #[default]
     Owner,
@@ -47,7 +47,7 @@ pub(super) struct TrustArgs {
     /// The machine, as OWNER/MACHINE, or an owner with all machines
     #[arg(value_name = "OWNER[/MACHINE]", value_parser = party)]
     party: Party,
-    /// Believe nothing of it any more
+    /// Distrust it
     #[arg(long)]
     revoke: bool,
     /// Why, for those who read the ledger later
@@ -76,7 +76,7 @@ fn party(text: &str) -> anyhow::Result<Party> {
 pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { mut workers, distrusted } = client.given(answer)?;
+    let v1::ListWorkersResponse { mut workers, distrusted, .. } = client.given(answer)?;
     args.sort.sort(&mut workers);
     let distrusted = parties(distrusted)?;
     match args.list.format() {
@@ -105,23 +105,23 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
                 .print(&SPARED, "no worker is connected; `queens worker` starts one")?;
             distrusted
                 .iter()
-                .try_for_each(|party| output::print(format_args!("not believed: {party}")))
+                .try_for_each(|party| output::print(format_args!("distrusted: {party}")))
         }
     }
 }
 
-impl WorkerOrder {
+impl CoordinatorMessage {
     fn sort(self, workers: &mut [v1::Worker]) {
         let place = |worker: &v1::Worker| {
             (worker.owner.clone(), worker.machine.clone(), worker.name.clone())
         };
         workers.sort_by_cached_key(place);
         match self {
-            WorkerOrder::Owner => {}
-            WorkerOrder::Name => workers.sort_by_cached_key(|worker| worker.name.clone()),
-            WorkerOrder::Threads => workers.sort_by_key(|worker| Reverse(worker.threads)),
-            WorkerOrder::Memory => workers.sort_by_key(|worker| Reverse(worker.memory)),
-            WorkerOrder::Tasks => workers.sort_by_key(|worker| Reverse(worker.tasks)),
+            CoordinatorMessage::Owner => {}
+            CoordinatorMessage::Name => workers.sort_by_cached_key(|worker| worker.name.clone()),
+            CoordinatorMessage::Threads => workers.sort_by_key(|worker| Reverse(worker.threads)),
+            CoordinatorMessage::Memory => workers.sort_by_key(|worker| Reverse(worker.memory)),
+            CoordinatorMessage::Tasks => workers.sort_by_key(|worker| Reverse(worker.tasks)),
         }
     }
 }
@@ -172,8 +172,8 @@ fn kernel(worker: &v1::Worker) -> &str {
     }
 }
 
-fn parties(told: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
-    let parties: Result<_, _> = told.into_iter().map(Party::try_from).collect();
+fn parties(reported: Vec<v1::Party>) -> Result<Vec<Party>, Failure> {
+    let parties: Result<_, _> = reported.into_iter().map(Party::try_from).collect();
     parties.map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))
 }
 
@@ -196,13 +196,13 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
         }));
     }
     output::print(match (trusted, still.is_empty()) {
-        (true, true) => format!("{party} is believed again; its workers may be started anew"),
+        (true, true) => format!("{party} is trusted again; its workers may be started anew"),
         (true, false) => format!(
-            "{party} is pardoned, but what was decided about {} still stands; `queens trust` pardons each",
+            "{party} is reinstated, but what was decided about {} still stands; `queens trust` reinstates each",
             still.iter().map(Party::to_string).collect::<Vec<_>>().join(", ")
         ),
         (false, _) => format!(
-            "{party} is believed no more: its sessions have ended, and what nobody else has confirmed of its \
+            "{party} is distrusted: its sessions have ended, and what nobody else has confirmed of its \
              counts is counted again"
         ),
     })

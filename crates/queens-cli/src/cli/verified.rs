@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use board::Method;
 use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedRow, Verdict};
-use farm::{JobState, ToldBy};
+use farm::{IdentifiedBy, JobState};
 use serde_json::json;
 
 use super::ordered;
@@ -53,11 +53,11 @@ impl Verified<'_> {
                 self.kernels().join(", ")
             ),
         ];
-        lines.push(format!("machines  told apart by {}", self.told_apart()));
-        let told = self.checked.content.tasks_told;
-        if told > 0 {
+        lines.push(format!("machines  identified by {}", self.identified()));
+        let reported = self.checked.content.tasks_reported;
+        if reported > 0 {
             lines.push(format!(
-                "told      what {told} of {} tasks count, each by itself",
+                "told      what {reported} of {} tasks count, each by itself",
                 header.covered
             ));
         }
@@ -125,12 +125,12 @@ impl Verified<'_> {
     /// Lines about what was counted again, and what follows.
     fn recount(&self) -> Vec<String> {
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
-        let RecountSums { ranges, told, pieces, tasks, busy } = *sums;
+        let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
         let mut lines = vec![format!(
-            "recount   {ranges} whole range{}, {told} single task{} and {pieces} piece{} of larger ones, {tasks} task{} in \
+            "recount   {ranges} whole range{}, {reported} single task{} and {pieces} piece{} of larger ones, {tasks} task{} in \
              all, {} of one thread, by {kernel}; seed {}{}",
             plural(ranges as u64, "s"),
-            plural(told as u64, "s"),
+            plural(reported as u64, "s"),
             plural(pieces as u64, "s"),
             plural(tasks, "s"),
             clock(busy.as_secs_f64()),
@@ -216,7 +216,7 @@ impl Verified<'_> {
         let builds: BTreeSet<_> =
             self.checked.content.authors.iter().map(|author| &author.author.build).collect();
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
-        let RecountSums { ranges, told, pieces, tasks, busy } = *sums;
+        let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
         let left = verdict.largest_left.as_ref().map(|row| {
@@ -251,7 +251,7 @@ impl Verified<'_> {
             "counted": total.to_string(),
             "ranges": header.ranges,
             "machines": self.machines(),
-            "owners": shares(&|author, _| author.maker.owner.clone()),
+            "owners": shares(&|author, _| author.principal.owner.clone()),
             "kernels": shares(&|_, kernel| kernel.to_string()),
             "builds": builds,
             "thread_seconds": taken.counts.as_secs_f64(),
@@ -283,11 +283,11 @@ impl Verified<'_> {
             "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
-        json["machines_told_by_name"] = self.told_by(ToldBy::Name).into();
-        json["machines_told_by_boot"] = self.told_by(ToldBy::Boot).into();
-        json["machines_unknown"] = self.told_by(ToldBy::Nothing).into();
-        json["tasks_told"] = self.checked.content.tasks_told.into();
-        json["recounted_told_tasks"] = told.into();
+        json["machines_identified_by_name"] = self.identified_by(IdentifiedBy::Name).into();
+        json["machines_identified_by_boot"] = self.identified_by(IdentifiedBy::Boot).into();
+        json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();
+        json["tasks_reported"] = self.checked.content.tasks_reported.into();
+        json["recounted_single_tasks"] = reported.into();
         json["policies"] = ordered::policies(self.checked);
         ascii(&json.to_string())
     }
@@ -304,25 +304,31 @@ impl Verified<'_> {
     }
 
     fn machines(&self) -> usize {
-        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
-        makers.collect::<BTreeSet<_>>().len()
+        let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
+        principals.collect::<BTreeSet<_>>().len()
     }
 
-    /// How many machines are told apart by what.
-    fn told_by(&self, by: ToldBy) -> usize {
-        let makers = self.checked.content.authors.iter().map(|author| &author.author.maker);
-        makers.filter(|maker| maker.told_by() == by).collect::<BTreeSet<_>>().len()
+    /// How many machines are identified by what.
+    fn identified_by(&self, by: IdentifiedBy) -> usize {
+        let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
+        principals
+            .filter(|principal| principal.identified_by() == by)
+            .collect::<BTreeSet<_>>()
+            .len()
     }
 
-    fn told_apart(&self) -> String {
+    fn identified(&self) -> String {
         let ways = [
-            (ToldBy::Name, "the names that they were given"),
-            (ToldBy::Boot, "the starts of their systems"),
-            (ToldBy::Nothing, "nothing"),
+            (IdentifiedBy::Name, "the names that they were given"),
+            (IdentifiedBy::Boot, "the starts of their systems"),
+            (IdentifiedBy::Nothing, "nothing"),
         ];
-        let told = ways.map(|(by, what)| (self.told_by(by), what)).into_iter();
-        let told = told.filter(|(machines, _)| *machines > 0);
-        told.map(|(machines, what)| format!("{what} ({machines})")).collect::<Vec<_>>().join(", ")
+        let reported = ways.map(|(by, what)| (self.identified_by(by), what)).into_iter();
+        let reported = reported.filter(|(machines, _)| *machines > 0);
+        reported
+            .map(|(machines, what)| format!("{what} ({machines})"))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     fn owners(&self) -> BTreeSet<&str> {
@@ -330,7 +336,7 @@ impl Verified<'_> {
             .content
             .authors
             .iter()
-            .map(|author| author.author.maker.owner.as_str())
+            .map(|author| author.author.principal.owner.as_str())
             .collect()
     }
 
@@ -342,7 +348,7 @@ impl Verified<'_> {
     /// different names look different.
     fn author_of(&self, row: &StatedRow) -> String {
         let by = &self.checked.content.authors[row.by as usize];
-        format!("\"{}\" with {}", by.author.maker.to_string().escape_default(), by.kernel)
+        format!("\"{}\" with {}", by.author.principal.to_string().escape_default(), by.kernel)
     }
 }
 

@@ -23,7 +23,11 @@ pub(super) const LOGS: &str = "Logs";
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
-    ("Run a farm", &["coordinator", "worker", "workers", "token"], &["health", "trust"]),
+    (
+        "Run a farm",
+        &["coordinator", "worker", "workers", "token"],
+        &["autoscale", "health", "trust"],
+    ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
     ("Prove it", &["export", "verify", "audit"], &["merge", "backup", "scrub"]),
 ];

@@ -1,4 +1,4 @@
-//! The coordinator's doors: who gets in, what may be asked, and how much of it.
+//! The coordinator's access: who gets in, what may be asked, and how much of it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -60,11 +60,11 @@ fn a_wrong_or_missing_token_is_refused() {
     let wrong = wrong.to_str().expect("the path is text");
 
     for command in ["submit 8", "jobs", "jobs 1", "watch 1", "cancel 1", "pause 1", "worker"] {
-        let words: Vec<&str> = command.split(' ').collect();
+        let args: Vec<&str> = command.split(' ').collect();
         let way_out = ["refuses this token", "--token-file"];
-        farm.client(&[&words[..], &["--log", "error"]].concat()).refusal(6, &way_out);
-        let words = [&words[..], &["--token-file", wrong, "--log", "error"]].concat();
-        farm.client(&words).refusal(6, &way_out);
+        farm.client(&[&args[..], &["--log", "error"]].concat()).refusal(6, &way_out);
+        let args = [&args[..], &["--token-file", wrong, "--log", "error"]].concat();
+        farm.client(&args).refusal(6, &way_out);
     }
     assert_eq!(farm.client(&["health"]).success(), "serving\n", "probes have no token");
 }
@@ -93,9 +93,9 @@ fn wrong_credentials_are_counted_and_logged_with_a_line_a_second() {
     }
     let seconds = begun.elapsed().as_secs() as usize + 1;
 
-    let told = ask(fs::read_to_string(&token).expect("it was made").trim());
+    let reported = ask(fs::read_to_string(&token).expect("it was made").trim());
     let counted = format!("queens_wrong_credentials_total {ATTEMPTS}\n");
-    assert!(told.contains(&counted), "{told}");
+    assert!(reported.contains(&counted), "{reported}");
     let said = coordinator.said();
     let lines = said.matches("a wrong credential was shown").count();
     assert!((1..=seconds).contains(&lines), "{lines} lines in {seconds} s: {said}");
@@ -218,7 +218,7 @@ async fn a_worker_that_says_what_it_must_not_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_report_of_what_was_not_lent_changes_nothing() {
+async fn a_report_of_what_was_not_leased_changes_nothing() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.submit(8, 2, 0);
@@ -235,9 +235,9 @@ async fn a_report_of_what_was_not_lent_changes_nothing() {
     ] {
         let idle = v1::Hello { credit: 0, ..hello() };
         let messages = vec![Message::Hello(idle), Message::Report(nonsense)];
-        let refused = work(&channel, messages).await.expect_err("nothing was lent");
+        let refused = work(&channel, messages).await.expect_err("nothing was leased");
         assert_eq!(refused.code(), Code::Aborted, "{refused}");
-        assert!(refused.message().contains("has not lent"), "{refused}");
+        assert!(refused.message().contains("has not leased"), "{refused}");
     }
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
 }
@@ -282,10 +282,10 @@ pub(crate) fn hello() -> v1::Hello {
     }
 }
 
-/// The form of a proof, sealed with no key.
-pub(crate) fn proof() -> Vec<u8> {
+/// The form of a lease token, signed with no key.
+pub(crate) fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
-    farm::LoanProof { range, kind: farm::LoanKind::Count, seal: [0; 16] }.to_bytes().to_vec()
+    farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
 }
 
 pub(crate) fn report() -> v1::Report {
@@ -299,7 +299,7 @@ pub(crate) fn report() -> v1::Report {
         digest: vec![0; 16],
         kernel: "portable".into(),
         busy_us: 1,
-        proof: proof(),
+        token: token(),
         task_counts: Vec::new(),
     }
 }

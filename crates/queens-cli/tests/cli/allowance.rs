@@ -71,10 +71,10 @@ impl Group {
     }
 
     /// The command, run within the inner group.
-    fn command(&self, words: &[&str]) -> Command {
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", r#"echo $$ >"$0"/cgroup.procs && exec "$@""#]);
-        command.arg(self.inner()).arg(env!("CARGO_BIN_EXE_queens")).args(words);
+        command.arg(self.inner()).arg(env!("CARGO_BIN_EXE_queens")).args(args);
         command
     }
 }

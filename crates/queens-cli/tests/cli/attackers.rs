@@ -18,7 +18,7 @@ use wire::v1::farm_service_client::FarmServiceClient;
 use wire::v1::work_request::Message;
 use wire::v1::work_response;
 
-use crate::access::{connect, hello, in_time, proof, report, talk};
+use crate::access::{connect, hello, in_time, report, talk, token};
 use crate::support::Farm;
 use crate::support::guarded::Guarded;
 use crate::support::liar::Liar;
@@ -37,16 +37,16 @@ pub(crate) async fn session(
         let bearer = MetadataValue::try_from(format!("Bearer {secret}")).expect("it is text");
         request.metadata_mut().insert("authorization", bearer);
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut answers = match in_time(client.work(request)).await {
         Ok(answers) => answers.into_inner(),
-        Err(status) => return (told, Some(status)),
+        Err(status) => return (reported, Some(status)),
     };
     loop {
         match tokio::time::timeout(listen, answers.message()).await {
-            Ok(Ok(Some(v1::WorkResponse { message }))) => told.extend(message),
-            Ok(Ok(None)) | Err(_) => return (told, None),
-            Ok(Err(status)) => return (told, Some(status)),
+            Ok(Ok(Some(v1::WorkResponse { message }))) => reported.extend(message),
+            Ok(Ok(None)) | Err(_) => return (reported, None),
+            Ok(Err(status)) => return (reported, Some(status)),
         }
     }
 }
@@ -54,26 +54,26 @@ pub(crate) async fn session(
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
-pub(crate) fn first_loan(told: &[work_response::Message]) -> v1::Loan {
-    let loan = |message: &work_response::Message| match message {
-        work_response::Message::Loan(loan) => Some(loan.clone()),
+pub(crate) fn first_lease(reported: &[work_response::Message]) -> v1::Lease {
+    let lease = |message: &work_response::Message| match message {
+        work_response::Message::Lease(lease) => Some(lease.clone()),
         _ => None,
     };
-    told.iter().find_map(loan).expect("something was lent")
+    reported.iter().find_map(lease).expect("something was leased")
 }
 
-/// A report of the whole loan, of which no task is said to have a solution.
-pub(crate) fn zero(loan: &v1::Loan) -> v1::Report {
-    let plan: farm::Plan = loan.plan.clone().expect("it is there").try_into().expect("it is one");
-    let range = loan.range.expect("it is there");
+/// A report of the whole lease, of which no task is said to have a solution.
+pub(crate) fn zero(lease: &v1::Lease) -> v1::Report {
+    let plan: farm::Plan = lease.plan.clone().expect("it is there").try_into().expect("it is one");
+    let range = lease.range.expect("it is there");
     let add = |tally: farm::Tally, task| tally.with(plan.fingerprint(), task, 0).expect("it is 0");
     let tally = (range.start..range.end).fold(farm::Tally::EMPTY, add);
     v1::Report {
-        lease: loan.lease,
-        job: loan.job,
+        lease: lease.id,
+        job: lease.job,
         fingerprint: plan.fingerprint().0.to_vec(),
         range: Some(range),
-        proof: loan.proof.clone(),
+        token: lease.token.clone(),
         count: 0,
         residue: 0,
         digest: tally.digest.0.to_le_bytes().to_vec(),
@@ -82,7 +82,7 @@ pub(crate) fn zero(loan: &v1::Loan) -> v1::Report {
 }
 
 #[test]
-fn a_session_that_was_lent_nothing_cannot_end_a_job() {
+fn a_session_that_was_leased_nothing_cannot_end_a_job() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(10, 3, 0);
@@ -92,13 +92,13 @@ fn a_session_that_was_lent_nothing_cannot_end_a_job() {
     let fingerprint = blake3::Hash::from_hex(fingerprint).expect("it is hexadecimal");
     let fingerprint = fingerprint.as_bytes().to_vec();
     let all = v1::OrdinalRange { start: 0, end: status["tasks"].as_u64().expect("a number") };
-    let made_up = farm::LoanProof {
+    let made_up = farm::LeaseToken {
         range: farm::Range::new(all.start, all.end).expect("it has tasks"),
-        kind: farm::LoanKind::Count,
-        seal: [42; 16],
+        kind: farm::LeaseKind::Count,
+        mac: [42; 16],
     };
-    let proof = made_up.to_bytes().to_vec();
-    let lie = v1::Report { job, fingerprint, range: Some(all), proof, ..report() };
+    let token = made_up.to_bytes().to_vec();
+    let lie = v1::Report { job, fingerprint, range: Some(all), token, ..report() };
 
     let idle = v1::Hello { credit: 0, ..hello() };
     let messages =
@@ -123,16 +123,16 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
         let messages = [Message::Hello(hello)].into_iter().chain(messages).collect();
         runtime.block_on(session(&farm, None, messages, SHORT))
     };
-    let report = zero(&first_loan(&say(1, Vec::new()).0));
+    let report = zero(&first_lease(&say(1, Vec::new()).0));
     let tasks = |report: &v1::Report| {
         let range = report.range.expect("it is there");
         (range.end - range.start) as usize
     };
     for lie in [vec![1; tasks(&report)], vec![0; tasks(&report) + 1]] {
         let lie = v1::Report { task_counts: lie, ..report.clone() };
-        let (told, end) = say(2, vec![Message::Report(lie)]);
+        let (reported, end) = say(2, vec![Message::Report(lie)]);
         let end = end.expect("it is sent away");
-        assert_eq!(end.code(), Code::InvalidArgument, "{told:?}");
+        assert_eq!(end.code(), Code::InvalidArgument, "{reported:?}");
         assert!(end.message().contains("with the counts of its tasks"), "{end}");
     }
     assert!(farm.snapshot().jobs[&1].rows.is_empty());
@@ -149,15 +149,15 @@ fn counts_of_single_tasks_are_kept_only_if_they_add_up_and_only_where_tasks_are_
 
     // Of a plan of many short tasks nothing is kept, whatever a worker says.
     farm.submit(10, 3, 0);
-    let report = zero(&first_loan(&say(4, Vec::new()).0));
-    let told = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
-    say(5, vec![Message::Report(told)]);
+    let report = zero(&first_lease(&say(4, Vec::new()).0));
+    let reported = v1::Report { task_counts: vec![0; tasks(&report)], ..report };
+    say(5, vec![Message::Report(reported)]);
     wait_until("the count to be durable", || !farm.snapshot().jobs[&2].rows.is_empty());
     assert_eq!(kept(), 1);
 }
 
 #[test]
-fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
+fn a_hello_that_holds_what_was_not_leased_is_refused_and_delays_nobody() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let job = farm.submit(10, 3, 0);
@@ -166,46 +166,47 @@ fn a_hello_that_holds_what_was_not_lent_is_refused_and_delays_nobody() {
         job,
         fingerprint: vec![0; 32],
         range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-        proof: proof(),
+        token: token(),
     };
     let greedy = v1::Hello { credit: u64::MAX, holding: vec![holding], ..hello() };
 
     let runtime = Runtime::new().expect("it starts");
-    let (told, end) = runtime.block_on(session(&farm, None, vec![Message::Hello(greedy)], LONG));
+    let (reported, end) =
+        runtime.block_on(session(&farm, None, vec![Message::Hello(greedy)], LONG));
 
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
-    assert!(told.iter().all(|message| !matches!(message, work_response::Message::Loan(_))));
+    assert!(reported.iter().all(|message| !matches!(message, work_response::Message::Lease(_))));
     let _worker = farm.start_worker();
     farm.client(&["watch", "1"]).success();
 }
 
 #[test]
-fn a_proof_is_of_no_use_to_another_owner() {
+fn a_token_is_of_no_use_to_another_owner() {
     let guarded = Guarded::new();
-    let ((_, lender), (_, thief)) =
+    let ((_, holder), (_, thief)) =
         (guarded.create("worker", "rack7"), guarded.create("worker", "rack8"));
     guarded.client("admin", &["submit", "10", "--method", "rows", "--rows", "3"]).success();
     let runtime = Runtime::new().expect("it starts");
     let say = |secret: &str, messages, listen| {
         runtime.block_on(session(&guarded.farm, Some(secret), messages, listen))
     };
-    let hungry = v1::Hello { credit: 1, ..hello() };
-    let (told, _) = say(&lender, vec![Message::Hello(hungry)], SHORT);
-    let loan = first_loan(&told);
+    let idle = v1::Hello { credit: 1, ..hello() };
+    let (reported, _) = say(&holder, vec![Message::Hello(idle)], SHORT);
+    let lease = first_lease(&reported);
 
     let idle = v1::Hello { credit: 0, instance: 2, ..hello() };
-    let stolen = vec![Message::Hello(idle.clone()), Message::Report(zero(&loan))];
+    let stolen = vec![Message::Hello(idle.clone()), Message::Report(zero(&lease))];
     let (_, end) = say(&thief, stolen.clone(), LONG);
     assert_eq!(end.map(|status| status.code()), Some(Code::Aborted));
 
     // Its owner may still bring it, in whatever session.
-    let (told, end) = say(&lender, stolen, SHORT);
+    let (reported, end) = say(&holder, stolen, SHORT);
     let acked = |message: &work_response::Message| match message {
         work_response::Message::Ack(ack) => Some(ack.verdict()),
         _ => None,
     };
     assert!(end.is_none(), "{end:?}");
-    assert_eq!(told.iter().find_map(acked), Some(v1::Verdict::Accepted));
+    assert_eq!(reported.iter().find_map(acked), Some(v1::Verdict::Accepted));
 }
 
 #[test]
@@ -219,23 +220,23 @@ fn each_role_may_do_its_work_and_nothing_else() {
     for token in [&viewer, &submitter] {
         guarded.client(token, &["jobs"]).success();
         guarded.client(token, &["workers"]).success();
-        let words = ["worker", "--log", "error", "--threads", "1"];
-        guarded.client(token, &words).refusal(6, &["needs that of a worker"]);
+        let args = ["worker", "--log", "error", "--threads", "1"];
+        guarded.client(token, &args).refusal(6, &["needs that of a worker"]);
     }
     let changes = [&["cancel", "1"][..], &["pause", "1"], &["priority", "1", "5"], &["audit", "1"]];
-    for words in changes.into_iter().chain([&["submit", "8"][..]]) {
-        guarded.client(&viewer, words).refusal(6, &["a viewer's", "needs that of a submitter"]);
-        guarded.client(&worker, words).refusal(6, &["a worker's", "needs that of a submitter"]);
+    for args in changes.into_iter().chain([&["submit", "8"][..]]) {
+        guarded.client(&viewer, args).refusal(6, &["a viewer's", "needs that of a submitter"]);
+        guarded.client(&worker, args).refusal(6, &["a worker's", "needs that of a submitter"]);
     }
     guarded.client(&submitter, &["priority", "1", "101"]).refusal(6, &["is for admins only"]);
-    for words in ["jobs", "workers"] {
-        guarded.client(&worker, &[words]).refusal(6, &["a viewer or a submitter"]);
+    for args in ["jobs", "workers"] {
+        guarded.client(&worker, &[args]).refusal(6, &["a viewer or a submitter"]);
     }
     let create = ["token", "create", "--role", "admin", "--owner", "me"];
     let distrust = ["trust", "--revoke", "rack7", "--reason", "envy"];
-    for words in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
+    for args in [&create[..], &["token", "list"], &["token", "revoke", "1"], &distrust] {
         for token in [&viewer, &submitter, &worker] {
-            guarded.client(token, words).refusal(6, &["needs that of an admin"]);
+            guarded.client(token, args).refusal(6, &["needs that of an admin"]);
         }
     }
     let _worker = guarded.start_worker(&worker);
@@ -341,20 +342,20 @@ fn who_runs_the_farm_decides_whom_to_believe() {
     let known: serde_json::Value = serde_json::from_str(&workers).expect("it is JSON");
     let machine = format!("rack7/{}", known["machine"].as_str().expect("it is text"));
 
-    let words = ["trust", "--revoke", &machine, "--reason", "its fan is broken"];
-    assert!(guarded.client("admin", &words).success().contains("believed no more"));
+    let args = ["trust", "--revoke", &machine, "--reason", "its fan is broken"];
+    assert!(guarded.client("admin", &args).success().contains("distrusted"));
 
     assert_eq!(worker.wait().code(), Some(14));
     assert_eq!(guarded.job()["state"], "running", "nobody else has confirmed its counts");
     let listed = guarded.client("admin", &["workers"]).success();
-    assert!(listed.contains(&format!("not believed: {machine}")), "{listed}");
+    assert!(listed.contains(&format!("distrusted: {machine}")), "{listed}");
     let options = format!("--machine {}", known["machine"].as_str().expect("it is text"));
     let file = guarded.scratch.path(&token).display().to_string();
     let again = || guarded.farm.start_worker_with(&format!("{options} --token-file {file}"));
     assert_eq!(again().wait().code(), Some(14));
 
-    let words = ["trust", &machine, "--reason", "it has a new fan", "--json"];
-    let json = guarded.client("admin", &words).success();
+    let args = ["trust", &machine, "--reason", "it has a new fan", "--json"];
+    let json = guarded.client("admin", &args).success();
     assert!(json.contains("\"trusted\":true,\"still_distrusted\":[]"), "{json}");
     let _worker = again();
     let total = guarded.client("admin", &["watch", "1"]).success();
@@ -364,7 +365,7 @@ fn who_runs_the_farm_decides_whom_to_believe() {
 
 #[test]
 fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
-    // Given two machines that one stranger has made up, and that were each lent all tasks of a job
+    // Given two machines that one stranger has made up, and that were each leased all tasks of a job
     let guarded = Guarded::with("--lease-ms 200 --lease-ttl-ms 400");
     let (_, secret) = guarded.create("worker", "mallory");
     let honest = guarded.create("worker", "rack7").0;
@@ -376,7 +377,7 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
         messages.extend(report.map(Message::Report));
         runtime.block_on(session(&guarded.farm, Some(&secret), messages, SHORT)).0
     };
-    let lies = ["m1", "m2"].map(|machine| (machine, zero(&first_loan(&talk(machine, 100, None)))));
+    let lies = ["m1", "m2"].map(|machine| (machine, zero(&first_lease(&talk(machine, 100, None)))));
     assert_eq!(lies[0].1.range, lies[1].1.range);
 
     // When both contradict it once it is done
@@ -385,19 +386,19 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
     let total = format!("{}\n", vectors::total(8));
     assert_eq!(watched(), total);
     for (machine, lie) in lies {
-        let told = talk(machine, 0, Some(lie));
-        let verdict = told.iter().find_map(|message| match message {
+        let reported = talk(machine, 0, Some(lie));
+        let verdict = reported.iter().find_map(|message| match message {
             work_response::Message::Ack(ack) => Some(ack.verdict()),
             _ => None,
         });
-        assert_eq!(verdict, Some(v1::Verdict::Superseded), "{told:?}");
+        assert_eq!(verdict, Some(v1::Verdict::Superseded), "{reported:?}");
     }
 
-    // Then nothing has changed, and nobody is believed less.
+    // Then nothing has changed, and nobody is distrusted.
     assert_eq!((&guarded.job()["state"], watched()), (&"done".into(), total));
     assert_eq!(guarded.job()["disputes"], 0);
     let workers = guarded.client("admin", &["workers"]).success();
-    assert!(workers.contains(" rack7 ") && !workers.contains("not believed"), "{workers}");
+    assert!(workers.contains(" rack7 ") && !workers.contains("distrusted"), "{workers}");
 }
 
 /// What each task of a plan counts.
@@ -418,9 +419,9 @@ fn liar_in_recounts(guarded: &Guarded, token: &str, name: &str) -> Liar {
     let token_file = Some(guarded.scratch.path(token));
     let endpoint = Endpoint::new(&guarded.farm.url(), token_file);
     let mut known = HashMap::new();
-    Liar::start(endpoint, name, move |loan, task| {
-        let counts = known.entry(loan.fingerprint).or_insert_with(|| counts(&loan.plan));
-        counts[task as usize] + if loan.recount.is_some() { 8 } else { 0 }
+    Liar::start(endpoint, name, move |lease, task| {
+        let counts = known.entry(lease.fingerprint).or_insert_with(|| counts(&lease.plan));
+        counts[task as usize] + if lease.recount.is_some() { 8 } else { 0 }
     })
 }
 
@@ -431,8 +432,8 @@ fn thirty_invented_machines_of_one_owner_expel_nobody_and_take_nothing_back() {
     let honest = ["rack7", "rack8", "rack9"].map(|owner| guarded.create("worker", owner).0);
     let workers = honest.each_ref().map(|token| guarded.start_worker(token));
     let submit = |token: &str, n: &str, options: &[&str]| {
-        let words = ["submit", n, "--method", "rows", "--rows", "3", "--certified"];
-        guarded.client(token, &[&words, options].concat()).success()
+        let args = ["submit", n, "--method", "rows", "--rows", "3", "--certified"];
+        guarded.client(token, &[&args, options].concat()).success()
     };
     assert_eq!(submit("admin", "11", &["--wait"]), format!("{}\n", vectors::total(11)));
     assert_eq!(guarded.job()["audit_across"], "owners", "nobody has asked otherwise");
@@ -480,20 +481,20 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     // Given an honest owner that has counted a job, and one that contradicts it, with two machines
     let guarded = Guarded::with("--lease-ms 20 --lease-ttl-ms 2000");
     let [honest, liar] = ["rack7", "mallory"].map(|owner| guarded.create("worker", owner).0);
-    let words = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
-    guarded.client("admin", &words).success();
+    let args = ["submit", "10", "--method", "rows", "--rows", "3", "--certified"];
+    guarded.client("admin", &args).success();
     let mut worker = guarded.start_worker(&honest);
     wait_until("all of it is counted once", || guarded.job()["percent"] == 100.0);
     let _liars = ["m1", "m2"].map(|name| liar_in_recounts(&guarded, &liar, name));
 
-    // Then the job waits, nobody is believed less, and it says who is asked.
+    // Then the job waits, nobody is distrusted, and it says who is asked.
     wait_until("a dispute", || guarded.job()["disputed"].is_string());
     let disputed = guarded.client("admin", &["jobs", "1"]).success();
     for asked in ["rack7/", "mallory/m", "a worker of another owner", "--role worker --trusted"] {
         assert!(disputed.contains(asked), "{asked}: {disputed}");
     }
     let listed = || guarded.client("admin", &["workers"]).success();
-    assert!(!listed().contains("not believed"), "{}", listed());
+    assert!(!listed().contains("distrusted"), "{}", listed());
 
     // When the operator lets a machine of his own decide
     let create = ["token", "create", "--role", "worker", "--trusted", "--owner", "admin"];
@@ -508,15 +509,15 @@ fn where_two_owners_disagree_a_worker_that_the_operator_trusts_decides() {
     // Then the honest owner stays.
     let total = guarded.client("admin", &["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
-    assert!(listed().contains("not believed: mallory"), "{}", listed());
+    assert!(listed().contains("distrusted: mallory"), "{}", listed());
     assert!(worker.is_running(), "{}", worker.said());
 }
 
 #[test]
 fn a_pardon_names_what_still_stands() {
     let guarded = Guarded::new();
-    let decide = |words: &[&str]| {
-        guarded.client("admin", &[words, &["--reason", "a trial"]].concat()).success()
+    let decide = |args: &[&str]| {
+        guarded.client("admin", &[args, &["--reason", "a trial"]].concat()).success()
     };
     decide(&["trust", "--revoke", "rack7/node1"]);
     decide(&["trust", "--revoke", "rack8/node1"]);
@@ -528,5 +529,5 @@ fn a_pardon_names_what_still_stands() {
     let owner = decide(&["trust", "rack7"]);
     assert!(owner.contains("what was decided about rack7/node1 still stands"), "{owner}");
     let last = decide(&["trust", "rack7/node1"]);
-    assert!(last.contains("rack7/node1 is believed again"), "{last}");
+    assert!(last.contains("rack7/node1 is trusted again"), "{last}");
 }

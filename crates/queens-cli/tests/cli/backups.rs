@@ -73,7 +73,7 @@ fn nobody_but_an_admin_copies_a_ledger() {
     }
     run(queens(&["backup", "--join-file", join]).arg(&to)).success();
     let copy = fs::read(&to).expect("it is there");
-    for secret in ["loans", "token"] {
+    for secret in ["leases", "token"] {
         let secret = fs::read(farm.key(secret)).expect("it is there");
         assert!(!copy.windows(secret.len()).any(|bytes| bytes == secret));
     }

@@ -63,7 +63,10 @@ fn what_each_task_of_halves_counts_is_in_the_evidence_of_a_farm() {
     let verified: Value = serde_json::from_str(&verified).expect("it is JSON");
     let status = farm.client(&["jobs", "1", "--json"]).success();
     let status: Value = serde_json::from_str(&status).expect("it is JSON");
-    assert_eq!((&verified["tasks_told"], &verified["is_exact"]), (&status["tasks"], &true.into()));
+    assert_eq!(
+        (&verified["tasks_reported"], &verified["is_exact"]),
+        (&status["tasks"], &true.into())
+    );
     let text = run(&mut queens(&["verify", bundle, "--all"])).success();
     assert!(text.contains("\ntold      what "), "{text}");
 }

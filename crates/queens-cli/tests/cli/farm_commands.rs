@@ -42,10 +42,12 @@ fn what_fails_for_one_job_is_done_for_the_others() {
 
     assert_eq!(paused.code, Some(4), "{}", paused.stderr);
     assert_eq!(paused.stdout, format!("job {} is paused\njob {} is paused\n", jobs[0], jobs[1]));
-    let told = lines(&paused.stderr);
+    let reported = lines(&paused.stderr);
     assert!(
-        told.len() == 2 && told[0].contains("no job 77") && told[1].contains("no job 99"),
-        "{told:?}"
+        reported.len() == 2
+            && reported[0].contains("no job 77")
+            && reported[1].contains("no job 99"),
+        "{reported:?}"
     );
     for wrong in ["a", "2-1", "1-", ""] {
         farm.client(&["cancel", wrong]).usage("<JOB>... cannot be");
@@ -60,8 +62,8 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
         farm.submit(12, 3, 0);
     }
     farm.client(&["cancel", "1-11"]).success();
-    let listed = |words: &[&str]| {
-        let json = farm.client(&[&["jobs", "--json"], words].concat()).success();
+    let listed = |args: &[&str]| {
+        let json = farm.client(&[&["jobs", "--json"], args].concat()).success();
         json.lines().count()
     };
 

@@ -37,8 +37,8 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let _coordinator = start_at(&farm, "127.0.0.1:0");
     assert_ne!(read(&file), first);
 
-    // Then the total is exact, what was counted meanwhile is accepted under its old lease, and nothing of it is lent
-    // again. Tasks of an old loan that had not arrived yet are.
+    // Then the total is exact, what was counted meanwhile is accepted under its old lease, and nothing of it is leased
+    // again. Tasks of an old lease that had not arrived yet are.
     let total = at(&file, &["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     let after = farm.snapshot();
@@ -48,7 +48,7 @@ fn workers_follow_a_coordinator_to_another_port_and_nothing_counted_is_lost() {
     let counted: u64 = by_old.iter().map(|row| row.range.len()).sum();
     assert!(counted > accepted(&before), "a part was counted meanwhile");
     for line in log::read(worker.log()) {
-        let Entry::Loan { range, epoch, .. } = line.entry else { continue };
+        let Entry::Lease { range, epoch, .. } = line.entry else { continue };
         let is_again = by_old.iter().any(|row| row.range.intersect(range).is_some());
         assert!(epoch == before.epoch || !is_again, "{range} again");
     }
@@ -112,16 +112,16 @@ fn the_join_string_tells_what_is_advertised() {
         let mut coordinator =
             Process::start(command.args(["--advertise", address]), farm.new_log());
         coordinator.wait_for_line("coordinator serves");
-        let told = (read(&file), addresses(&coordinator)[0].port());
+        let reported = (read(&file), addresses(&coordinator)[0].port());
         coordinator.stop();
-        told
+        reported
     };
-    let (told, port) = advertise("head-node");
-    assert!(told.contains(&format!("@head-node:{port}#")), "{told}");
-    let (told, port) = advertise("2001:db8::1");
-    assert!(told.contains(&format!("@[2001:db8::1]:{port}#")), "{told}");
-    let (told, _) = advertise("head-node:99");
-    assert!(told.contains("@head-node:99#"), "{told}");
+    let (reported, port) = advertise("head-node");
+    assert!(reported.contains(&format!("@head-node:{port}#")), "{reported}");
+    let (reported, port) = advertise("2001:db8::1");
+    assert!(reported.contains(&format!("@[2001:db8::1]:{port}#")), "{reported}");
+    let (reported, _) = advertise("head-node:99");
+    assert!(reported.contains("@head-node:99#"), "{reported}");
     for nonsense in ["head node", "h:", "h:0", "h:1:2", "[h]x"] {
         run(farm.coordinator().args(["--advertise", nonsense])).usage("--advertise");
     }
@@ -169,8 +169,8 @@ fn addresses(coordinator: &Process) -> Vec<SocketAddr> {
 }
 
 /// Runs a client command that finds the coordinator by a file.
-fn at(file: &Path, words: &[&str]) -> Outcome {
-    run(&mut queens(&[words, &["--join-file", text(file)]].concat()))
+fn at(file: &Path, args: &[&str]) -> Outcome {
+    run(&mut queens(&[args, &["--join-file", text(file)]].concat()))
 }
 
 fn read(file: &Path) -> String {

@@ -64,7 +64,7 @@ fn freeze_a_worker(frost: Frost) -> String {
     let coordinator = farm.start_coordinator();
     let (frozen, other) = (farm.start_worker(), farm.start_worker());
     let job = farm.submit(N, 5, 0);
-    wait_until("the worker to be lent something", || is_lent(&frozen));
+    wait_until("the worker to be leased something", || is_leased(&frozen));
 
     frozen.signal("STOP");
     assert_total(&farm, job);
@@ -86,7 +86,7 @@ fn freeze_the_coordinator(frost: Frost) {
     let workers = [farm.start_worker(), farm.start_worker()];
     let freeze = |_| {
         let job = farm.submit(N, 5, 0);
-        wait_until("both workers to be lent something", || workers.iter().all(is_lent));
+        wait_until("both workers to be leased something", || workers.iter().all(is_leased));
         coordinator.signal("STOP");
         let is_midway = farm.snapshot().running() == 1;
         if !is_midway {
@@ -103,8 +103,8 @@ fn freeze_the_coordinator(frost: Frost) {
     coordinator.stop();
 }
 
-fn is_lent(worker: &Process) -> bool {
-    log::read(worker.log()).iter().any(|line| matches!(line.entry, Entry::Loan { .. }))
+fn is_leased(worker: &Process) -> bool {
+    log::read(worker.log()).iter().any(|line| matches!(line.entry, Entry::Lease { .. }))
 }
 
 fn assert_total(farm: &Farm, job: u64) {

@@ -27,7 +27,7 @@ fn systemd_is_told_when_the_coordinator_is_ready_and_when_it_stops() {
     let socket = scratch.path("notify");
     let systemd = UnixDatagram::bind(&socket).expect("a socket can be made");
     systemd.set_read_timeout(Some(PATIENCE)).expect("it is ours");
-    let told = |wanted: &str| {
+    let reported = |wanted: &str| {
         let mut message = [0; 1024];
         let mut all = Vec::new();
         while !all.iter().any(|line| line == wanted) {
@@ -42,14 +42,14 @@ fn systemd_is_told_when_the_coordinator_is_ready_and_when_it_stops() {
     let coordinator = Process::start(command.env("NOTIFY_SOCKET", &socket), farm.new_log());
 
     // Whoever waits for READY=1 can use it at once.
-    let all = told("READY=1");
+    let all = reported("READY=1");
     farm.client(&["jobs"]).success();
     assert!(all.contains(&"STATUS=reading the ledger".into()), "{all:?}");
     assert!(all.contains(&format!("STATUS=serving on {}", farm.address())), "{all:?}");
     assert!(!all.contains(&"STOPPING=1".into()), "{all:?}");
 
     coordinator.stop();
-    told("STOPPING=1");
+    reported("STOPPING=1");
 }
 
 #[test]

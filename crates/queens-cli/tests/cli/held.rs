@@ -10,7 +10,7 @@ use crate::support::{Farm, Scratch};
 
 #[test]
 fn a_worker_that_counts_42_does_not_make_42_a_total() {
-    // Given: a worker that is lent all of N = 16, and says 42.
+    // Given: a worker that is leased all of N = 16, and says 42.
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let liar = Liar::start(at(&farm), "liar", |_, ordinal| if ordinal == 0 { 42 } else { 0 });
@@ -21,8 +21,8 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     // Then the wait ends without one, and says why and what to do.
     assert_eq!((waited.code, waited.stdout.as_str()), (Some(17), ""), "{}", waited.stderr);
     let right = vectors::total(16).to_string();
-    let words = ["comes to 42", &right, "OEIS A000170", "`queens audit 1 --all`"];
-    for word in words {
+    let args = ["comes to 42", &right, "OEIS A000170", "`queens audit 1 --all`"];
+    for word in args {
         assert!(waited.stderr.contains(word), "{word}: {}", waited.stderr);
     }
     farm.client(&["watch", "1"]).refusal(17, &["job 1 is held", "`queens cancel 1`"]);

@@ -46,9 +46,9 @@ fn nothing_is_submitted_if_one_of_several_sizes_cannot_be() {
 fn a_watch_ends_with_its_reader_and_changes_are_made_without_one() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
-    let unread = |words: &[&str]| {
+    let unread = |args: &[&str]| {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
-        let mut command = queens(words);
+        let mut command = queens(args);
         command.env("QUEENS_COORDINATOR", farm.url()).stdout(writer).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
         (command, child, reader)
@@ -82,8 +82,8 @@ fn a_small_submission_does_not_wait_for_a_large_one() {
     // Given clients of another owner that submit plans of which each takes seconds
     let (url, token) = (guarded.farm.url(), guarded.scratch.path(&lab));
     let large = |n| {
-        let words = ["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url];
-        let mut command = queens(&words);
+        let args = ["submit", n, "--method", "ring", "--width", "2", "--coordinator", &url];
+        let mut command = queens(&args);
         command.arg("--token-file").arg(&token);
         Process::start(&mut command, guarded.farm.new_log())
     };
@@ -202,8 +202,8 @@ fn a_watch_outlives_its_coordinator() {
 
 /// A client that follows job 1 and has seen it.
 fn watch(farm: &Farm) -> Process {
-    let words = ["watch", "1", "--json", "--coordinator", &farm.url()];
-    let mut watch = Process::start(&mut queens(&words), farm.new_log());
+    let args = ["watch", "1", "--json", "--coordinator", &farm.url()];
+    let mut watch = Process::start(&mut queens(&args), farm.new_log());
     watch.wait_for_line("\"job\":1");
     watch
 }

@@ -118,8 +118,8 @@ fn lines(text: &str) -> Vec<String> {
 fn the_page_names_what_local_commands_print() {
     for (title, commands) in LOCAL {
         let printed = commands.iter().flat_map(|command| {
-            let words: Vec<&str> = command.split(' ').chain(["--json"]).collect();
-            lines(&run(&mut queens(&words)).success())
+            let args: Vec<&str> = command.split(' ').chain(["--json"]).collect();
+            lines(&run(&mut queens(&args)).success())
         });
         assert_names(title, &printed.collect::<Vec<_>>());
     }
@@ -131,15 +131,15 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     let _coordinator = farm.start_coordinator();
     let worker = farm.start_worker();
     let path = |name: &str| scratch.path(name).to_str().expect("it is text").to_owned();
-    let client = |words: &str| {
-        let words: Vec<&str> = words.split(' ').chain(["--json"]).collect();
-        lines(&farm.client(&words).success())
+    let client = |args: &str| {
+        let args: Vec<&str> = args.split(' ').chain(["--json"]).collect();
+        lines(&farm.client(&args).success())
     };
 
     // A job is the same object wherever it is printed.
     let submitted = client("submit 12 --rows 3 --certified");
     let views = ["jobs", "jobs 1", "pause 1", "resume 1", "priority 1 5", "audit 1 --all"];
-    let mut jobs: Vec<String> = views.iter().flat_map(|words| client(words)).collect();
+    let mut jobs: Vec<String> = views.iter().flat_map(|args| client(args)).collect();
     client("audit 1 --withdraw");
     jobs.extend(client("watch 1"));
     jobs.extend(submitted);
@@ -154,13 +154,13 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     let bundle = path("bundle");
     assert_names("An export", &client(&format!("export 1 {bundle}")));
     let verify = |more: &[&str]| {
-        let words = [&["verify", &bundle, "--json"], more].concat();
-        lines(&run(&mut queens(&words)).success())
+        let args = [&["verify", &bundle, "--json"], more].concat();
+        lines(&run(&mut queens(&args)).success())
     };
     assert_names("A verification", &[verify(&[]), verify(&["--also", "ring"])].concat());
     let (copy, other) = (path("copy.db"), path("other.db"));
     assert_names("A copy", &client(&format!("backup {copy}")));
-    let of_ledgers = |words: &[&str]| lines(&run(&mut queens(words)).success());
+    let of_ledgers = |args: &[&str]| lines(&run(&mut queens(args)).success());
     assert_names("A scrub", &of_ledgers(&["scrub", &copy, "--json"]));
     let count = ["count", "8", "--problem", "fundamental", "--ledger", &other];
     of_ledgers(&count);

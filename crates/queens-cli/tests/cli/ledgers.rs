@@ -115,14 +115,14 @@ fn a_ledger_that_cannot_be_opened_is_refused() {
 #[test]
 fn a_device_is_no_ledger_and_gets_no_lock_beside_it() {
     let name = "/dev/null";
-    for words in [
+    for args in [
         &["count", "8", "--ledger", name][..],
         &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
         &["merge", name, "--into", "whole.db"],
         &["scrub", name],
         &["export", "1", "bundle", "--ledger", name],
     ] {
-        run(&mut queens(words)).refusal(10, &["it is a pipe or a device"]);
+        run(&mut queens(args)).refusal(10, &["it is a pipe or a device"]);
     }
     assert!(!Path::new("/dev/null-lock").exists());
 }
@@ -142,7 +142,7 @@ fn what_is_no_name_of_a_file_is_no_ledger_and_leaves_nothing_behind() {
     ] {
         let ledger = Path::new(name);
         let (from, into) = (["--from", name], ["merge", "folder/1.db", "--into", name]);
-        for words in [
+        for args in [
             &["count", "8", "--ledger", name][..],
             &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
             &["merge", name, "--into", "whole.db"],
@@ -150,18 +150,18 @@ fn what_is_no_name_of_a_file_is_no_ledger_and_leaves_nothing_behind() {
             &["scrub", name],
             &[&["backup", "copy.db"][..], &from].concat(),
         ] {
-            if words[..2] == ["merge", name] && name.starts_with("folder") {
+            if args[..2] == ["merge", name] && name.starts_with("folder") {
                 // A folder stands for the ledgers in it.
                 continue;
             }
-            run(queens(words).current_dir(scratch.path(""))).refusal(10, &[reason]);
+            run(queens(args).current_dir(scratch.path(""))).refusal(10, &[reason]);
         }
         let left = fs::read_dir(scratch.path("")).expect("it is there").count();
         assert_eq!(left, 1, "{}", ledger.display());
     }
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 0);
-    let words = ["count", "8", "--ledger", "./:memory:"];
-    run(queens(&words).current_dir(scratch.path(""))).success();
+    let args = ["count", "8", "--ledger", "./:memory:"];
+    run(queens(&args).current_dir(scratch.path(""))).success();
     assert!(scratch.path(":memory:").is_file());
 }
 
@@ -221,8 +221,8 @@ fn sql(path: &Path, statement: &str) {
     db.execute_batch(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
 }
 
-fn count(words: &[&str], ledger: &Path) -> Outcome {
-    run(queens(&["count"]).args(words).arg("--ledger").arg(ledger))
+fn count(args: &[&str], ledger: &Path) -> Outcome {
+    run(queens(&["count"]).args(args).arg("--ledger").arg(ledger))
 }
 
 fn coordinate(ledger: &Path) -> Outcome {
@@ -252,9 +252,9 @@ mod unix {
         fs::rename(copy, farm.ledger()).expect("it is there");
         assert_eq!(coordinator.wait().code(), Some(10), "{}", coordinator.said());
         let said = coordinator.said();
-        let words =
+        let args =
             ["another file has taken its name while it was in use", "put it or its latest copy"];
-        assert!(words.iter().all(|words| said.contains(words)), "{said}");
+        assert!(args.iter().all(|args| said.contains(args)), "{said}");
         worker.kill();
     }
 

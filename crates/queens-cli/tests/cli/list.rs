@@ -13,8 +13,8 @@ fn every_placement_is_a_line() {
         let all = run(&mut queens(&["list", &n.to_string()])).success();
         assert_eq!(all.lines().count() as u128, vectors::total(n), "N = {n}");
         if n > 0 {
-            let words = ["list", &n.to_string(), "--fundamental", "--format", "permutation"];
-            let orbits = run(&mut queens(&words)).success();
+            let args = ["list", &n.to_string(), "--fundamental", "--format", "permutation"];
+            let orbits = run(&mut queens(&args)).success();
             assert_eq!(orbits.lines().count() as u128, vectors::fundamental(n), "N = {n}");
         }
     }
@@ -46,7 +46,7 @@ fn one_placement_looks_alike_from_every_command() {
         let formats = ["squares", "permutation", "columns", "fen", "board"]
             .map(|name| vec!["--format", name]);
         for format in formats.into_iter().chain([vec!["--json"]]) {
-            let print = |words: &[&str]| run(queens(words).args(&format)).success();
+            let print = |args: &[&str]| run(queens(args).args(&format)).success();
             let solved = print(&["solve", n]);
             assert_eq!(print(&["complete", n, "--given", &given]), solved, "{n} {format:?}");
             assert_eq!(print(&["list", n, "--given", &given]), solved, "{n} {format:?}");
@@ -85,8 +85,8 @@ fn given_queens_and_limits_choose() {
 
 #[test]
 fn a_board_without_a_placement_prints_nothing() {
-    for words in [&["list", "3"][..], &["list", "6", "--given", "a1"]] {
-        let outcome = run(&mut queens(words));
+    for args in [&["list", "3"][..], &["list", "6", "--given", "a1"]] {
+        let outcome = run(&mut queens(args));
         assert_eq!(outcome.stderr, "");
         assert_eq!(outcome.success(), "");
     }
@@ -94,14 +94,14 @@ fn a_board_without_a_placement_prints_nothing() {
 
 #[test]
 fn placements_have_numbers_and_those_of_their_groups() {
-    let list = |words: &[&str]| run(queens(&["list", "8", "--numbered"]).args(words)).success();
+    let list = |args: &[&str]| run(queens(&["list", "8", "--numbered"]).args(args)).success();
     let text = list(&[]);
     let mut groups = std::collections::BTreeMap::new();
     for (line, number) in text.lines().zip(1..) {
-        let mut words = line.split(' ');
-        assert_eq!(words.next(), Some(number.to_string().as_str()), "{line}");
-        *groups.entry(words.next().expect("a group").to_owned()).or_insert(0) += 1;
-        assert_eq!(words.count(), 8, "{line}");
+        let mut args = line.split(' ');
+        assert_eq!(args.next(), Some(number.to_string().as_str()), "{line}");
+        *groups.entry(args.next().expect("a group").to_owned()).or_insert(0) += 1;
+        assert_eq!(args.count(), 8, "{line}");
     }
     // Eleven groups of eight, and one whose placements a half turn leaves as they are.
     let mut sizes: Vec<i32> = groups.into_values().collect();
@@ -122,8 +122,8 @@ fn queens_that_cannot_be_given_are_refused() {
         (&["--given", "a1,?"], "`?` is no square"),
         (&["--board", "/nowhere/board"], "cannot read /nowhere/board"),
     ];
-    for (words, reason) in refusals {
-        run(queens(&["list", "8"]).args(words)).refusal(2, &[reason]);
+    for (args, reason) in refusals {
+        run(queens(&["list", "8"]).args(args)).refusal(2, &[reason]);
     }
     run(&mut queens(&["list", "10001"])).usage("10001");
     run(&mut queens(&["list", "8", "--given", "a1", "--board", "x"])).usage("--board");

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::support::Scratch;
 use crate::support::process::{queens, run};
 
-fn json(words: &[&str]) -> Value {
-    let text = run(queens(words).arg("--json")).success();
+fn json(args: &[&str]) -> Value {
+    let text = run(queens(args).arg("--json")).success();
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -43,15 +43,15 @@ fn as_json_they_say_what_it_took() {
 
 #[test]
 fn statistics_are_a_table_beside_the_result() {
-    let told = |method: &str, words: &[&str]| {
+    let reported = |method: &str, args: &[&str]| {
         let outcome = run(&mut queens(&["count", "8", "--method", method, "--stats", "-q"]));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "92\n"));
         let said = outcome.stderr;
-        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+        assert!(args.iter().all(|word| said.contains(word)), "{said}");
         said.lines().count()
     };
-    assert_eq!(told("forced", &["tries", "592", "dead ends"]), 3);
-    assert_eq!(told("states", &["row", "states", "merged", "bytes"]), 10);
+    assert_eq!(reported("forced", &["tries", "592", "dead ends"]), 3);
+    assert_eq!(reported("states", &["row", "states", "merged", "bytes"]), 10);
     // The distinct states of the source, which keeps them as they are.
     let plain = ["count", "8", "--method", "states", "--no-mirror", "--stats", "-q"];
     let outcome = run(&mut queens(&plain));
@@ -64,7 +64,7 @@ fn statistics_are_a_table_beside_the_result() {
 
 #[test]
 fn what_they_do_not_have_is_refused() {
-    let refused = |words: &[&str], code, ways: &[&str]| run(&mut queens(words)).refusal(code, ways);
+    let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db");
     let path = ledger.to_str().expect("a plain path");
@@ -88,12 +88,12 @@ fn a_plan_shows_the_jobs_of_the_direct_search_and_their_sizes() {
     assert_eq!(estimated["jobs_by_first"], serde_json::json!([7, 7, 5, 5, 5]));
     let number = |name: &str| estimated[name].as_f64().expect("a number");
     assert!((number("nodes") - 8_391.0).abs() < 2.0 * number("nodes_error"), "{estimated}");
-    let told = run(&mut queens(&short)).success();
-    for words in ["29 by the queens", "7 with a queen in the corner", "724", "+- ", "seed 1", "e1 "]
+    let reported = run(&mut queens(&short)).success();
+    for args in ["29 by the queens", "7 with a queen in the corner", "724", "+- ", "seed 1", "e1 "]
     {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(reported.contains(args), "{args}: {reported}");
     }
-    let refused = |words: &[&str], code, ways: &[&str]| run(&mut queens(words)).refusal(code, ways);
+    let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
     let none = [&plan[..], &["--seconds", "0"]].concat();
     assert!(!run(&mut queens(&none)).success().contains("estimate"));
     refused(&["plan", "3", "--problem", "fundamental", "--method", "unique"], 2, &["from 4 to 32"]);

@@ -44,7 +44,7 @@ fn a_coordinator_that_comes_back_knows_what_memory_a_job_needs() {
 
     let _coordinator = farm.start_coordinator();
     let small = farm.start_worker_with("--memory 1MiB");
-    // This job is counted after the other one, if that were lent.
+    // This job is counted after the other one, if that were leased.
     farm.client(&["submit", "10", "--method", "rows", "--wait"]).success();
 
     assert!(!small.said().contains("goes back"), "{}", small.said());

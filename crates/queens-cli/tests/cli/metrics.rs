@@ -20,7 +20,7 @@ const TABLES: &str = include_str!("../../../../docs/METRICS.md");
 
 #[test]
 fn what_a_coordinator_tells_is_what_the_documentation_lists() {
-    // Given: a farm over TLS, in the middle of a job.
+    // Given: a farm over TLS, in the middle of a job, of which there is a copy.
     let scratch = Scratch::new();
     let monitor = scratch.path("monitor");
     let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "--report-ms 0");
@@ -29,19 +29,20 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
     let join = join.to_str().expect("it is text");
     run(&mut queens(&["submit", "20", "--method", "rows", "--join-file", join])).success();
     let _worker = farm.start_worker_by(&["--join-file", join]);
+    run(queens(&["backup", "--join-file", join]).arg(scratch.path("copy.db"))).success();
 
     // When Prometheus reads it, with what the coordinator wrote for it
-    let mut told = String::new();
+    let mut reported = String::new();
     wait_until("the time left to be known", || {
-        told = read_as_prometheus(&farm.address(), &monitor);
-        told.contains("\nqueens_job_remaining_seconds{")
+        reported = read_as_prometheus(&farm.address(), &monitor);
+        reported.contains("\nqueens_job_remaining_seconds{")
     });
 
     // Then each metric is in the documentation's tables, with its kind, labels and meaning, and none is only there.
     let listed: BTreeSet<String> =
         TABLES.lines().filter(|line| line.starts_with("| `")).map(String::from).collect();
-    check_format(&told);
-    let rows = rows(&told);
+    check_format(&reported);
+    let rows = rows(&reported);
     let missing: Vec<&String> = rows.difference(&listed).collect();
     let stale: Vec<&String> = listed.difference(&rows).collect();
     assert!(missing.is_empty() && stale.is_empty(), "missing {missing:#?}\nstale {stale:#?}");
@@ -130,8 +131,8 @@ fn alerts_and_dashboard_ask_only_for_what_is_told() {
 
     let mut asked = BTreeSet::new();
     for text in &texts {
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        for name in words.filter(|word| word.starts_with("queens_")) {
+        let args = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in args.filter(|word| word.starts_with("queens_")) {
             let histogram = ["_bucket", "_sum", "_count"].map(|end| name.strip_suffix(end));
             let names = histogram.into_iter().flatten().chain([name]);
             assert!(
@@ -219,12 +220,12 @@ fn value(text: &str, series: &str) -> f64 {
 
 /// A row of the documentation's tables for each metric in `text`.
 fn rows(text: &str) -> BTreeSet<String> {
-    let words = |line: &str, kind: &str| -> Option<(String, String)> {
-        let (name, words) = line.strip_prefix(kind)?.split_once(' ')?;
-        Some((name.into(), words.into()))
+    let args = |line: &str, kind: &str| -> Option<(String, String)> {
+        let (name, args) = line.strip_prefix(kind)?.split_once(' ')?;
+        Some((name.into(), args.into()))
     };
-    let helps: BTreeMap<_, _> = text.lines().filter_map(|line| words(line, "# HELP ")).collect();
-    let kinds = text.lines().filter_map(|line| words(line, "# TYPE "));
+    let helps: BTreeMap<_, _> = text.lines().filter_map(|line| args(line, "# HELP ")).collect();
+    let kinds = text.lines().filter_map(|line| args(line, "# TYPE "));
     let row = |(name, kind): (String, String)| {
         let sample = if kind == "histogram" { "_count" } else { "" };
         let labels = labels(text, &format!("{name}{sample}"));
@@ -241,12 +242,11 @@ fn check_format(text: &str) {
     let (mut family, mut kind, mut help) = ("", "", "");
     let (mut families, mut all, mut bucket) = (BTreeSet::new(), BTreeSet::new(), 0.0);
     for line in text.lines() {
-        if let Some((name, words)) = line.strip_prefix("# HELP ").and_then(|it| it.split_once(' '))
-        {
-            assert!(families.insert(name) && !words.is_empty(), "{line}");
+        if let Some((name, args)) = line.strip_prefix("# HELP ").and_then(|it| it.split_once(' ')) {
+            assert!(families.insert(name) && !args.is_empty(), "{line}");
             help = name;
-        } else if let Some(told) = line.strip_prefix("# TYPE ") {
-            (family, kind) = told.split_once(' ').expect("a kind follows");
+        } else if let Some(reported) = line.strip_prefix("# TYPE ") {
+            (family, kind) = reported.split_once(' ').expect("a kind follows");
             assert_eq!(help, family, "help comes first");
             assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert_eq!(kind == "counter", family.ends_with("_total"), "{line}");

@@ -72,8 +72,8 @@ fn a_plan_says_what_a_count_will_take() {
 
 #[test]
 fn a_plan_prints_its_tasks() {
-    let lines = |words: &[&str]| -> Vec<String> {
-        let printed = run(queens(&["plan", "8", "--tasks"]).args(words)).success();
+    let lines = |args: &[&str]| -> Vec<String> {
+        let printed = run(queens(&["plan", "8", "--tasks"]).args(args)).success();
         printed.lines().map(str::to_owned).collect()
     };
     assert_eq!(lines(&["--rows", "1"]), ["2 1 0 2", "4 2 1 2", "8 4 2 2", "16 8 4 2"]);
@@ -89,8 +89,8 @@ fn a_plan_prints_its_tasks() {
     }
     run(&mut queens(&["plan", "8", "--tasks", "--method", "halves"])).usage("rows and prefixes");
     run(&mut queens(&["plan", "8", "--tasks", "--problem", "toroidal"])).usage("--problem");
-    for words in [&["--rows", "9"][..], &["--rows", "9", "--no-mirror"]] {
-        run(queens(&["plan", "8", "--tasks"]).args(words)).refusal(3, &["has no 9 rows"]);
+    for args in [&["--rows", "9"][..], &["--rows", "9", "--no-mirror"]] {
+        run(queens(&["plan", "8", "--tasks"]).args(args)).refusal(3, &["has no 9 rows"]);
     }
 }
 
@@ -110,7 +110,7 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
     let text = run(&mut queens(&plan)).success();
     let said =
         ["placements +- ", "(95%)", "seed 7", "core-hours +- ", "on this machine", "longest"];
-    assert!(said.iter().all(|words| text.contains(words)), "{text}");
+    assert!(said.iter().all(|args| text.contains(args)), "{text}");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn a_board_that_does_not_fit_the_memory_is_refused_with_advice() {
 
 #[test]
 fn what_is_said_beats_the_environment() {
-    let method = |words: &[&str], variables: &[(&str, &str)]| {
+    let method = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = queens(&["count", "8", "--json"]);
-        command.args(words).envs(variables.iter().copied());
+        command.args(args).envs(variables.iter().copied());
         one_object(&run(&mut command).success())["method"].clone()
     };
     assert_eq!(method(&["--method", "ring"], &[("QUEENS_ROWS", "2")]), "ring");
@@ -180,8 +180,8 @@ fn a_parameter_of_another_method_is_refused() {
         (&["--method", "halves", "--rows", "2"], "leave out --rows and --width"),
         (&["--rows", "2", "--width", "1"], "give one"),
     ];
-    for (words, way_out) in refusals {
-        let command = ["count", "8"].iter().chain(words).copied().collect::<Vec<_>>();
+    for (args, way_out) in refusals {
+        let command = ["count", "8"].iter().chain(args).copied().collect::<Vec<_>>();
         run(&mut queens(&command)).refusal(2, &[way_out]);
     }
     let ring = |n, width| run(&mut queens(&["count", n, "--method", "ring", "--width", width]));
@@ -212,17 +212,17 @@ fn a_job_as_json_has_its_total_once_it_is_done() {
 #[test]
 fn nothing_is_counted_for_a_reader_that_has_gone_away() {
     // The last of these boards would take for ever.
-    for words in [&["count", "8"][..], &["count", "8..32", "-q"], &["compare", "8..32", "--all"]] {
+    for args in [&["count", "8"][..], &["count", "8..32", "-q"], &["compare", "8..32", "--all"]] {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
         drop(reader);
-        let outcome = run_into(&mut queens(words), writer);
-        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""), "{words:?}");
+        let outcome = run_into(&mut queens(args), writer);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(141), ""), "{args:?}");
     }
 }
 
 #[test]
 fn a_count_ends_with_a_line_that_says_what_it_took() {
-    for (words, how) in [
+    for (args, how) in [
         (&["count", "10"][..], "rows by portable, "),
         (&["count", "8..10"], "rows by portable, "),
         (
@@ -233,14 +233,14 @@ fn a_count_ends_with_a_line_that_says_what_it_took() {
         (&["count", "70", "--board", "-"], "arrays, 1 thread\n"),
     ] {
         let given = run(&mut queens(&["solve", "70", "--format", "squares"])).success();
-        let input = if words.contains(&"--board") { given.as_str() } else { "" };
-        let outcome = run_with_input(&mut queens(words), input);
+        let input = if args.contains(&"--board") { given.as_str() } else { "" };
+        let outcome = run_with_input(&mut queens(args), input);
         let line = &outcome.stderr;
         assert!(line.starts_with("done in 0.") && line.contains(" placements/s; "), "{line}");
         assert!(line.contains(how) && line.lines().count() == 1, "{line}");
         outcome.success();
-        let words = [words, &["--quiet"]].concat();
-        assert_eq!(run_with_input(&mut queens(&words), input).stderr, "", "{words:?}");
+        let args = [args, &["--quiet"]].concat();
+        assert_eq!(run_with_input(&mut queens(&args), input).stderr, "", "{args:?}");
     }
 }
 
@@ -256,7 +256,7 @@ fn what_cannot_be_told_changes_no_exit_code() {
     let scratch = Scratch::new();
     let ledger = scratch.path("ledger.db").display().to_string();
     let limited = ["count", "18", "--method", "rows", "--time-limit", "1s", "--ledger", &ledger];
-    for (words, code) in [
+    for (args, code) in [
         (&["complete", "8", "--given", "a1", "--stats"][..], 0),
         (&["check", "a1", "b2"], 1),
         (&["count", "99"], 3),
@@ -264,8 +264,8 @@ fn what_cannot_be_told_changes_no_exit_code() {
         (&["worker", "--coordinator", "127.0.0.1:1", "--verbose", "--time-limit", "1s"], 0),
     ] {
         let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-        let status = queens(words).stdout(Stdio::null()).stderr(full).status();
-        assert_eq!(status.expect("it starts").code(), Some(code), "{words:?}");
+        let status = queens(args).stdout(Stdio::null()).stderr(full).status();
+        assert_eq!(status.expect("it starts").code(), Some(code), "{args:?}");
     }
     run(&mut queens(&["scrub", &ledger])).success();
 }
@@ -321,18 +321,18 @@ fn no_color_is_obeyed_on_a_terminal() {
         "{program} coordinator --log debug --token-file {} --listen {busy}",
         token.display()
     );
-    for words in [format!("{program} count --help"), logs] {
+    for args in [format!("{program} count --help"), logs] {
         let colours = |no_color: &str| {
             let _ = std::fs::remove_file(&token);
             let mut on_a_terminal = Command::new("script");
-            on_a_terminal.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
+            on_a_terminal.args(["--quiet", "--return", "--command", &args, "/dev/null"]);
             on_a_terminal.env("NO_COLOR", no_color).env("TERM", "xterm");
             let shown = run(&mut on_a_terminal).stdout;
-            assert!(!shown.is_empty(), "{words}");
+            assert!(!shown.is_empty(), "{args}");
             shown.contains('\x1b')
         };
-        assert!(colours(""), "{words}");
-        assert!(!colours("1"), "{words}");
+        assert!(colours(""), "{args}");
+        assert!(!colours("1"), "{args}");
     }
 }
 
@@ -354,7 +354,7 @@ fn options_can_be_environment_variables() {
 #[test]
 fn every_exit_code_is_in_the_help() {
     let help = run(&mut queens(&["help", "exit-codes"])).success();
-    for code in (0..=18).chain([70, 75, 130, 141]) {
+    for code in (0..=19).chain([70, 75, 130, 141]) {
         assert!(help.contains(&format!("\n| {code} | ")), "{code}: {help}");
     }
 }
@@ -372,7 +372,7 @@ fn the_explanation_comes_to_the_total_and_is_the_page_in_docs() {
     }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPLAINED.md");
     let page = std::fs::read_to_string(page).expect("it is in the repository");
-    let told = run(&mut queens(&["explain"])).success();
-    assert_eq!(page, told, "`queens explain > docs/EXPLAINED.md` writes the page anew");
+    let reported = run(&mut queens(&["explain"])).success();
+    assert_eq!(page, reported, "`queens explain > docs/EXPLAINED.md` writes the page anew");
     run(&mut queens(&["explain", "7"])).usage("6, 8, 10");
 }

@@ -29,9 +29,9 @@ fn only_the_owner_of_a_job_and_an_admin_may_change_it() {
     assert_eq!(status(&guarded, "1")["owner"], "lab");
     assert!(guarded.client(&guest, &["jobs"]).success().contains("lab"), "everybody may see it");
 
-    for words in [&["cancel", "1"][..], &["pause", "1"], &["resume", "1"], &["audit", "1", "--all"]]
+    for args in [&["cancel", "1"][..], &["pause", "1"], &["resume", "1"], &["audit", "1", "--all"]]
     {
-        let refused = guarded.client(&guest, words);
+        let refused = guarded.client(&guest, args);
         refused.refusal(6, &["job 1 is \"lab\"'s", "\"guest\"'s", "an admin"]);
     }
     let job = status(&guarded, "1");
@@ -159,10 +159,10 @@ fn many_connections_of_one_owner_ask_for_no_more_than_one() {
 fn a_key_outlives_the_coordinator() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
-    let words = ["submit", "12", "--name", "nightly"];
-    assert_eq!(farm.client(&words).success(), "1\n");
+    let args = ["submit", "12", "--name", "nightly"];
+    assert_eq!(farm.client(&args).success(), "1\n");
     coordinator.kill();
     let _coordinator = farm.start_coordinator();
-    assert_eq!(farm.client(&words).success(), "1\n");
+    assert_eq!(farm.client(&args).success(), "1\n");
     assert_eq!(farm.client(&["submit", "12"]).success(), "2\n");
 }

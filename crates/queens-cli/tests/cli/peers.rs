@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use board::Tasks;
 use board::rows::RowsPlan;
-use farm::{LoanKind, LoanProof, Method, Plan, Problem};
+use farm::{LeaseKind, LeaseToken, Method, Plan, Problem};
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 use wire::v1;
@@ -20,9 +20,9 @@ fn clients_say_that_nobody_answers_and_what_to_do() {
     let farm = Farm::new("", "");
     let commands = ["jobs", "submit 8", "jobs 1", "watch 1", "cancel 1", "pause 1", "resume 1"];
     for command in commands {
-        let words: Vec<&str> = command.split(' ').collect();
+        let args: Vec<&str> = command.split(' ').collect();
         let url = farm.url();
-        farm.client(&words).refusal(5, &["no coordinator answers", &url, "--coordinator"]);
+        farm.client(&args).refusal(5, &["no coordinator answers", &url, "--coordinator"]);
     }
 }
 
@@ -60,19 +60,19 @@ fn an_address_of_another_machine_is_refused() {
 
 #[test]
 fn a_worker_leaves_a_coordinator_that_numbers_tasks_differently() {
-    let mut loan = loan();
-    loan.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
+    let mut lease = lease();
+    lease.plan.as_mut().expect("it has one").fingerprint = vec![0; 32];
 
-    let refused = worker_at(move || Ok(vec![lent(loan.clone())]));
+    let refused = worker_at(move || Ok(vec![leased(lease.clone())]));
 
     refused.refusal(12, &["fingerprint", "total N=8 by rows M=2", "enumerate tasks alike"]);
 }
 
 #[test]
 fn a_worker_leaves_a_coordinator_of_another_protocol() {
-    let words = "the worker speaks version 2 of the protocol, the coordinator version 3";
-    let refused = worker_at(move || Err(Status::failed_precondition(words)));
-    refused.refusal(12, &[words]);
+    let args = "the worker speaks version 2 of the protocol, the coordinator version 3";
+    let refused = worker_at(move || Err(Status::failed_precondition(args)));
+    refused.refusal(12, &[args]);
 }
 
 #[test]
@@ -87,14 +87,14 @@ fn a_worker_whose_token_is_refused_leaves() {
 
 #[test]
 fn a_worker_leaves_a_coordinator_that_sends_nonsense() {
-    // Tasks out of order, more tasks than were lent, and an empty message.
+    // Tasks out of order, more tasks than were leased, and an empty message.
     let late = v1::Tasks { start: 1, ..tasks() };
     let too_many = v1::Tasks { left: vec![0; 4], ..tasks() };
-    worker_at(move || Ok(vec![lent(loan()), Message::Tasks(late.clone())]))
+    worker_at(move || Ok(vec![leased(lease()), Message::Tasks(late.clone())]))
         .refusal(12, &["[1, 4)", "[0, 3) was due"]);
-    worker_at(move || Ok(vec![lent(loan()), Message::Tasks(too_many.clone())]))
+    worker_at(move || Ok(vec![leased(lease()), Message::Tasks(too_many.clone())]))
         .refusal(12, &["different lengths"]);
-    worker_at(|| Ok(vec![lent(v1::Loan { plan: None, ..loan() })]))
+    worker_at(|| Ok(vec![leased(v1::Lease { plan: None, ..lease() })]))
         .refusal(12, &["lacks its field `plan`"]);
 }
 
@@ -106,40 +106,40 @@ fn a_worker_leaves_a_coordinator_that_sends_tasks_that_no_plan_has() {
     let halves = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 42 };
     let torus =
         Plan { problem: Problem::Toroidal { n: 7 }, method: Method::Rows { rows: 2 }, tasks: 42 };
-    let of = |plan: Plan| v1::Loan { plan: Some((&plan).into()), ..loan() };
+    let of = |plan: Plan| v1::Lease { plan: Some((&plan).into()), ..lease() };
     let again = |unlike: &str, by_search| Some(v1::Recount { unlike: unlike.into(), by_search });
     let masks = |down: u32| v1::Tasks { down: vec![down; 3], ..tasks() };
     let cases = [
         // No queens, queens beyond the board, too many queens
-        (loan(), tasks()),
-        (loan(), masks(0b11 << 31)),
-        (loan(), masks(0b111)),
-        (loan(), v1::Tasks { left: vec![u32::MAX; 3], ..masks(0b11) }),
-        (v1::Loan { recount: again("avx2", false), ..loan() }, masks(0b111)),
+        (lease(), tasks()),
+        (lease(), masks(0b11 << 31)),
+        (lease(), masks(0b111)),
+        (lease(), v1::Tasks { left: vec![u32::MAX; 3], ..masks(0b11) }),
+        (v1::Lease { recount: again("avx2", false), ..lease() }, masks(0b111)),
         // Queens that attack each other, sets of another size, slices that no board of this size has
         (of(ring), tasks()),
         (of(halves), masks(0b111)),
         (of(halves), v1::Tasks { left: vec![7 << 29; 3], ..masks(0b1111) }),
-        (v1::Loan { recount: again("search", true), ..of(halves) }, masks(0b1)),
+        (v1::Lease { recount: again("search", true), ..of(halves) }, masks(0b1)),
         (of(torus), masks(0xfff)),
     ];
-    for (loan, tasks) in cases {
-        let answer = vec![lent(loan), Message::Tasks(tasks)];
+    for (lease, tasks) in cases {
+        let answer = vec![leased(lease), Message::Tasks(tasks)];
         let refused = worker_at(move || Ok(answer.clone()));
         refused.refusal(12, &["tasks that its plan does not have", "another coordinator"]);
     }
 
-    // Ranges that the plan does not have, weights that no symmetry gives, loans without end
+    // Ranges that the plan does not have, weights that no symmetry gives, leases without end
     let beyond = v1::OrdinalRange { start: 40, end: 43 };
-    worker_at(move || Ok(vec![lent(v1::Loan { range: Some(beyond), ..loan() })]))
+    worker_at(move || Ok(vec![leased(v1::Lease { range: Some(beyond), ..lease() })]))
         .refusal(12, &["`range`", "[40, 43)"]);
     let weightless = v1::Tasks { weight: vec![0; 3], ..masks(0b11) };
-    worker_at(move || Ok(vec![lent(loan()), Message::Tasks(weightless.clone())]))
+    worker_at(move || Ok(vec![leased(lease()), Message::Tasks(weightless.clone())]))
         .refusal(12, &["`weight`"]);
-    let loans: Vec<Message> = (1..100).map(|lease| lent(v1::Loan { lease, ..loan() })).collect();
-    let url = serve(Fake(move || Ok(loans.clone())));
-    let words = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
-    run(&mut queens(&words)).refusal(12, &["more than 10 ranges without their tasks"]);
+    let leases: Vec<Message> = (1..100).map(|id| leased(v1::Lease { id, ..lease() })).collect();
+    let url = serve(Fake(move || Ok(leases.clone())));
+    let args = ["worker", "--credit", "10", "--log", "error", "--coordinator", &url];
+    run(&mut queens(&args)).refusal(12, &["more than 10 ranges without their tasks"]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
     let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Rows { rows: 3 }, tasks };
     let range = Some(v1::OrdinalRange { start: 0, end: tasks });
     let again = Some(v1::Recount { unlike: "portable".into(), by_search: false });
-    let recount = v1::Loan { plan: Some((&plan).into()), range, recount: again, ..loan() };
+    let recount = v1::Lease { plan: Some((&plan).into()), range, recount: again, ..lease() };
     let block = |start: u64, end: u64| {
         let mut tasks = Tasks::new();
         enumeration.fill(start..end, &mut tasks).expect("it is of the plan");
@@ -158,52 +158,52 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
         Message::Tasks(v1::Tasks { lease: 1, start, left, down, right, weight })
     };
     let (a, b) = (tasks / 3, 2 * tasks / 3);
-    let end = lent(v1::Loan { plan: None, ..loan() });
-    let answer = vec![lent(recount), block(0, a), block(a, b), block(b, tasks), end];
+    let end = leased(v1::Lease { plan: None, ..lease() });
+    let answer = vec![leased(recount), block(0, a), block(a, b), block(b, tasks), end];
 
     // When it goes to a worker that holds one task at a time
     let url = serve(Fake(move || Ok(answer.clone())));
-    let words = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
+    let args = ["worker", "--credit", "1", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
-    run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
+    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
 }
 
 #[test]
 fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
-    // Given a loan of a large board, some of its tasks, and then a message that ends any worker
+    // Given a lease of a large board, some of its tasks, and then a message that ends any worker
     let plan = Plan { problem: Problem::Total { n: 24 }, method: Method::Halves, tasks: 3 };
-    let too_large = v1::Loan { plan: Some((&plan).into()), ..loan() };
-    let end = lent(v1::Loan { plan: None, ..loan() });
-    let answer = vec![lent(too_large), Message::Tasks(tasks()), end];
+    let too_large = v1::Lease { plan: Some((&plan).into()), ..lease() };
+    let end = leased(v1::Lease { plan: None, ..lease() });
+    let answer = vec![leased(too_large), Message::Tasks(tasks()), end];
 
     // When it goes to a worker that has no memory for a single thread
     let url = serve(Fake(move || Ok(answer.clone())));
-    let words = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
+    let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
     // Then the worker gets as far as that message.
-    run(&mut queens(&words)).refusal(12, &["lacks its field `plan`"]);
+    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
 }
 
-/// A loan with the proof that belongs to it.
-fn lent(loan: v1::Loan) -> Message {
-    let v1::OrdinalRange { start, end } = loan.range.expect("it has one");
+/// A lease with the token that belongs to it.
+fn leased(lease: v1::Lease) -> Message {
+    let v1::OrdinalRange { start, end } = lease.range.expect("it has one");
     let range = farm::Range::new(start, end).expect("it is not empty");
-    let kind = if loan.recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
-    let proof = LoanProof { range, kind, seal: [0; 16] }.to_bytes().to_vec();
-    Message::Loan(v1::Loan { proof, ..loan })
+    let kind = if lease.recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
+    let token = LeaseToken { range, kind, mac: [0; 16] }.to_bytes().to_vec();
+    Message::Lease(v1::Lease { token, ..lease })
 }
 
 /// Three tasks of a small plan.
-fn loan() -> v1::Loan {
+fn lease() -> v1::Lease {
     let plan =
         Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 42 };
-    v1::Loan {
-        lease: 1,
+    v1::Lease {
+        id: 1,
         job: 1,
         plan: Some((&plan).into()),
         range: Some(v1::OrdinalRange { start: 0, end: 3 }),
-        proof: Vec::new(),
+        token: Vec::new(),
         recount: None,
     }
 }

@@ -37,11 +37,11 @@ fn every_format_shows_the_same_placement() {
 
 #[test]
 fn a_seed_decides_about_a_placement_by_chance() {
-    let print = |words: &[&str]| {
-        let words = [&["solve", "1000", "--random"], words].concat();
-        let printed = run(&mut queens(&words)).success();
+    let print = |args: &[&str]| {
+        let args = [&["solve", "1000", "--random"], args].concat();
+        let printed = run(&mut queens(&args)).success();
         let columns = printed.lines().map(|line| line.parse::<u32>().expect("a number") - 1);
-        assert!(is_placement(1000, columns), "{words:?}");
+        assert!(is_placement(1000, columns), "{args:?}");
         printed
     };
     assert_eq!(print(&["--seed", "1"]), print(&["--seed", "1"]));
@@ -54,16 +54,16 @@ fn a_board_from_a_file_or_standard_input_is_completed() {
     let scratch = Scratch::new();
     let file = scratch.path("board");
     let drawn = "# two queens\n....\n...Q\nQ...\n....\n";
-    for (words, text, expected) in [
+    for (args, text, expected) in [
         (vec!["complete", "--format", "board"], drawn, None),
         (vec!["complete", "4"], drawn, Some("a2 b4 c1 d3\n")),
         (vec!["complete", "4"], "a2\nd3 # two queens\n", Some("a2 b4 c1 d3\n")),
     ] {
         let expected = expected.unwrap_or(". Q . .\n. . . Q\nQ . . .\n. . Q .\n");
         std::fs::write(&file, text).expect("it can be written");
-        assert_eq!(run(queens(&words).arg("--board").arg(&file)).success(), expected);
+        assert_eq!(run(queens(&args).arg("--board").arg(&file)).success(), expected);
 
-        let piped = run_with_input(queens(&words).args(["--board", "-"]), text);
+        let piped = run_with_input(queens(&args).args(["--board", "-"]), text);
         assert_eq!(piped.success(), expected);
     }
 }
@@ -88,7 +88,7 @@ fn boards_are_read_as_editors_programs_and_this_program_write_them() {
     let file = scratch.path("board");
     for text in texts {
         std::fs::write(&file, text).expect("it can be written");
-        let with = |words: &[&str]| run(queens(words).arg("--board").arg(&file)).success();
+        let with = |args: &[&str]| run(queens(args).arg("--board").arg(&file)).success();
         let shown = String::from_utf8_lossy(text);
         assert_eq!(with(&["check"]), "a placement of 4 queens (total)\n", "{shown}");
         assert_eq!(with(&["complete"]), "a2 b4 c1 d3\n", "{shown}");
@@ -130,10 +130,10 @@ fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
         (b"a1 b", &["8"], &["`b` is no square"]),
         (b"\xff\xfe", &["8"], &["cannot read"]),
     ];
-    for (text, words, said) in refusals {
+    for (text, args, said) in refusals {
         std::fs::write(&file, text).expect("it can be written");
         let mut command = queens(&["complete"]);
-        run(command.args(words).arg("--board").arg(&file)).refusal(2, said);
+        run(command.args(args).arg("--board").arg(&file)).refusal(2, said);
     }
     let both = ["complete", "8", "--given", "a1", "--board", "-"];
     run(&mut queens(&both)).usage("--board");
@@ -141,8 +141,8 @@ fn a_file_that_is_no_board_is_refused_by_its_line_or_square() {
 
 #[test]
 fn a_search_without_time_is_undecided() {
-    let words = ["complete", "1000", "--given", "a1", "--limit-seconds", "0"];
-    run(&mut queens(&words)).refusal(15, &["undecided", "--limit-seconds"]);
+    let args = ["complete", "1000", "--given", "a1", "--limit-seconds", "0"];
+    run(&mut queens(&args)).refusal(15, &["undecided", "--limit-seconds"]);
 }
 
 #[test]
@@ -170,16 +170,16 @@ fn a_placement_that_cannot_be_written_is_a_failure() {
 
 #[test]
 fn what_a_completion_took_is_told() {
-    let words = ["complete", "1000", "--random-given", "500", "--seed", "1", "--stats"];
-    let json = run(queens(&words).arg("--json")).success();
+    let args = ["complete", "1000", "--random-given", "500", "--seed", "1", "--stats"];
+    let json = run(queens(&args).arg("--json")).success();
     let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["attempts"], &json["exact_nodes"]), (&1.into(), &0.into()));
     assert!(json["swaps"].as_u64() > Some(0) && json["conflicts"].as_u64() > Some(0), "{json}");
-    let told = run(&mut queens(&words));
-    assert_eq!(told.stdout.lines().count(), 1000);
+    let reported = run(&mut queens(&args));
+    assert_eq!(reported.stdout.lines().count(), 1000);
     for word in ["attempts", "conflicts", "swaps", "exact"] {
-        let line = told.stderr.lines().find(|line| line.starts_with(word));
-        line.unwrap_or_else(|| panic!("{word} is missing: {}", told.stderr));
+        let line = reported.stderr.lines().find(|line| line.starts_with(word));
+        line.unwrap_or_else(|| panic!("{word} is missing: {}", reported.stderr));
     }
 
     // Without an attempt the exact search does all.
@@ -214,8 +214,8 @@ fn completions_beyond_words_are_counted_and_listed_alike() {
 
 #[test]
 fn queens_that_are_missing_or_of_several_boards_are_no_answer() {
-    for words in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
-        run_with_input(&mut queens(words), "\n").refusal(2, &["there is no queen"]);
+    for args in [&["count", "8", "--board", "-"][..], &["check", "--board", "-"]] {
+        run_with_input(&mut queens(args), "\n").refusal(2, &["there is no queen"]);
     }
     run(&mut queens(&["check", ""])).refusal(2, &["there is no queen"]);
 
@@ -226,7 +226,7 @@ fn queens_that_are_missing_or_of_several_boards_are_no_answer() {
     let listed = run(&mut queens(&["list", "6", "--format", "fen"])).success();
     let checked = run_with_input(&mut queens(&["check", "--board", "-"]), &listed).success();
     assert_eq!(checked.lines().count(), 4);
-    for words in [&["count", "4", "--board", "-"][..], &["draw", "--board", "-"]] {
-        run_with_input(&mut queens(words), boards).refusal(2, &["there are 3 boards"]);
+    for args in [&["count", "4", "--board", "-"][..], &["draw", "--board", "-"]] {
+        run_with_input(&mut queens(args), boards).refusal(2, &["there are 3 boards"]);
     }
 }

@@ -24,8 +24,8 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
         wait_until("the coordinator to notice", || job()["workers"] == 0);
     }
 
-    // Then it says so, and lends it to nobody.
-    coordinator.wait_for_line("it is not lent any more");
+    // Then it says so, and leases it to nobody.
+    coordinator.wait_for_line("it is not leased any more");
     let _worker = farm.start_worker();
     wait_until("the worker to be there", || job()["able_workers"] == 1);
     let poisoned = job();

@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
-fn count(words: &str) -> String {
-    let words: Vec<&str> = std::iter::once("count").chain(words.split(' ')).collect();
-    run(&mut queens(&words)).success().trim().into()
+fn count(args: &str) -> String {
+    let args: Vec<&str> = std::iter::once("count").chain(args.split(' ')).collect();
+    run(&mut queens(&args)).success().trim().into()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn each_problem_is_counted() {
 #[test]
 fn a_census_says_how_many_have_which_symmetry() {
     let json =
-        |words: &str| -> Value { serde_json::from_str(&count(words)).expect("one JSON object") };
+        |args: &str| -> Value { serde_json::from_str(&count(args)).expect("one JSON object") };
     let numbers = |census: &Value| {
         let names = ["total", "fundamental", "counted", "half_turn", "quarter_turn"];
         let orbits = ["orbits_of_8", "orbits_of_4", "orbits_of_2", "orbits_of_1"];
@@ -46,18 +46,18 @@ fn a_census_says_how_many_have_which_symmetry() {
     assert_eq!(census["problem"], "fundamental");
     assert_eq!(numbers(&json("12 --problem fundamental --method unique --json")), numbers(&census));
 
-    let told = run(&mut queens(&["count", "12", "--problem", "fundamental", "--stats"]));
-    assert_eq!(told.stdout, "1787\n");
-    assert!(told.stderr.contains("orbits of 8 boards"), "{told:?}");
+    let reported = run(&mut queens(&["count", "12", "--problem", "fundamental", "--stats"]));
+    assert_eq!(reported.stdout, "1787\n");
+    assert!(reported.stderr.contains("orbits of 8 boards"), "{reported:?}");
 }
 
 #[test]
 fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
-    let submit = |words: &str| {
-        let words: Vec<&str> = std::iter::once("submit").chain(words.split(' ')).collect();
-        farm.client(&words).success().trim().to_string()
+    let submit = |args: &str| {
+        let args: Vec<&str> = std::iter::once("submit").chain(args.split(' ')).collect();
+        farm.client(&args).success().trim().to_string()
     };
     let jobs = [
         (submit("13 --problem toroidal"), vectors::toroidal(13)),
@@ -82,10 +82,11 @@ fn a_farm_counts_them_too_and_its_ledger_knows_them() {
     assert!(list.lines().find(is_its).is_some_and(|line| line.ends_with(" 1787")), "{list}");
     let csv = farm.client(&["jobs", "--output", "csv"]).success();
     assert!(csv.lines().any(|line| line.ends_with(",1787")) && !csv.contains("14200"), "{csv}");
-    for words in [&["jobs", fundamental, "--json"][..], &["watch", fundamental, "--json"]] {
-        let told = farm.client(words).success();
-        let told: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
-        assert_eq!([&told["total"], &told["counted"]], ["1787", "14200"], "{words:?}");
+    for args in [&["jobs", fundamental, "--json"][..], &["watch", fundamental, "--json"]] {
+        let reported = farm.client(args).success();
+        let reported: Value =
+            serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
+        assert_eq!([&reported["total"], &reported["counted"]], ["1787", "14200"], "{args:?}");
     }
     let bundle = Scratch::new();
     let bundle = bundle.path("q12.bundle");
@@ -141,9 +142,9 @@ fn a_board_beyond_64_minds_the_command_line_alone() {
     let scratch = Scratch::new();
     let board = scratch.path("board");
     std::fs::write(&board, rows.join("\n")).expect("it can be written");
-    let count = |words: &[&str]| {
+    let count = |args: &[&str]| {
         let mut command = queens(&["count", "66", "--board"]);
-        command.arg(&board).args(words).env("QUEENS_LEDGER", scratch.path("ledger"));
+        command.arg(&board).args(args).env("QUEENS_LEDGER", scratch.path("ledger"));
         command.env("QUEENS_METHOD", "rows").env("QUEENS_ROWS", "3").env("QUEENS_SHARD", "1/2");
         run(&mut command)
     };
@@ -158,22 +159,22 @@ fn a_board_beyond_64_minds_the_command_line_alone() {
 fn without_mirroring_every_way_to_fill_the_first_rows_is_a_task() {
     // 92 boards of 8 rows are 92 prefixes too.
     for (rows, tasks) in [("1", 8), ("2", 42), ("3", 140), ("4", 344), ("8", 92)] {
-        let words = ["plan", "8", "--no-mirror", "--rows", rows, "--seconds", "0", "--json"];
+        let args = ["plan", "8", "--no-mirror", "--rows", rows, "--seconds", "0", "--json"];
         let planned: Value =
-            serde_json::from_str(&run(&mut queens(&words)).success()).expect("it is JSON");
+            serde_json::from_str(&run(&mut queens(&args)).success()).expect("it is JSON");
         assert_eq!((&planned["tasks"], &planned["method"]), (&tasks.into(), &"prefixes".into()));
         assert_eq!(count(&format!("8 --no-mirror --rows {rows}")), vectors::total(8).to_string());
     }
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     let _worker = farm.start_worker();
-    for (words, expected) in [
+    for (args, expected) in [
         (&["--no-mirror", "--rows", "7"][..], vectors::total(8)),
         (&["--method", "prefixes"], vectors::total(8)),
         (&["--method", "prefixes", "--problem", "fundamental"], vectors::fundamental(8)),
     ] {
-        let words = [&["submit", "8", "--wait"], words].concat();
-        assert_eq!(farm.client(&words).success(), format!("{expected}\n"), "{words:?}");
+        let args = [&["submit", "8", "--wait"], args].concat();
+        assert_eq!(farm.client(&args).success(), format!("{expected}\n"), "{args:?}");
     }
     let shown = farm.client(&["jobs", "1"]).success();
     assert!(shown.contains("total N=8 by prefixes M=7"), "{shown}");
@@ -210,7 +211,7 @@ fn the_first_rows_queen_has_so_many_placements_in_each_column() {
 
 #[test]
 fn one_search_counts_what_no_method_cuts() {
-    for (words, lines) in [
+    for (args, lines) in [
         ("8 --blocked a1-h8,a8-h1", "list 8 --blocked a1-h8,a8-h1"),
         ("9 --blocked c1-c9,d4 --given a5", "list 9 --blocked c1-c9,d4 --given a5"),
         ("11 --problem toroidal --given b1", "list 11 --problem toroidal --given b1"),
@@ -220,7 +221,7 @@ fn one_search_counts_what_no_method_cuts() {
     ] {
         let lines: Vec<&str> = lines.split(' ').collect();
         let listed = run(&mut queens(&lines)).success().lines().count();
-        assert_eq!(count(words), listed.to_string(), "{words}");
+        assert_eq!(count(args), listed.to_string(), "{args}");
     }
     // The numbers of ways to fill the first rows, OEIS A319284, and all placements of the torus, moved.
     let ranks = |n: u32| count(&format!("12 --ranks {n}"));
@@ -240,9 +241,9 @@ fn one_search_counts_what_no_method_cuts() {
 
 #[test]
 fn what_a_problem_does_not_have_is_refused() {
-    let refused = |words: &str, code, ways: &[&str]| {
-        let words: Vec<&str> = words.split(' ').collect();
-        run(&mut queens(&words)).refusal(code, ways);
+    let refused = |args: &str, code, ways: &[&str]| {
+        let args: Vec<&str> = args.split(' ').collect();
+        run(&mut queens(&args)).refusal(code, ways);
     };
     refused("count 8 --given a1,h8", 2, &["a1 and h8 attack each other"]);
     refused("count 8 --given z1", 2, &["z1 is off the board of size 8"]);

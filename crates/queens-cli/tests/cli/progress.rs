@@ -8,12 +8,12 @@ use crate::support::process::{Process, queens};
 #[ignore = "waits for half a minute: CI runs it"]
 fn progress_is_a_line_of_the_log_in_the_log_s_format() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let said = |format: &str, words: &str| {
+    let said = |format: &str, args: &str| {
         let log = folder.path().join(format);
         let mut command =
             queens(&["count", "26", "--method", "rows", "--threads", "1", "--log-format", format]);
         let mut counting = Process::start(&mut command, log);
-        counting.wait_for_line(words);
+        counting.wait_for_line(args);
         let said = counting.said();
         counting.kill();
         said

@@ -8,8 +8,8 @@ use crate::support::process::{queens, run};
 
 /// The numbers and states that `queens jobs` lists.
 fn listed(farm: &Farm, options: &[&str]) -> Vec<(u64, String)> {
-    let words: Vec<&str> = ["jobs", "--json"].iter().chain(options).copied().collect();
-    let lines = farm.client(&words).success();
+    let args: Vec<&str> = ["jobs", "--json"].iter().chain(options).copied().collect();
+    let lines = farm.client(&args).success();
     let read = |line: &str| {
         let job: Value = serde_json::from_str(line).expect("a line is a job");
         let state = job["state"].as_str().expect("a state").to_owned();

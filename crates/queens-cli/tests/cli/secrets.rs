@@ -46,8 +46,8 @@ fn a_token_file_that_is_of_no_use_is_refused() {
     ];
     for (path, reason) in &cases {
         for command in [&["jobs"][..], &["worker", "--log", "error"]] {
-            let words = [command, &["--token-file", path]].concat();
-            farm.client(&words).refusal(6, &["cannot use the secret in", path, reason]);
+            let args = [command, &["--token-file", path]].concat();
+            farm.client(&args).refusal(6, &["cannot use the secret in", path, reason]);
         }
     }
     for (path, reason) in &cases[..3] {
@@ -65,8 +65,8 @@ fn what_an_editor_leaves_around_a_secret_does_not_belong_to_it() {
         let text = fs::read_to_string(&file).expect("it is text");
         fs::write(&file, format!("\u{feff}{}  \r\n\r\n", text.trim())).expect("it is ours");
     }
-    let words = |option| run(queens(&["jobs", option]).arg(farm.key("join")));
-    words("--join-file").success();
+    let args = |option| run(queens(&["jobs", option]).arg(farm.key("join")));
+    args("--join-file").success();
     let join = fs::read_to_string(farm.key("join")).expect("it is text");
     run(queens(&["jobs"]).env("QUEENS_JOIN", join)).success();
     // The coordinator reads its own.

@@ -30,8 +30,8 @@ fn parts_that_are_joined_make_the_total() {
     let joined = merge(&parts[2..], &whole);
     assert_eq!(joined.success(), format!("{}\n", vectors::total(11)));
     // If all parts are merged once more, everything is compared and nothing changes.
-    let words = ["merge", "--json", "--into"];
-    let again = run(queens(&words).arg(&whole).args(&parts)).success();
+    let args = ["merge", "--json", "--into"];
+    let again = run(queens(&args).arg(&whole).args(&parts)).success();
     let again: serde_json::Value = serde_json::from_str(&again).expect("it is JSON");
     assert_eq!(again["total"], vectors::total(11).to_string());
     assert!(again["compared"].as_u64() > Some(0), "{again}");
@@ -97,7 +97,7 @@ fn parts_do_not_write_their_results_to_one_file() {
 fn a_part_is_counted_once_and_its_sum_is_no_total() {
     let scratch = Scratch::new();
     let ledger = part(&scratch, "9", 2);
-    let count = |words: &[&str]| run(queens(&["count", "9", "--rows", "3"]).args(words));
+    let count = |args: &[&str]| run(queens(&["count", "9", "--rows", "3"]).args(args));
     let ledger = ledger.to_str().expect("it is text");
 
     let again = count(&["--shard", "2/3", "--ledger", ledger]).success();
@@ -188,8 +188,8 @@ fn parts_of_a_fundamental_count_make_its_answer() {
     let count = |index: u32| {
         let ledger = scratch.path(&format!("{index}.db"));
         let shard = format!("{index}/2");
-        let words = ["count", "8", "--problem", "fundamental", "--shard", &shard, "--ledger"];
-        run(queens(&words).arg(&ledger)).success();
+        let args = ["count", "8", "--problem", "fundamental", "--shard", &shard, "--ledger"];
+        run(queens(&args).arg(&ledger)).success();
         ledger
     };
     let parts = [count(1), count(2)];
@@ -241,8 +241,8 @@ fn parts_that_contradict_each_other_are_refused_and_nothing_is_made() {
 fn part(scratch: &Scratch, n: &str, index: u32) -> PathBuf {
     let ledger = scratch.path(&format!("part-{n}-{index}.db"));
     let shard = format!("{index}/3");
-    let words = ["count", n, "--rows", "3", "--shard", &shard, "--ledger"];
-    run(queens(&words).arg(&ledger)).success();
+    let args = ["count", n, "--rows", "3", "--shard", &shard, "--ledger"];
+    run(queens(&args).arg(&ledger)).success();
     ledger
 }
 

@@ -37,7 +37,7 @@ fn a_worker_that_is_asked_to_stop_hands_its_range_to_the_others_at_once() {
     let total = farm.client(&["watch", &job.to_string()]).success();
     assert_eq!(total, format!("{}\n", vectors::total(LONG)));
     for line in log::read(heir.log()) {
-        let Entry::Loan { range, .. } = line.entry else { continue };
+        let Entry::Lease { range, .. } = line.entry else { continue };
         assert!(!left.jobs[&job].accepted().intersects(range), "{range}");
     }
 }
@@ -91,14 +91,14 @@ const AT_ONCE: Duration = Duration::from_secs(2);
 fn a_count_that_keeps_nothing_ends_at_once() {
     let scratch = Scratch::new();
     let boards: [&[&str]; 3] = [&ENDLESS, &["count", "21"], &["count", "20", "--method", "forced"]];
-    for words in boards {
-        let mut count = Process::start(&mut queens(words), scratch.new_file("log"));
+    for args in boards {
+        let mut count = Process::start(&mut queens(args), scratch.new_file("log"));
         std::thread::sleep(Duration::from_millis(500));
-        assert!(count.is_running(), "{words:?}: {}", count.said());
+        assert!(count.is_running(), "{args:?}: {}", count.said());
         let asked = Instant::now();
         count.signal("INT");
-        assert_eq!(count.wait().code(), Some(130), "{words:?}: {}", count.said());
-        assert!(asked.elapsed() < AT_ONCE, "{words:?} took {:?}", asked.elapsed());
+        assert_eq!(count.wait().code(), Some(130), "{args:?}: {}", count.said());
+        assert!(asked.elapsed() < AT_ONCE, "{args:?} took {:?}", asked.elapsed());
         assert!(count.said().contains("nothing is kept"), "{}", count.said());
     }
 }
@@ -116,10 +116,10 @@ fn a_count_stops_at_its_time_limit_and_goes_on_from_there() {
 
     let nothing_kept = run(queens(&ENDLESS).args(["--time-limit", "300ms"]));
     nothing_kept.refusal(130, &["--time-limit is over", "nothing is kept", "--ledger"]);
-    for words in
+    for args in
         [&["count", "20", "--method", "forced"][..], &["count", "100", "--given", "a1", "-q"]]
     {
-        let stopped = run(queens(words).args(["--time-limit", "300ms"]));
+        let stopped = run(queens(args).args(["--time-limit", "300ms"]));
         assert!(!stopped.stderr.contains("interrupted"), "{}", stopped.stderr);
         stopped.refusal(130, &["--time-limit is over", "nothing is kept"]);
     }
@@ -127,8 +127,8 @@ fn a_count_stops_at_its_time_limit_and_goes_on_from_there() {
 
 #[test]
 fn a_count_that_may_never_end_says_so() {
-    for words in [["count", "100", "--given", "a1"], ["count", "64", "--given", "a1,b5"]] {
-        let stopped = run(queens(&words).args(["--time-limit", "300ms"]));
+    for args in [["count", "100", "--given", "a1"], ["count", "64", "--given", "a1,b5"]] {
+        let stopped = run(queens(&args).args(["--time-limit", "300ms"]));
         assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
         assert!(stopped.stderr.contains("this may never end"), "{}", stopped.stderr);
     }
@@ -163,7 +163,7 @@ fn stopped_count_goes_on(signal: &str, code: Option<i32>) {
     assert_eq!(second.success(), format!("{}\n", vectors::total(LONG)));
     assert_kept(&kept, &Snapshot::read(&ledger), 1);
     for line in log::read(&log) {
-        let Entry::Loan { range, .. } = line.entry else { continue };
+        let Entry::Lease { range, .. } = line.entry else { continue };
         assert!(!kept.jobs[&1].accepted().intersects(range), "{range} was counted again");
     }
     assert_eq!(run(&mut count(&ledger)).success(), format!("{}\n", vectors::total(LONG)));
@@ -245,7 +245,7 @@ mod signals {
         endless.args(["--log", "service=debug", "--ledger"]).arg(scratch.path("ledger.db"));
         let mut count = Process::start(&mut endless, scratch.new_file("log"));
         // What is not begun would be handed back, and the count would end.
-        count.wait_for_line(" loan ");
+        count.wait_for_line(" lease ");
         std::thread::sleep(Duration::from_millis(500));
         count.signal("INT");
         count.wait_for_line("asked to stop");

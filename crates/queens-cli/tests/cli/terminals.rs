@@ -1,21 +1,27 @@
 //! What a terminal shows while a count runs: `script` plays the terminal.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use crate::support::Farm;
 use crate::support::process::queens;
 
 /// Counts on a terminal of so many columns, and returns all that it was sent.
-fn on_a_terminal(columns: u32, term: &str, words: &str) -> String {
+fn on_a_terminal(columns: u32, term: &str, args: &str) -> String {
     let program = queens(&[]).get_program().to_string_lossy().into_owned();
-    of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {words}"), term)
+    of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {args}"), term)
+}
+
+/// A command of the shell on a terminal.
+fn of_a_shell(command: &str, term: &str) -> Command {
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", command, "/dev/null"]).env("TERM", term);
+    script
 }
 
 /// Runs a command of the shell on a terminal, and returns all that the terminal was sent.
 fn of_a_terminal(command: &str, term: &str) -> String {
-    let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", command, "/dev/null"]).env("TERM", term);
-    let output = script.output().expect("the package bsdutils has `script`");
+    let output = of_a_shell(command, term).output().expect("the package bsdutils has `script`");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}");
     text
@@ -37,8 +43,8 @@ fn drawn(text: &str) -> Vec<String> {
 
 #[test]
 fn the_bar_fits_a_terminal_of_forty_columns() {
-    for (columns, words) in [(40, "count 18 -t 1"), (24, "count 18 -t 1"), (100, "count 18 -t 1")] {
-        let lines = drawn(&on_a_terminal(columns, "xterm", words));
+    for (columns, args) in [(40, "count 18 -t 1"), (24, "count 18 -t 1"), (100, "count 18 -t 1")] {
+        let lines = drawn(&on_a_terminal(columns, "xterm", args));
         let bars: Vec<&String> = lines.iter().filter(|line| line.starts_with("N=18 ")).collect();
         assert!(bars.iter().any(|bar| bar.contains('%')), "{lines:?}");
         assert!(
@@ -57,12 +63,11 @@ fn the_bar_fits_a_terminal_of_forty_columns() {
 #[test]
 fn nothing_is_drawn_where_it_is_not_wanted_or_cannot_be() {
     let total = vectors::total(17).to_string();
-    for (term, words, lines) in
-        [("dumb", "count 17 -t 1", 2), ("xterm", "count 17 -t 1 --quiet", 1)]
+    for (term, args, lines) in [("dumb", "count 17 -t 1", 2), ("xterm", "count 17 -t 1 --quiet", 1)]
     {
-        let text = on_a_terminal(80, term, words);
-        assert_eq!(text.lines().next(), Some(total.as_str()), "{term}, {words}");
-        assert_eq!(text.lines().count(), lines, "{term}, {words}: {text}");
+        let text = on_a_terminal(80, term, args);
+        assert_eq!(text.lines().next(), Some(total.as_str()), "{term}, {args}");
+        assert_eq!(text.lines().count(), lines, "{term}, {args}: {text}");
     }
 }
 
@@ -107,8 +112,14 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     assert_eq!(lines.len(), 1, "{lines:?}");
 
     // A key ends it too, whether it comes before the first look or after it.
+    // The pipe stays open, as a keyboard does: at its end, `script` types the end of a file.
     let command = format!("timeout 60 {program} watch --coordinator {}", farm.url());
-    let script = format!("printf xq | script --quiet --return --command '{command}' /dev/null");
-    let ended = Command::new("sh").args(["-c", &script]).env("TERM", "xterm").output();
-    assert_eq!(ended.expect("there is a shell").status.code(), Some(0));
+    let mut script = of_a_shell(&command, "xterm");
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
+    let mut keys = script.stdin.take().expect("a pipe");
+    keys.write_all(b"xq").expect("script reads what is typed");
+    let ended = script.wait_with_output().expect("script ends");
+    drop(keys);
+    let text = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(0), "{text}");
 }

@@ -50,7 +50,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
     let mut served = start(&[]);
     served.wait_for_line("coordinator serves");
     served.stop();
-    let told = read(&join);
+    let reported = read(&join);
     let folder = farm.key("authority.pem").parent().expect("it is in a folder").to_owned();
 
     for lost in [&["authority.pem", "token"][..], &["token"], &["authority.pem"]] {
@@ -63,7 +63,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
         let refused = run(farm.coordinator().args(option));
         refused
             .refusal(6, &[&format!("lacks {}", lost.join(" and ")), "--new-keys", "from a copy"]);
-        assert_eq!(read(&join), told, "nobody is told anything else");
+        assert_eq!(read(&join), reported, "nobody is told anything else");
         assert!(!farm.key(lost[0]).exists(), "nothing is made");
 
         let mut renewed = start(&["--new-keys"]);
@@ -72,7 +72,7 @@ fn a_coordinator_does_not_start_beside_a_folder_of_keys_that_lacks_some_of_them(
         let mut again = start(&[]);
         again.wait_for_line("coordinator serves");
         again.stop();
-        write_private(&join, &told);
+        write_private(&join, &reported);
     }
 }
 
@@ -124,8 +124,8 @@ fn plain_text_is_not_answered_by_who_speaks_tls() {
     for command in
         ["jobs", "health", "submit 8 --wait", "watch 1", "worker --give-up-after 1s --log error"]
     {
-        let words: Vec<&str> = command.split(' ').collect();
-        farm.client(&words).refusal(5, &[]);
+        let args: Vec<&str> = command.split(' ').collect();
+        farm.client(&args).refusal(5, &[]);
     }
     farm.client(&["jobs"]).refusal(5, &[&farm.url(), "if it serves TLS, --join-file"]);
 }
@@ -162,9 +162,9 @@ fn another_authority_is_refused() {
 
     for join in [wrong_pin, elsewhere] {
         for command in [&["jobs"][..], &["health"], &["worker", "--log", "error"]] {
-            let words = [command, &["--join", &join]].concat();
+            let args = [command, &["--join", &join]].concat();
             let way_out = ["does not prove to be the coordinator", "get the join string"];
-            run(&mut queens(&words)).refusal(6, &way_out);
+            run(&mut queens(&args)).refusal(6, &way_out);
         }
     }
 }
@@ -225,9 +225,9 @@ fn a_join_file_is_read_again_for_every_connection() {
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     for options in ["--tls --insecure", "--join-file j --insecure"] {
-        let words = format!("coordinator {options}");
-        let words: Vec<&str> = words.split(' ').collect();
-        run(&mut queens(&words)).usage("cannot be used");
+        let args = format!("coordinator {options}");
+        let args: Vec<&str> = args.split(' ').collect();
+        run(&mut queens(&args)).usage("cannot be used");
     }
     let join = "--join queens://s@h:1#0";
     for ways in [
@@ -237,9 +237,9 @@ fn options_that_contradict_each_other_are_refused() {
         "--join-file j --coordinator http://h".into(),
         "--join-file j --token-file t".into(),
     ] {
-        let words = format!("jobs {ways}");
-        let words: Vec<&str> = words.split(' ').collect();
-        run(&mut queens(&words)).usage("cannot be used");
+        let args = format!("jobs {ways}");
+        let args: Vec<&str> = args.split(' ').collect();
+        run(&mut queens(&args)).usage("cannot be used");
     }
 }
 
@@ -259,9 +259,9 @@ fn without_tls_a_token_is_wanted_if_there_is_one() {
 }
 
 /// Runs a client command with the farm's join file.
-fn joined(farm: &Farm, words: &[&str]) -> Outcome {
+fn joined(farm: &Farm, args: &[&str]) -> Outcome {
     let file = farm.key("join");
-    run(&mut queens(&[words, &["--join-file", text(&file)]].concat()))
+    run(&mut queens(&[args, &["--join-file", text(&file)]].concat()))
 }
 
 fn read(file: &Path) -> String {

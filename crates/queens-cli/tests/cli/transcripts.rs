@@ -32,14 +32,14 @@ fn commands_print_what_the_transcripts_show() {
 }
 
 fn assert_looks_like(step: &str) {
-    let (words, rest) = step.split_once('\n').expect("a command is a line");
-    let words: Vec<&str> = words.split(' ').map(|word| word.trim_matches('\'')).collect();
+    let (args, rest) = step.split_once('\n').expect("a command is a line");
+    let args: Vec<&str> = args.split(' ').map(|word| word.trim_matches('\'')).collect();
     let (code, expected) = match rest.strip_prefix("? ").and_then(|rest| rest.split_once('\n')) {
         Some((code, expected)) => (code.parse().expect("a number"), expected),
         None => (0, rest),
     };
-    let outcome = run(&mut queens(&words));
+    let outcome = run(&mut queens(&args));
     let printed = format!("{}{}", outcome.stdout, outcome.stderr);
     let found = (outcome.code, printed.trim_end());
-    assert_eq!(found, (Some(code), expected.trim_end()), "queens {}", words.join(" "));
+    assert_eq!(found, (Some(code), expected.trim_end()), "queens {}", args.join(" "));
 }

@@ -20,9 +20,9 @@ fn a_certified_job_ends_when_two_workers_have_counted_all_of_it() {
         let job = status(&farm);
         job["percent"] == 100.0 && job["audits_wanted"].as_u64() > Some(0)
     });
-    let words = farm.client(&["jobs", "1"]).success();
-    assert!(words.contains("waits     for a worker on another machine to count"), "{words}");
-    assert!(words.contains("`queens audit 1 --withdraw`"), "{words}");
+    let args = farm.client(&["jobs", "1"]).success();
+    assert!(args.contains("waits     for a worker on another machine to count"), "{args}");
+    assert!(args.contains("`queens audit 1 --withdraw`"), "{args}");
 
     let _second = farm.start_worker();
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{}\n", vectors::total(11)));
@@ -42,8 +42,8 @@ fn a_job_that_is_done_can_be_audited_by_searching() {
     let _workers = [farm.start_worker(), farm.start_worker()];
     farm.client(&["submit", "12", "--method", "halves", "--wait"]).success();
 
-    let words = ["audit", "1", "--all", "--method", "rows"];
-    let said = farm.client(&words).success();
+    let args = ["audit", "1", "--all", "--method", "rows"];
+    let said = farm.client(&args).success();
 
     assert!(said.contains("queens jobs 1"), "{said}");
     wait_until("all of it is counted again", || {
@@ -136,12 +136,12 @@ fn audits_that_make_no_sense_are_refused() {
 fn a_bundle_is_checked_without_a_coordinator() {
     let bundle = Bundle::of_an_audited_job();
 
-    let words = bundle.verify(&["--all"]).success();
+    let args = bundle.verify(&["--all"]).success();
 
-    assert!(words.contains(&format!("total     {}", vectors::total(10))), "{words}");
-    assert!(words.contains("every range was counted again here"), "{words}");
-    assert!(words.contains("known     the published value is"), "{words}");
-    assert!(words.contains("known     all placements come in orbits of eight"), "{words}");
+    assert!(args.contains(&format!("total     {}", vectors::total(10))), "{args}");
+    assert!(args.contains("every range was counted again here"), "{args}");
+    assert!(args.contains("known     the published value is"), "{args}");
+    assert!(args.contains("known     all placements come in orbits of eight"), "{args}");
     let sample = json(&bundle.verify(&["--sample", "1", "--seed", "5", "--json"]).success());
     assert_eq!(sample["total"], vectors::total(10).to_string());
     assert_eq!((&sample["recounted_ranges"], &sample["seed"]), (&1.into(), &"5".into()));
@@ -159,10 +159,10 @@ fn a_bundle_is_checked_without_a_coordinator() {
     assert_eq!(sample["confirmed_by_owner"]["ranges"], 0, "by one owner");
     assert_eq!(sample["wrong_share_of_total_at_most"], 0.95, "one draw says little");
     assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
-    let words = bundle.verify(&["--also", "ring", "--seed", "1"]).success();
+    let args = bundle.verify(&["--also", "ring", "--seed", "1"]).success();
     assert!(
-        words.contains(&format!("ring width=1 counts {} here, too", vectors::total(10))),
-        "{words}"
+        args.contains(&format!("ring width=1 counts {} here, too", vectors::total(10))),
+        "{args}"
     );
     bundle.verify(&["--also", "rows"]).refusal(2, &["name another method"]);
     bundle.verify(&["--search"]).refusal(2, &["--search is for bundles by halves"]);
@@ -209,7 +209,7 @@ fn a_bundle_that_was_tampered_with_does_not_hold() {
 #[test]
 fn only_what_is_there_is_exported_and_verified() {
     let bundle = Bundle::of_an_audited_job();
-    let export = |words: &[&str]| run(queens(words).arg("--ledger").arg(bundle.farm.ledger()));
+    let export = |args: &[&str]| run(queens(args).arg("--ledger").arg(bundle.farm.ledger()));
     export(&["export", "1", bundle.path()]).refusal(10, &["exists"]);
     export(&["export", "2", "other"]).refusal(4, &["no job 2"]);
     let nowhere = bundle.scratch.path("no/such/file").display().to_string();
@@ -234,8 +234,8 @@ impl Bundle {
         let scratch = Scratch::new();
         let path = scratch.path("ten.bundle");
         // While the coordinator runs.
-        let words = ["export", "1", path.to_str().expect("it is text"), "--ledger"];
-        let said = run(queens(&words).arg(farm.ledger())).success();
+        let args = ["export", "1", path.to_str().expect("it is text"), "--ledger"];
+        let said = run(queens(&args).arg(farm.ledger())).success();
         assert!(said.contains("second counts"), "{said}");
         drop((workers, coordinator));
         Bundle { farm, scratch, path }
@@ -245,8 +245,8 @@ impl Bundle {
         self.path.to_str().expect("it is text")
     }
 
-    fn verify(&self, words: &[&str]) -> Outcome {
-        run(queens(&["verify", self.path()]).args(words))
+    fn verify(&self, args: &[&str]) -> Outcome {
+        run(queens(&["verify", self.path()]).args(args))
     }
 
     fn lines(&self) -> Vec<Value> {
@@ -274,8 +274,8 @@ impl Bundle {
             .collect();
         let copy = self.scratch.new_file("bundle");
         fs::write(&copy, text.concat()).expect("it can be written");
-        let words = ["verify", copy.to_str().expect("it is text"), "--seconds", "0"];
-        run(&mut queens(&words))
+        let args = ["verify", copy.to_str().expect("it is text"), "--seconds", "0"];
+        run(&mut queens(&args))
     }
 }
 

@@ -22,11 +22,11 @@ fn a_job_that_nobody_counts_says_what_it_waits_for() {
     let table = farm.client(&["jobs"]).success();
     assert!(table.contains(&format!("job {behind} waits {reason}")), "{table}");
 
-    let told = format!(r#""waits_for":"{}""#, reason.trim_start_matches("for "));
+    let reported = format!(r#""waits_for":"{}""#, reason.trim_start_matches("for "));
     let [one, all] = [vec!["jobs", "2", "--json"], vec!["jobs", "--json"]];
     for command in [one, all] {
         let json = farm.client(&command).success();
-        assert!(json.contains(&told), "{json}");
+        assert!(json.contains(&reported), "{json}");
     }
     let counted = farm.client(&["jobs", "1", "--json"]).success();
     assert!(counted.contains(r#""waits_for":null"#), "{counted}");

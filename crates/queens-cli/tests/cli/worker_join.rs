@@ -25,8 +25,8 @@ fn a_workers_join_string_allows_to_count_and_nothing_else() {
     let total = with(&farm.key("join"), &["submit", "10", "--wait"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(10)));
 
-    for words in [&["jobs"][..], &["submit", "8"], &["cancel", "1"], &["token", "list"]] {
-        with(&file, words).refusal(6, &["a worker's"]);
+    for args in [&["jobs"][..], &["submit", "8"], &["cancel", "1"], &["token", "list"]] {
+        with(&file, args).refusal(6, &["a worker's"]);
     }
 }
 
@@ -123,33 +123,33 @@ fn the_log_says_who_made_a_credential_and_who_revoked_it() {
     let coordinator = farm.start_coordinator();
     let admin = ["token", "create", "--role", "admin", "--owner", "ann"];
     let ann = with(&farm.key("join"), &admin).success();
-    let by_ann = |words: &[&str]| run(&mut queens(&[words, &["--join", ann.trim()]].concat()));
+    let by_ann = |args: &[&str]| run(&mut queens(&[args, &["--join", ann.trim()]].concat()));
     by_ann(&["token", "create", "--role", "worker", "--owner", "lab"]).success();
     by_ann(&["token", "revoke", "2"]).success();
 
     let said = coordinator.said();
-    let line = |words: &str| said.lines().rfind(|line| line.contains(words)).expect("it is logged");
-    for words in ["token created", "token revoked"] {
-        let line = line(words);
+    let line = |args: &str| said.lines().rfind(|line| line.contains(args)).expect("it is logged");
+    for args in ["token created", "token revoked"] {
+        let line = line(args);
         assert!(line.contains("lab") && line.contains("by=\"ann\""), "{line}");
     }
 }
 
 #[test]
 fn a_workers_join_string_needs_tls_and_a_file_of_its_own() {
-    let refused = |options: &str| run(&mut queens(&words(&format!("coordinator {options}"))));
+    let refused = |options: &str| run(&mut queens(&args(&format!("coordinator {options}"))));
     refused("--worker-join-file w").usage("there is no join string without TLS");
     refused("--worker-join-file w --insecure").usage("cannot be used");
     refused("--tls --worker-join-file w --join-file w").usage("name two files");
 }
 
-fn words(line: &str) -> Vec<&str> {
+fn args(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
 /// Runs a client command with a join file.
-fn with(file: &Path, words: &[&str]) -> Outcome {
-    run(&mut queens(&[words, &["--join-file", text(file)]].concat()))
+fn with(file: &Path, args: &[&str]) -> Outcome {
+    run(&mut queens(&[args, &["--join-file", text(file)]].concat()))
 }
 
 fn text(path: &Path) -> &str {

@@ -27,15 +27,15 @@ impl Guarded {
     }
 
     /// Runs a client command with the token in a file.
-    pub(crate) fn client(&self, token: &str, words: &[&str]) -> Outcome {
+    pub(crate) fn client(&self, token: &str, args: &[&str]) -> Outcome {
         let file = self.scratch.path(token).display().to_string();
-        self.farm.client(&[words, &["--token-file", &file]].concat())
+        self.farm.client(&[args, &["--token-file", &file]].concat())
     }
 
     /// A new credential, in a file of its own; its secret.
     pub(crate) fn create(&self, role: &str, owner: &str) -> (String, String) {
-        let words = ["token", "create", "--role", role, "--owner", owner];
-        let secret = self.client("admin", &words).success();
+        let args = ["token", "create", "--role", role, "--owner", owner];
+        let secret = self.client("admin", &args).success();
         let name = format!("{role}-{owner}");
         self.write(&name, &secret);
         (name, secret.trim().into())

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use farm::{
-    Agent, AgentConfig, Hello, KernelName, Loan, Millis, Range, Report, Tally, TaskCounts,
-    WorkerOrder,
+    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
+    TaskCounts,
 };
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
@@ -13,18 +13,18 @@ use tokio_stream::StreamExt;
 
 use super::process::wait_until;
 
-/// A worker that is lent its tasks like any other, and counts what it likes.
+/// A worker that is leased its tasks like any other, and counts what it likes.
 pub(crate) struct Liar {
     session: tokio::task::JoinHandle<LinkEnd>,
     runtime: Runtime,
 }
 
 impl Liar {
-    /// Starts one that counts `count` of each task of a loan, and calls its machine `name`.
+    /// Starts one that counts `count` of each task of a lease, and calls its machine `name`.
     pub(crate) fn start(
         endpoint: Endpoint,
         name: &str,
-        count: impl FnMut(&Loan, u64) -> u64 + Send + 'static,
+        count: impl FnMut(&Lease, u64) -> u64 + Send + 'static,
     ) -> Liar {
         let runtime = Runtime::new().expect("threads can be started");
         let session = runtime.spawn(lie(endpoint, name.into(), count));
@@ -41,7 +41,7 @@ impl Liar {
 async fn lie(
     endpoint: Endpoint,
     name: String,
-    mut count: impl FnMut(&Loan, u64) -> u64,
+    mut count: impl FnMut(&Lease, u64) -> u64,
 ) -> LinkEnd {
     let mut agent = Agent::new(AgentConfig {
         hello: Hello {
@@ -67,17 +67,19 @@ async fn lie(
     loop {
         let order = tokio::time::timeout(Duration::from_millis(100), orders.next()).await;
         match order {
-            Ok(Some(Ok(WorkerOrder::Loan(loan)))) => {
-                agent.lent(loan);
-                let tasks = loan.range.start()..loan.range.end();
+            Ok(Some(Ok(CoordinatorMessage::Lease(lease)))) => {
+                agent.leased(lease);
+                let tasks = lease.range.start()..lease.range.end();
                 tasks.for_each(|task| {
-                    agent.finished(Millis(0), part(loan, task, count(&loan, task)))
+                    agent.finished(Millis(0), part(lease, task, count(&lease, task)))
                 });
             }
-            Ok(Some(Ok(WorkerOrder::Ack(ack)))) => agent.acked(&ack),
-            Ok(Some(Ok(WorkerOrder::Revoke(lease)))) => agent.revoked(lease),
+            Ok(Some(Ok(CoordinatorMessage::Ack(ack)))) => agent.acked(&ack),
+            Ok(Some(Ok(CoordinatorMessage::Revoke(lease)))) => agent.revoked(lease),
             Ok(Some(Ok(
-                WorkerOrder::Welcome { .. } | WorkerOrder::Pace(_) | WorkerOrder::Tasks(_),
+                CoordinatorMessage::Welcome { .. }
+                | CoordinatorMessage::Pace(_)
+                | CoordinatorMessage::Tasks(_),
             )))
             | Err(_) => {}
             Ok(Some(Err(end))) => return end,
@@ -89,11 +91,11 @@ async fn lie(
     }
 }
 
-/// A task of a loan, with a count that fits its residue and its digest.
-fn part(loan: Loan, task: u64, count: u64) -> Report {
+/// A task of a lease, with a count that fits its residue and its digest.
+fn part(lease: Lease, task: u64, count: u64) -> Report {
     let range = Range::new(task, task + 1).expect("it has a task");
-    let tally = Tally::EMPTY.with(loan.fingerprint, task, count).expect("it is one count");
+    let tally = Tally::EMPTY.with(lease.fingerprint, task, count).expect("it is one count");
     let kernel = KernelName::ALL[0];
     let task_counts = TaskCounts::new(&[count]);
-    Report::new(&loan, range, tally, task_counts, kernel, 10)
+    Report::new(&lease, range, tally, task_counts, kernel, 10)
 }

@@ -16,8 +16,8 @@ pub(crate) struct Line {
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
-    /// The worker was lent a range.
-    Loan { job: u64, range: Range, epoch: u64 },
+    /// The worker was leased a range.
+    Lease { job: u64, range: Range, epoch: u64 },
     /// The coordinator acknowledged a count.
     Acknowledged { job: u64, range: Range, verdict: String },
 }
@@ -39,10 +39,10 @@ fn entry(line: &str) -> Option<Entry> {
     let text = |field: &str| line[field].as_str().unwrap_or_else(|| panic!("{field}: {line}"));
     let number = |field: &str| text(field).parse::<u64>().expect("a number");
     match line["message"].as_str()? {
-        "loan" => Some(Entry::Loan {
+        "lease" => Some(Entry::Lease {
             job: number("job"),
             range: range(text("range")),
-            // The upper bits of a lease's number say which life of the coordinator lent it.
+            // The upper bits of a lease's number say which life of the coordinator leased it.
             epoch: number("lease") >> 40,
         }),
         "acknowledged" => Some(Entry::Acknowledged {

@@ -33,13 +33,13 @@ pub(crate) struct Farm {
 impl Farm {
     /// Reserves a port and a directory; starts nothing. Options are separated by spaces.
     pub(crate) fn new(coordinator_options: &str, worker_options: &str) -> Farm {
-        let words = |options: &str| options.split_whitespace().map(String::from).collect();
+        let args = |options: &str| options.split_whitespace().map(String::from).collect();
         let scratch = Scratch::new();
         Farm {
             port: Port::reserve(),
             ledger: scratch.path("ledger.db"),
-            coordinator_options: words(coordinator_options),
-            worker_options: words(worker_options),
+            coordinator_options: args(coordinator_options),
+            worker_options: args(worker_options),
             scratch,
         }
     }
@@ -66,7 +66,7 @@ impl Farm {
         coordinator
     }
 
-    /// Starts a worker of one thread that logs every loan and every acknowledgement.
+    /// Starts a worker of one thread that logs every lease and every acknowledgement.
     pub(crate) fn start_worker(&self) -> Process {
         self.start_worker_with("")
     }

@@ -137,14 +137,14 @@ impl Outcome {
     /// Asserts that it failed with this exit code and printed nothing but one line on standard error
     /// that contains all of `words`.
     #[track_caller]
-    pub(crate) fn refusal(self, code: i32, words: &[&str]) {
+    pub(crate) fn refusal(self, code: i32, args: &[&str]) {
         let Outcome { command, stdout, stderr, .. } = self;
         assert_eq!((self.code, stdout.as_str()), (Some(code), ""), "{command}: {stderr}");
         assert!(
             stderr.starts_with("queens: ") && stderr.lines().count() == 1,
             "{command}: {stderr}"
         );
-        for word in words {
+        for word in args {
             assert!(stderr.contains(word), "{command} does not say {word:?}: {stderr}");
         }
     }
@@ -196,9 +196,9 @@ impl Process {
 
     /// Waits until it has printed a line with these words.
     #[track_caller]
-    pub(crate) fn wait_for_line(&mut self, words: &str) {
-        wait_until(words, || {
-            let found = self.said().contains(words);
+    pub(crate) fn wait_for_line(&mut self, args: &str) {
+        wait_until(args, || {
+            let found = self.said().contains(args);
             assert!(found || self.is_running(), "it ended:\n{}", self.said());
             found
         });

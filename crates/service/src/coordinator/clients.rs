@@ -1,4 +1,4 @@
-//! The service of clients. It only translates between messages, the desk and the hub.
+//! The service of clients. It only translates between messages, the job API and the event loop.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use wire::{WireError, v1};
 use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::identity;
-use super::desk::Desk;
+use super::job_api::JobApi;
 use super::metrics::Verb;
 use super::sending::{Answers, while_admitted};
-use super::{Credentials, HubHandle, Right, SessionFault};
+use super::{Credentials, FarmHandle, Right, SessionFault};
 
 /// The most jobs in one answer, and how many there are if the client does not say.
 const MOST_LISTED: usize = 256;
@@ -27,8 +27,8 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// What the service needs.
 #[derive(Clone)]
 pub(super) struct Clients {
-    pub(super) hub: HubHandle,
-    pub(super) desk: Desk,
+    pub(super) farm: FarmHandle,
+    pub(super) jobs: JobApi,
     pub(super) credentials: Credentials,
     pub(super) bundles: Bundles,
     pub(super) copies: Copies,
@@ -43,7 +43,7 @@ impl Clients {
     ) -> Result<JobView, Status> {
         loop {
             tokio::time::sleep(WATCH_INTERVAL).await;
-            let job = self.desk.view(last.id).await?;
+            let job = self.jobs.view(last.id).await?;
             if job != *last || sender.is_closed() {
                 return Ok(job);
             }
@@ -61,7 +61,7 @@ impl ClientService for Clients {
         let verb = request.extensions().get::<Verb>().cloned();
         let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
         verb.map(|verb| verb.0.set(asked.verb()));
-        Ok(Response::new(self.desk.ask(&identity, asked).await?.into()))
+        Ok(Response::new(self.jobs.ask(&identity, asked).await?.into()))
     }
 
     async fn list(
@@ -82,7 +82,7 @@ impl ClientService for Clients {
         let before = JobId(if after == 0 { u64::MAX } else { after });
         let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
         // One more than is told of shows whether there are more.
-        let seen = self.hub.look(move |farm| -> Vec<JobView> {
+        let seen = self.farm.look(move |farm| -> Vec<JobView> {
             if newest_first {
                 farm.jobs(..before, |_| true).rev().take(most + 1).collect()
             } else {
@@ -99,7 +99,7 @@ impl ClientService for Clients {
 
     async fn get(&self, request: Request<v1::JobRequest>) -> Result<Response<v1::Job>, Status> {
         identity(&request).require(Right::See)?;
-        let job = self.desk.view(JobId(request.into_inner().job)).await?;
+        let job = self.jobs.view(JobId(request.into_inner().job)).await?;
         Ok(Response::new(job.into()))
     }
 
@@ -111,10 +111,10 @@ impl ClientService for Clients {
     ) -> Result<Response<Self::WatchStream>, Status> {
         let identity = identity(&request);
         identity.require(Right::See)?;
-        let mut last = self.desk.view(JobId(request.into_inner().job)).await?;
+        let mut last = self.jobs.view(JobId(request.into_inner().job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let clients = self.clone();
-        let viewer = self.hub.meters().viewer();
+        let viewer = self.farm.meters().viewer();
         tokio::spawn(async move {
             let _viewer = viewer;
             let mut tell = Ok(last.clone());
@@ -163,12 +163,12 @@ impl ClientService for Clients {
             ));
         }
         let lifetime = request.lifetime_s.map(Duration::from_secs);
-        let created = self.credentials.create(&self.hub, &owner, role, lifetime).await?;
+        let created = self.credentials.create(&self.farm, &owner, role, lifetime).await?;
         let (token, credential) = created;
         let (id, by) = (credential.id, identity.owner);
         tracing::info!(id, owner, role = role.name(), by, "token created");
         let secret = token.secret().to_string();
-        Ok(Response::new(v1::CreateTokenResponse { token: Some(told(credential)), secret }))
+        Ok(Response::new(v1::CreateTokenResponse { token: Some(reported(credential)), secret }))
     }
 
     async fn list_tokens(
@@ -176,7 +176,7 @@ impl ClientService for Clients {
         request: Request<v1::ListTokensRequest>,
     ) -> Result<Response<v1::ListTokensResponse>, Status> {
         identity(&request).require(Right::Decide)?;
-        let tokens = self.credentials.list().into_iter().map(told).collect();
+        let tokens = self.credentials.list().into_iter().map(reported).collect();
         Ok(Response::new(v1::ListTokensResponse { tokens }))
     }
 
@@ -187,13 +187,13 @@ impl ClientService for Clients {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
         let id = request.into_inner().id;
-        let revoked = self.credentials.revoke(&self.hub, id).await;
+        let revoked = self.credentials.revoke(&self.farm, id).await;
         let revoked = revoked.map_err(|error| Status::unavailable(error.to_string()))?;
         let none =
             || Status::not_found(format!("there is no token {id}; `queens token list` lists them"));
         let credential = revoked.ok_or_else(none)?;
         tracing::info!(id, owner = credential.owner, by = identity.owner, "token revoked");
-        Ok(Response::new(told(credential)))
+        Ok(Response::new(reported(credential)))
     }
 
     async fn list_workers(
@@ -201,14 +201,14 @@ impl ClientService for Clients {
         request: Request<v1::ListWorkersRequest>,
     ) -> Result<Response<v1::ListWorkersResponse>, Status> {
         identity(&request).require(Right::See)?;
-        let seen = self.hub.look(|farm| {
+        let seen = self.farm.look(|farm| {
             let distrusted: Vec<Party> = farm.distrusted().cloned().collect();
-            (farm.worker_views().collect::<Vec<_>>(), distrusted)
+            (farm.worker_views().collect::<Vec<_>>(), distrusted, farm.leasable_threads())
         });
-        let (workers, distrusted) = seen.await?;
+        let (workers, distrusted, leasable_threads) = seen.await?;
         let worker = |view: WorkerView| v1::Worker {
-            owner: view.author.maker.owner,
-            machine: view.author.maker.machine,
+            owner: view.author.principal.owner,
+            machine: view.author.principal.machine,
             name: view.author.worker,
             build: view.author.build,
             threads: view.threads,
@@ -221,6 +221,7 @@ impl ClientService for Clients {
         Ok(Response::new(v1::ListWorkersResponse {
             workers: workers.into_iter().map(worker).collect(),
             distrusted: distrusted.into_iter().map(Into::into).collect(),
+            leasable_threads,
         }))
     }
 
@@ -250,7 +251,7 @@ fn role(role: v1::Role) -> Result<Role, Status> {
     }
 }
 
-fn told(credential: Credential) -> v1::Token {
+fn reported(credential: Credential) -> v1::Token {
     let role = match credential.role {
         Role::Admin => v1::Role::Admin,
         Role::Submitter => v1::Role::Submitter,

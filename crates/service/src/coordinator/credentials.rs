@@ -16,18 +16,18 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
-use farm::Across;
+use farm::AuditScope;
 use ledger::{Credential, CredentialChange, Role, unix_ms};
 use tokio::sync::watch;
 use tonic::server::NamedService as _;
 use tonic::{Extensions, Status};
 use wire::v1::farm_service_server::FarmServiceServer;
 
-use super::HubHandle;
+use super::FarmHandle;
 use super::identity::{Identity, LOCAL_OWNER};
 use super::limits::{Admission, Rates, asker, requests};
 use super::metrics::Meters;
-use crate::error::HubGone;
+use crate::error::CoordinatorGone;
 use crate::{JoinFile, ServiceError, Token};
 
 /// The owner of the coordinator's own token, and of the workers of whoever runs the farm: one owner, so that
@@ -162,14 +162,14 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// [`HubGone`], if the coordinator is stopping.
+    /// [`CoordinatorGone`], if the coordinator is stopping.
     pub async fn create(
         &self,
-        hub: &HubHandle,
+        farm: &FarmHandle,
         owner: &str,
         role: Role,
         lifetime: Option<Duration>,
-    ) -> Result<(Token, Credential), HubGone> {
+    ) -> Result<(Token, Credential), CoordinatorGone> {
         let token = Token::random();
         let credential = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
@@ -178,7 +178,7 @@ impl Credentials {
             known.add(credential.clone());
             credential
         };
-        hub.change_credential(CredentialChange::Add(credential.clone())).await?;
+        farm.change_credential(CredentialChange::Add(credential.clone())).await?;
         Ok((token, credential))
     }
 
@@ -191,7 +191,7 @@ impl Credentials {
     /// cannot be written.
     pub async fn revoke(
         &self,
-        hub: &HubHandle,
+        farm: &FarmHandle,
         id: u64,
     ) -> Result<Option<Credential>, ServiceError> {
         let at_ms = unix_ms();
@@ -211,7 +211,7 @@ impl Credentials {
         };
         self.shared.changed.send_replace(());
         if id != OWN {
-            hub.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
+            farm.change_credential(CredentialChange::Revoke { id, at_ms }).await?;
         }
         Ok(Some(revoked))
     }
@@ -224,14 +224,18 @@ impl Credentials {
     }
 
     /// Between whom second opinions lie if nobody says otherwise: between owners as soon as two of them may count.
-    pub(super) fn across(&self) -> Across {
+    pub(super) fn across(&self) -> AuditScope {
         let known = self.shared.known.read().expect("nobody panics while holding it");
         let counts = |credential: &&Credential| {
             let is_worker = matches!(credential.role, Role::Worker | Role::TrustedWorker);
             is_worker && status(credential).is_none()
         };
         let owners = known.by_id.values().filter(counts).map(|credential| &credential.owner);
-        if owners.collect::<BTreeSet<_>>().len() >= 2 { Across::Owners } else { Across::Machines }
+        if owners.collect::<BTreeSet<_>>().len() >= 2 {
+            AuditScope::Owners
+        } else {
+            AuditScope::Machines
+        }
     }
 
     /// Completes when the identity's credential has expired or is revoked.
@@ -382,9 +386,9 @@ mod tests {
         let mut known = vec![credential(1, "a", Role::Worker), mine, revoked];
         known.push(credential(3, "c", Role::Submitter));
         let across = |known: &[Credential]| Credentials::new(None, known.into()).across();
-        assert_eq!(across(&known), Across::Machines);
+        assert_eq!(across(&known), AuditScope::Machines);
         known.push(credential(5, "e", Role::TrustedWorker));
-        assert_eq!(across(&known), Across::Owners);
+        assert_eq!(across(&known), AuditScope::Owners);
     }
 
     #[test]

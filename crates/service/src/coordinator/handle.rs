@@ -1,23 +1,23 @@
-//! What sessions and clients hold of the hub: how they reach the farm.
+//! What sessions and clients hold of the event loop: how they reach the farm.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use farm::{
-    Answer, Dismissal, Event, Farm, Hello, JobId, JobView, Pace, Refusal, Request, SessionId,
-    WorkerOrder,
+    Answer, CoordinatorMessage, Dismissal, Event, Farm, Hello, JobId, JobView, Pace, Refusal,
+    Request, SessionId,
 };
 use ledger::{CredentialChange, LedgerRequest};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::metrics::{Figures, Meters};
-use crate::error::HubGone;
+use crate::error::CoordinatorGone;
 
-/// A handle to the hub, for sessions and clients.
+/// A handle to the event loop, for sessions and clients.
 #[derive(Clone, Debug)]
-pub struct HubHandle {
+pub struct FarmHandle {
     pub(super) inputs: mpsc::Sender<Input>,
-    /// It is the hub that keeps the ledger open.
+    /// It is the event loop that keeps the ledger open.
     pub(super) ledger: mpsc::WeakSender<LedgerRequest>,
     pub(super) meters: Meters,
     pub(super) ledger_path: Option<Arc<Path>>,
@@ -26,7 +26,7 @@ pub struct HubHandle {
     pub(super) open: watch::Sender<bool>,
 }
 
-impl HubHandle {
+impl FarmHandle {
     /// A worker of `owner` has said hello; if its credential is trusted, it settles disputes alone. Its session ends when the
     /// orders do.
     pub async fn join(
@@ -34,64 +34,71 @@ impl HubHandle {
         owner: String,
         is_trusted: bool,
         hello: Hello,
-    ) -> Result<(SessionId, mpsc::Receiver<Order>), HubGone> {
+    ) -> Result<(SessionId, mpsc::Receiver<Order>), CoordinatorGone> {
         let (reply, joined) = oneshot::channel();
         self.tell(Input::Join { owner, is_trusted, hello, reply }).await?;
-        joined.await.map_err(|_| HubGone)
+        joined.await.map_err(|_| CoordinatorGone)
     }
 
     /// Something happened in a session.
-    pub async fn session(&self, event: Event) -> Result<(), HubGone> {
+    pub async fn session(&self, event: Event) -> Result<(), CoordinatorGone> {
         self.tell(Input::Session(event)).await
     }
 
     /// Has the farm do what a client of the owner `by` asks for, or says why not, once the answer is durable.
-    pub async fn ask(&self, by: &str, ask: Request) -> Result<Result<Answer, Refusal>, HubGone> {
+    pub async fn ask(
+        &self,
+        by: &str,
+        ask: Request,
+    ) -> Result<Result<Answer, Refusal>, CoordinatorGone> {
         let (reply, answer) = oneshot::channel();
         self.tell(Input::Ask { by: by.into(), ask, reply }).await?;
-        answer.await.map_err(|_| HubGone)
+        answer.await.map_err(|_| CoordinatorGone)
     }
 
     /// What somebody sees who looks at the farm between two events. It holds the farm up for as long as it takes.
     pub async fn look<T: Send + 'static>(
         &self,
         see: impl FnOnce(&mut Farm) -> T + Send + 'static,
-    ) -> Result<T, HubGone> {
+    ) -> Result<T, CoordinatorGone> {
         let (reply, seen) = oneshot::channel();
         let look = move |farm: &mut Farm| drop(reply.send(see(farm)));
         self.tell(Input::Look(Box::new(look))).await?;
-        seen.await.map_err(|_| HubGone)
+        seen.await.map_err(|_| CoordinatorGone)
     }
 
     /// One job.
-    pub async fn job(&self, job: JobId) -> Result<Option<JobView>, HubGone> {
+    pub async fn job(&self, job: JobId) -> Result<Option<JobView>, CoordinatorGone> {
         self.look(move |farm| farm.job(job)).await
     }
 
     /// A job that exists, as it is once it is over or held.
-    pub async fn end(&self, job: JobId) -> Result<JobView, HubGone> {
+    pub async fn end(&self, job: JobId) -> Result<JobView, CoordinatorGone> {
         let (reply, end) = oneshot::channel();
         self.tell(Input::End(job, reply)).await?;
-        end.await.map_err(|_| HubGone)
+        end.await.map_err(|_| CoordinatorGone)
     }
 
     /// What the farm is like now, for `/metrics`.
-    pub(super) async fn figures(&self) -> Result<Figures, HubGone> {
-        let hub_queue = self.inputs.max_capacity() - self.inputs.capacity();
-        let ledger = self.ledger.upgrade().ok_or(HubGone)?;
+    pub(super) async fn figures(&self) -> Result<Figures, CoordinatorGone> {
+        let event_queue = self.inputs.max_capacity() - self.inputs.capacity();
+        let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
         let ledger_queue = ledger.max_capacity() - ledger.capacity();
         drop(ledger);
-        self.look(move |farm| Figures::of(farm, hub_queue, ledger_queue)).await
+        self.look(move |farm| Figures::of(farm, event_queue, ledger_queue)).await
     }
 
     /// Writes a change of the credentials. Returns when it is durable.
-    pub(super) async fn change_credential(&self, change: CredentialChange) -> Result<(), HubGone> {
+    pub(super) async fn change_credential(
+        &self,
+        change: CredentialChange,
+    ) -> Result<(), CoordinatorGone> {
         let (reply, written) = oneshot::channel();
-        let ledger = self.ledger.upgrade().ok_or(HubGone)?;
+        let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
         let sent = ledger.send(LedgerRequest::Credential(change, reply)).await;
-        sent.map_err(|_| HubGone)?;
+        sent.map_err(|_| CoordinatorGone)?;
         drop(ledger);
-        written.await.map_err(|_| HubGone)
+        written.await.map_err(|_| CoordinatorGone)
     }
 
     /// What is measured while the farm runs.
@@ -120,17 +127,17 @@ impl HubHandle {
         let _ = open.wait_for(|is_open| *is_open).await;
     }
 
-    /// Ends the hub once what it has taken in is in the ledger.
+    /// Ends the event loop once what it has taken in is in the ledger.
     pub async fn stop(&self) {
         let _ = self.tell(Input::Stop).await;
     }
 
-    async fn tell(&self, input: Input) -> Result<(), HubGone> {
-        self.inputs.send(input).await.map_err(|_| HubGone)
+    async fn tell(&self, input: Input) -> Result<(), CoordinatorGone> {
+        self.inputs.send(input).await.map_err(|_| CoordinatorGone)
     }
 }
 
-/// What the hub takes in.
+/// What the event loop takes in.
 pub(super) enum Input {
     /// A worker begins a session.
     Join {
@@ -147,9 +154,9 @@ pub(super) enum Input {
     Look(Box<dyn FnOnce(&mut Farm) + Send>),
     /// Somebody waits for the end of a job.
     End(JobId, oneshot::Sender<JobView>),
-    /// The hub is to end.
+    /// The event loop is to end.
     Stop,
 }
 
-/// What the hub tells a session: an order for its worker, or why the session ends.
-pub(super) type Order = Result<WorkerOrder, Dismissal>;
+/// What the event loop tells a session: an order for its worker, or why the session ends.
+pub(super) type Order = Result<CoordinatorMessage, Dismissal>;

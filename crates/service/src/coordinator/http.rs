@@ -36,9 +36,9 @@ use tower_http::csrf::CsrfLayer;
 pub(super) use self::fault::Fault;
 use self::guard::Guard;
 use self::show::Show;
-use super::HubHandle;
+use super::FarmHandle;
 use super::credentials::Gate;
-use super::desk::Desk;
+use super::job_api::JobApi;
 use super::limits::Admission;
 
 /// The longest form, bytes.
@@ -47,8 +47,8 @@ const MAX_FORM: usize = 16 << 10;
 /// What handlers need.
 #[derive(Clone)]
 struct Web {
-    hub: HubHandle,
-    desk: Desk,
+    farm: FarmHandle,
+    jobs: JobApi,
     guard: Guard,
     show: Show,
 }
@@ -59,17 +59,17 @@ impl FromRef<Web> for Guard {
     }
 }
 
-impl FromRef<Web> for HubHandle {
-    fn from_ref(web: &Web) -> HubHandle {
-        web.hub.clone()
+impl FromRef<Web> for FarmHandle {
+    fn from_ref(web: &Web) -> FarmHandle {
+        web.farm.clone()
     }
 }
 
 /// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else. Must be called within
 /// a runtime.
-pub(super) fn routes(gate: Gate, hub: HubHandle, desk: Desk) -> Router {
+pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
     let guard = Guard::new(gate);
-    let show = Show::of(hub.clone());
+    let show = Show::of(farm.clone());
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
         .merge(acts::routes())
@@ -85,7 +85,7 @@ pub(super) fn routes(gate: Gate, hub: HubHandle, desk: Desk) -> Router {
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(from_fn(harden))
-        .with_state(Web { hub, desk, guard, show })
+        .with_state(Web { farm, jobs, guard, show })
 }
 
 /// There is no page and no service of that name.

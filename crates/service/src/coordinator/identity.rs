@@ -31,7 +31,7 @@ pub enum Right {
     See,
     /// To submit and change jobs.
     Change,
-    /// To decide who may do what, and who is believed.
+    /// To decide who may do what, and who is trusted.
     Decide,
 }
 

@@ -2,7 +2,7 @@
 //! since the coordinator began.
 //!
 //! ```text
-//!   GET /metrics ──► hub: Figures (one look at the farm) ──┐
+//!   GET /metrics ──► farm: Figures (one look at the farm) ──┐
 //!                    Meters (measured by the service) ─────┼──► OpenMetrics, or plain text
 //!                    this process, the ledger's disk ──────┘
 //! ```

@@ -9,8 +9,8 @@ use crate::error::ServiceError;
 use crate::tls::Authority;
 use crate::{KeyFolder, Token};
 
-/// The file of the key that seals loans.
-const LOANS: &str = "loans";
+/// The file of the key that signs leases.
+const LEASES: &str = "leases";
 
 /// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
 /// others: workers and clients would not recognise the coordinator any more.
@@ -47,30 +47,30 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
 ///
 /// [`ServiceError::Ledger`], if it cannot be written.
 pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> {
-    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LOANS];
+    let all = [Authority::FILE, KeyFolder::OWN_TOKEN, LEASES];
     let made: Vec<&str> = all.into_iter().filter(|name| keys.path(name).exists()).collect();
     Ok(ledger.note_keys(&made).map_err(|fault| fault.at(ledger.path()))?)
 }
 
-/// The key with which the coordinator of a ledger seals its loans, from the folder of its secrets.
+/// The key with which the coordinator of a ledger signs its leases, from the folder of its secrets.
 ///
 /// # Errors
 ///
 /// [`ServiceError::SecretFile`], if the key cannot be read or made; [`ServiceError::Ledger`], if the ledger cannot be read.
-pub fn loan_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LoanKey, ServiceError> {
+pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, ServiceError> {
     let noted = ledger.keys().map_err(|fault| fault.at(ledger.path()))?;
-    if noted.iter().any(|name| name == LOANS) && !keys.path(LOANS).exists() {
+    if noted.iter().any(|name| name == LEASES) && !keys.path(LEASES).exists() {
         tracing::warn!(
-            file = %keys.path(LOANS).display(),
-            "the key of the loans is lost, and a new one is made: what workers hold is counted again"
+            file = %keys.path(LEASES).display(),
+            "the key of the leases is lost, and a new one is made: what workers hold is counted again"
         );
     }
-    let bytes = keys.read_or_make(LOANS, || rand::random::<[u8; 32]>().to_vec())?;
+    let bytes = keys.read_or_make(LEASES, || rand::random::<[u8; 32]>().to_vec())?;
     let bytes = bytes.try_into().map_err(|_| ServiceError::SecretFile {
-        path: keys.path(LOANS),
+        path: keys.path(LEASES),
         reason: "it must hold 32 bytes; remove it, and workers count anew what they hold".into(),
     })?;
-    Ok(farm::LoanKey::new(bytes))
+    Ok(farm::LeaseKey::new(bytes))
 }
 
 /// A secret of the role `role` for whoever runs the farm: a worker's for their workers, or a viewer's for what watches the

@@ -24,7 +24,7 @@ use wire::v1::farm_service_server::FarmServiceServer;
 use wire::{LIVENESS, READINESS};
 
 use super::http::is_grpc;
-use super::{Credentials, HubHandle};
+use super::{Credentials, FarmHandle};
 
 /// The gRPC services of whose health may be asked.
 const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<ClientServiceServer<()>>()];
@@ -35,7 +35,7 @@ pub enum Phase {
     /// It reads its ledger. Only health is answered.
     Starting,
     /// It serves everything.
-    Serving(Credentials, HubHandle),
+    Serving(Credentials, FarmHandle),
     /// It was asked to stop, and closes its ledger.
     Draining,
     /// It takes no more connections, and ends when every stream has.
@@ -122,7 +122,7 @@ fn too_early() -> http::Response<Body> {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Config, LoanKey};
+    use farm::{Config, LeaseKey};
     use ledger::CheckedLedger;
     use tonic::Code;
     use tonic::transport::Channel;
@@ -132,7 +132,7 @@ mod tests {
     use wire::v1::client_service_client::ClientServiceClient;
 
     use super::*;
-    use crate::coordinator::{Hub, Limits, Listener, serve};
+    use crate::coordinator::{EventLoop, Limits, Listener, serve};
 
     /// What is said of the coordinator as a whole, of its readiness and of its liveness, and how a request of a
     /// client ends.
@@ -161,8 +161,8 @@ mod tests {
 
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
         let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
-        let hub = tokio::spawn(hub.run());
+        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        let farm = tokio::spawn(farm.run());
         let credentials = Credentials::new(None, Vec::new());
         phase.send_replace(Phase::Serving(credentials, handle.clone()));
         // The server learns of it in a task of its own.
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(seen(&channel).await.0, [false, false, true]);
 
         handle.stop().await;
-        hub.await.expect("it does not panic").expect("the ledger is sound");
+        farm.await.expect("it does not panic").expect("the ledger is sound");
         assert!(!server.is_finished(), "health is served until the end");
         phase.send_replace(Phase::Stopped);
         drop(channel);

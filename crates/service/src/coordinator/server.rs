@@ -20,15 +20,15 @@ use super::bundles::Bundles;
 use super::clients::Clients;
 use super::copies::Copies;
 use super::credentials::{Gate, admit, identity};
-use super::desk::Desk;
 use super::http::only_grpc;
+use super::job_api::JobApi;
 use super::limits::{self, Connection, Limits, Places};
 use super::metrics::measure_call;
 use super::phase::Late;
 use super::sending::Answers;
 use super::session::Peer;
-use super::{Credentials, HubHandle, Phase, Plans, Right, host};
-use crate::error::{HubGone, ServiceError};
+use super::{Credentials, FarmHandle, Phase, Plans, Right, host};
+use crate::error::{CoordinatorGone, ServiceError};
 
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
@@ -60,11 +60,11 @@ pub async fn serve(
         loop {
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
-            if let Phase::Serving(credentials, hub) = &phase {
+            if let Phase::Serving(credentials, farm) = &phase {
                 late.open(|| {
-                    routes_of(credentials.clone(), hub.clone(), limits, reflection.clone())
+                    routes_of(credentials.clone(), farm.clone(), limits, reflection.clone())
                 });
-                hub.open();
+                farm.open();
             }
             if phases.changed().await.is_err() {
                 // Nobody can change it any more.
@@ -81,24 +81,25 @@ pub async fn serve(
 /// Everything that needs a credential: the gRPC services, and what is read over HTTP.
 fn routes_of(
     credentials: Credentials,
-    hub: HubHandle,
+    farm: FarmHandle,
     limits: Limits,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Routes {
-    let meters = hub.meters().clone();
+    let meters = farm.meters().clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
-    let desk = Desk::new(hub.clone(), plans.clone(), credentials.clone());
-    let pages = super::http::routes(gate.clone(), hub.clone(), desk.clone());
+    let jobs = JobApi::new(farm.clone(), plans.clone(), credentials.clone());
+    let pages = super::http::routes(gate.clone(), farm.clone(), jobs.clone());
     let sessions = Places::new(limits.workers_per_owner);
-    let workers = Workers { hub: hub.clone(), plans, credentials: credentials.clone(), sessions };
-    let farm = FarmServiceServer::new(workers)
+    let workers = Workers { farm: farm.clone(), plans, credentials: credentials.clone(), sessions };
+    let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let (bundles, copies) = (Bundles::new(hub.ledger_path()), Copies::of(hub.ledger_path()));
-    let clients = Clients { hub, desk, credentials, bundles, copies };
+    let bundles = Bundles::new(farm.ledger_path());
+    let copies = Copies::of(farm.ledger_path(), meters.copied_at.clone());
+    let clients = Clients { farm, jobs, credentials, bundles, copies };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let services = Routes::new(farm).add_service(clients).add_service(reflection);
+    let services = Routes::new(worker_service).add_service(clients).add_service(reflection);
     let services = services.into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
     let measured = services.route_layer(from_fn_with_state(meters, measure_call));
@@ -108,7 +109,7 @@ fn routes_of(
 /// The service of workers.
 #[derive(Clone)]
 struct Workers {
-    hub: HubHandle,
+    farm: FarmHandle,
     plans: Arc<Plans>,
     credentials: Credentials,
     sessions: Places,
@@ -133,13 +134,13 @@ impl FarmService for Workers {
         // A broken connection ends the stream like a regular end: the farm treats both alike.
         let messages = request.into_inner().map_while(Result::ok).map(decode);
         let (out, orders) = mpsc::channel(OUTGOING);
-        let (hub, plans) = (self.hub.clone(), self.plans.clone());
+        let (farm, plans) = (self.farm.clone(), self.plans.clone());
         let credentials = self.credentials.clone();
         let (owner, is_trusted) = (identity.owner.clone(), identity.role == Role::TrustedWorker);
         let session = tokio::spawn(async move {
             let _place = place;
             let ended = credentials.ended(&identity);
-            host(hub, plans, Peer { owner, is_trusted, messages, ended }, out).await
+            host(farm, plans, Peer { owner, is_trusted, messages, ended }, out).await
         });
         let last_word = async move {
             match session.await {
@@ -162,8 +163,8 @@ fn decode(message: v1::WorkRequest) -> Result<WorkerMessage, WireError> {
     Ok(message)
 }
 
-impl From<HubGone> for Status {
-    fn from(gone: HubGone) -> Status {
+impl From<CoordinatorGone> for Status {
+    fn from(gone: CoordinatorGone) -> Status {
         Status::unavailable(gone.to_string())
     }
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use farm::{Event, SessionId, WorkerMessage, WorkerOrder};
+use farm::{CoordinatorMessage, Event, SessionId, WorkerMessage};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::{Stream, StreamExt};
 use wire::WireError;
 
-use super::news::tell_pace;
-use super::pump::pump;
+use super::pace::send_pace;
+use super::sender::send_messages;
 use super::session_fault::{HELLO_TIMEOUT, SessionFault};
-use super::{HubHandle, Plans};
+use super::{FarmHandle, Plans};
 
 /// How long a worker that has hung up is listened to: what it sent before may still be on its way from the connection.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -38,13 +38,13 @@ pub struct Peer<M, E> {
 ///
 /// [`SessionFault`], if the session ends before the worker leaves.
 pub async fn host(
-    hub: HubHandle,
+    farm: FarmHandle,
     plans: Arc<Plans>,
     peer: Peer<
         impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin,
         impl Future<Output = ()>,
     >,
-    out: mpsc::Sender<WorkerOrder>,
+    out: mpsc::Sender<CoordinatorMessage>,
 ) -> Result<(), SessionFault> {
     let Peer { owner, is_trusted, mut messages, ended } = peer;
     let first = timeout(HELLO_TIMEOUT, messages.next()).await;
@@ -57,36 +57,36 @@ pub async fn host(
     let (worker, threads, held) = (hello.worker.clone(), hello.threads, hello.holding.len());
     let memory = ByteSize(hello.memory).display().iec();
     let machine = hello.machine.clone();
-    let joined = hub.join(owner.clone(), is_trusted, hello).await;
+    let joined = farm.join(owner.clone(), is_trusted, hello).await;
     let Ok((session, orders)) = joined else { return Err(SessionFault::Ended) };
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
-        let lends_in_ms = hub.look(|farm| farm.lends_in_ms()).await;
-        let lends_in_ms = lends_in_ms.map_err(|_| SessionFault::Ended)?;
-        if out.send(WorkerOrder::Welcome { lends_in_ms }).await.is_err() {
+        let leases_in_ms = farm.look(|farm| farm.leases_in_ms()).await;
+        let leases_in_ms = leases_in_ms.map_err(|_| SessionFault::Ended)?;
+        if out.send(CoordinatorMessage::Welcome { leases_in_ms }).await.is_err() {
             return Ok(());
         }
-        let tell_pace = tell_pace(hub.paces(), out.clone());
+        let send_pace = send_pace(farm.paces(), out.clone());
         let answers = out.clone();
-        let mut heard = pin!(listen(&hub, session, &mut messages));
+        let mut heard = pin!(listen(&farm, session, &mut messages));
         tokio::select! {
-            () = tell_pace => unreachable!("it does not end"),
+            () = send_pace => unreachable!("it does not end"),
             ended = &mut heard => ended,
-            told = pump(orders, out, plans) => match told {
+            reported = send_messages(orders, out, plans) => match reported {
                 Ok(()) if answers.is_closed() => {
                     timeout(LAST_WORDS, heard).await.unwrap_or(Err(SessionFault::Ended))
                 }
-                told => told.and(Err(SessionFault::Ended)),
+                reported => reported.and(Err(SessionFault::Ended)),
             },
             () = ended => Err(SessionFault::Expired),
         }
     }
     .await;
 
-    let _ = hub.session(Event::Left { session }).await;
+    let _ = farm.session(Event::Left { session }).await;
     if let Some(gone) = result.as_ref().err().and_then(SessionFault::gone) {
-        hub.meters().dismissed(gone);
+        farm.meters().dismissed(gone);
     }
     if let Err(
         fault @ (SessionFault::Message(_)
@@ -102,7 +102,7 @@ pub async fn host(
 }
 
 async fn listen(
-    hub: &HubHandle,
+    farm: &FarmHandle,
     session: SessionId,
     messages: &mut (impl Stream<Item = Result<WorkerMessage, WireError>> + Unpin),
 ) -> Result<(), SessionFault> {
@@ -112,10 +112,10 @@ async fn listen(
             return Err(SessionFault::NoHello);
         }
         if let WorkerMessage::Decline(lease) = message {
-            tracing::warn!(%session, %lease, "loan declined: the worker has too little memory for it");
+            tracing::warn!(%session, %lease, "lease declined: the worker has too little memory for it");
         }
         let event = Event::Said { session, message };
-        hub.session(event).await.map_err(|_| SessionFault::Ended)?;
+        farm.session(event).await.map_err(|_| SessionFault::Ended)?;
     }
     Ok(())
 }
@@ -123,12 +123,12 @@ async fn listen(
 #[cfg(test)]
 mod tests {
     use board::{MethodChoice, Problem};
-    use farm::{Config, Hello, JobSpec, Known, LoanKey, Origin, Request, Slice};
+    use farm::{Config, Hello, JobSpec, Known, LeaseKey, Origin, Request, Slice};
     use ledger::CheckedLedger;
     use tokio_stream::wrappers::ReceiverStream;
 
     use super::*;
-    use crate::coordinator::Hub;
+    use crate::coordinator::EventLoop;
 
     const OWNER: &str = "ann";
 
@@ -151,8 +151,8 @@ mod tests {
         // Given a worker in a session
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
         let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
-        tokio::spawn(hub.run());
+        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        tokio::spawn(farm.run());
         let (plans, (says, messages)) = (Arc::new(Plans::default()), mpsc::channel(8));
         let (out, mut hears) = mpsc::channel(8);
         let messages = ReceiverStream::new(messages).map(Ok);
@@ -161,17 +161,20 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert!(matches!(hears.recv().await, Some(WorkerOrder::Welcome { lends_in_ms: 0 })));
+        assert!(matches!(
+            hears.recv().await,
+            Some(CoordinatorMessage::Welcome { leases_in_ms: 0 })
+        ));
 
-        // When it hangs up, is lent something all the same, and its last word comes a little later
+        // When it hangs up, is leased something all the same, and its last word comes a little later
         drop(hears);
         let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
         let plan = plan.expect("such a plan exists");
         let spec = JobSpec { origin: Origin::of(OWNER), plan, slice: Slice::ALL, priority: 0 };
         let ask = Request::Submit { spec, audit: None, known: Box::new(Known::nothing()) };
-        handle.ask(OWNER, ask).await.expect("the hub runs").expect("it is granted");
+        handle.ask(OWNER, ask).await.expect("the event loop runs").expect("it is granted");
         tokio::time::sleep(LAST_WORDS / 10).await;
-        says.send(WorkerMessage::Leaving).await.expect("it is heard");
+        says.send(WorkerMessage::Draining).await.expect("it is heard");
         drop(says);
 
         // Then it has left, and was not sent away.

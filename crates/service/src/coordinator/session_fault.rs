@@ -40,9 +40,9 @@ pub enum SessionFault {
          machine, then ask whoever runs the farm to trust it again (`queens trust`)"
     )]
     Distrusted,
-    /// The worker reported or held what was not lent to its owner.
+    /// The worker reported or held what was not leased to its owner.
     #[error(
-        "this farm has not lent to this owner what the worker reported or holds; whatever it holds is void"
+        "this farm has not leased to this owner what the worker reported or holds; whatever it holds is void"
     )]
     Unproven,
     /// The worker's credential has expired or was revoked.

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use farm::{WorkerMessage, WorkerOrder};
+use farm::{CoordinatorMessage, WorkerMessage};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -22,7 +22,7 @@ const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 /// The worker's end of a session.
 pub struct Link {
     /// The coordinator's messages. The stream ends or fails when the session does.
-    pub orders: Pin<Box<dyn Stream<Item = Result<WorkerOrder, LinkEnd>> + Send>>,
+    pub orders: Pin<Box<dyn Stream<Item = Result<CoordinatorMessage, LinkEnd>> + Send>>,
     /// The worker's messages.
     pub messages: mpsc::Sender<WorkerMessage>,
 }
@@ -32,7 +32,7 @@ pub struct Link {
 pub enum LinkEnd {
     /// The connection was lost; another attempt may succeed.
     Lost(String),
-    /// The coordinator has not lent what the worker reported or holds: all of that is void, and another attempt
+    /// The coordinator has not leased what the worker reported or holds: all of that is void, and another attempt
     /// may succeed.
     Disowned(String),
     /// Nobody answers who can be recognised as the coordinator. Another attempt is useless, unless the worker has had a session
@@ -93,7 +93,7 @@ impl Link {
         let answers = answers.map_err(|status| ended(&url, status))?;
 
         let orders = answers.into_inner().map(move |answer| match answer {
-            Ok(message) => WorkerOrder::try_from(message).map_err(refused),
+            Ok(message) => CoordinatorMessage::try_from(message).map_err(refused),
             Err(status) => Err(ended(&url, status)),
         });
         Ok(Link { orders: Box::pin(orders), messages })

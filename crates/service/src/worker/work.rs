@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use count::Backend;
-use farm::{Ack, Agent, AgentConfig, LeaseId, Millis, Report, TasksBlock, WorkerOrder};
+use farm::{Ack, Agent, AgentConfig, CoordinatorMessage, LeaseId, Millis, Report, TasksBlock};
 use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -14,13 +14,13 @@ use tokio_stream::StreamExt;
 
 use executor::{Accepted, Devices, Executor};
 
-use super::departure::Departure;
-use super::outage::Outage;
+use super::backoff::Backoff;
+use super::shutdown::Shutdown;
 use super::{Connect, LeaveRules, Link, LinkEnd};
 use crate::ServiceError;
 
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
-const FAREWELL: Duration = Duration::from_secs(4);
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
@@ -56,11 +56,11 @@ pub async fn work(
     let started = Instant::now();
     let mut worker = Worker {
         most_tasks: usize::try_from(config.hello.credit).unwrap_or(usize::MAX),
-        departure: Departure::new(rules, config.hello.threads, started),
+        shutdown: Shutdown::new(rules, config.hello.threads, started),
         agent: Agent::new(config),
         executor,
         parts,
-        loans: HashMap::new(),
+        leases: HashMap::new(),
         started,
         stop,
         leave_by: None,
@@ -75,12 +75,12 @@ struct Worker {
     agent: Agent,
     executor: Executor,
     parts: Parts,
-    /// Loans whose tasks are still coming, each with the next ordinal that is due.
-    loans: HashMap<LeaseId, (Accepted, u64)>,
+    /// Leases whose tasks are still coming, each with the next ordinal that is due.
+    leases: HashMap<LeaseId, (Accepted, u64)>,
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
-    departure: Departure,
+    shutdown: Shutdown,
     /// The latest time to leave; `None` until the worker is asked to stop or leaves by itself.
     leave_by: Option<Instant>,
     /// Why there is no coordinator.
@@ -92,7 +92,7 @@ struct Worker {
 impl Worker {
     /// Connects again and again, until it is time to leave.
     async fn run(&mut self, connector: &mut impl Connect) -> Result<(), ServiceError> {
-        let mut outage = Outage::new();
+        let mut backoff = Backoff::new();
         let mut had_session = false;
         loop {
             self.last_failure = match self.until(connector.connect()).await? {
@@ -106,12 +106,12 @@ impl Worker {
                 Some(Ok(link)) => {
                     let begun = Instant::now();
                     let Some(reason) = self.session(link).await? else { return Ok(()) };
-                    outage.interrupted(begun.elapsed());
+                    backoff.interrupted(begun.elapsed());
                     had_session = true;
                     reason
                 }
             };
-            let pause = outage.next_pause(Instant::now(), &self.last_failure);
+            let pause = backoff.next_pause(Instant::now(), &self.last_failure);
             if self.until(tokio::time::sleep(pause)).await?.is_none() {
                 return Ok(());
             }
@@ -134,7 +134,7 @@ impl Worker {
                 value = &mut event => return Ok(Some(value)),
                 part = self.parts.recv() => self.finished(part)?,
                 () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                    self.begin_leaving("asked to stop");
+                    self.begin_draining("asked to stop");
                 }
                 () = sleep_until(next_look) => {}
                 () = sleep_until(gives_up_at) => return Err(self.gives_up()),
@@ -146,7 +146,7 @@ impl Worker {
     /// Serves one session. Returns why it ended, or `None` when it is time to leave.
     async fn session(&mut self, mut link: Link) -> Result<Option<String>, ServiceError> {
         let hello = self.agent.connected();
-        self.loans.clear();
+        self.leases.clear();
         let reason = 'session: {
             let mut due = vec![hello];
             loop {
@@ -189,7 +189,7 @@ impl Worker {
                     },
                     part = self.parts.recv() => self.finished(part)?,
                     () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                        self.begin_leaving("asked to stop");
+                        self.begin_draining("asked to stop");
                     }
                     () = sleep_until(wakeup) => {}
                     () = sleep_until(next_look) => {}
@@ -199,92 +199,91 @@ impl Worker {
             }
         };
         self.agent.disconnected();
-        self.departure.alone(Instant::now());
-        self.drop_unfinished_loans();
+        self.shutdown.alone(Instant::now());
+        self.drop_unfinished_leases();
         Ok(Some(reason))
     }
 
-    fn obey(&mut self, order: WorkerOrder) -> Result<(), ServiceError> {
+    fn obey(&mut self, order: CoordinatorMessage) -> Result<(), ServiceError> {
         match order {
-            WorkerOrder::Welcome { lends_in_ms } => {
-                tracing::info!(lends_in_ms, "the coordinator welcomes this worker");
-                self.departure.welcomed(Instant::now(), Duration::from_millis(lends_in_ms));
+            CoordinatorMessage::Welcome { leases_in_ms } => {
+                tracing::info!(leases_in_ms, "the coordinator welcomes this worker");
+                self.shutdown.welcomed(Instant::now(), Duration::from_millis(leases_in_ms));
             }
-            WorkerOrder::Loan(loan) if self.loans.contains_key(&loan.lease) => {
+            CoordinatorMessage::Lease(lease) if self.leases.contains_key(&lease.id) => {
                 return Err(ServiceError::Incompatible(format!(
-                    "the coordinator lent something as lease {} while tasks of that lease are still to come",
-                    loan.lease
+                    "the coordinator leased something as lease {} while tasks of that lease are still to come",
+                    lease.id
                 )));
             }
-            WorkerOrder::Loan(_) if self.loans.len() >= self.most_tasks => {
+            CoordinatorMessage::Lease(_) if self.leases.len() >= self.most_tasks => {
                 return Err(ServiceError::Incompatible(format!(
-                    "the coordinator lent more than {} ranges without their tasks, although this worker \
+                    "the coordinator leased more than {} ranges without their tasks, although this worker \
                      agreed to hold no more tasks than that",
                     self.most_tasks
                 )));
             }
-            WorkerOrder::Loan(loan) if self.leave_by.is_none() => {
-                tracing::debug!(lease = %loan.lease, job = %loan.job, range = %loan.range, "loan");
-                match self.executor.accepts(loan) {
+            CoordinatorMessage::Lease(lease) if self.leave_by.is_none() => {
+                tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
+                match self.executor.accepts(lease) {
                     Ok(accepted) => {
-                        self.agent.lent(loan);
-                        self.loans.insert(loan.lease, (accepted, loan.range.start()));
+                        self.agent.leased(lease);
+                        self.leases.insert(lease.id, (accepted, lease.range.start()));
                     }
                     Err(reason) => {
                         // The coordinator knows our memory, but its estimate of the need may be wrong.
-                        tracing::warn!(job = %loan.job, %reason, "a loan goes back: it needs too much memory");
-                        self.agent.decline(loan.lease);
+                        tracing::warn!(job = %lease.job, %reason, "a lease goes back: it needs too much memory");
+                        self.agent.decline(lease.id);
                     }
                 }
             }
-            WorkerOrder::Tasks(block) => self.take_tasks(block)?,
-            WorkerOrder::Ack(ack) => {
+            CoordinatorMessage::Tasks(block) => self.take_tasks(block)?,
+            CoordinatorMessage::Ack(ack) => {
                 let Ack { job, range, verdict, .. } = ack;
                 tracing::debug!(%job, %range, ?verdict, "acknowledged");
                 self.agent.acked(&ack);
             }
-            WorkerOrder::Revoke(lease) => {
+            CoordinatorMessage::Revoke(lease) => {
                 self.agent.revoked(lease);
-                self.loans.remove(&lease);
+                self.leases.remove(&lease);
                 self.executor.drop_lease(lease);
             }
-            WorkerOrder::Pace(pace) => {
+            CoordinatorMessage::Pace(pace) => {
                 tracing::debug!(
                     report_ms = pace.report_ms(),
                     "the coordinator says how often to report"
                 );
                 self.agent.paced(pace);
             }
-            WorkerOrder::Loan(_) => {}
+            CoordinatorMessage::Lease(_) => {}
         }
         Ok(())
     }
 
-    /// Passes tasks of a loan to the executor. They must come in order. Tasks of a revoked loan may still
+    /// Passes tasks of a lease to the executor. They must come in order. Tasks of a revoked lease may still
     /// arrive, and are ignored.
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
         let TasksBlock { lease, start, tasks } = block;
-        let Some((accepted, next)) = self.loans.get_mut(&lease) else { return Ok(()) };
+        let Some((accepted, next)) = self.leases.get_mut(&lease) else { return Ok(()) };
         let (accepted, end) = (*accepted, start + tasks.len() as u64);
-        let loan = accepted.loan();
-        if start != *next || end > loan.range.end() {
+        let due = accepted.lease().range.end();
+        if start != *next || end > due {
             return Err(ServiceError::Incompatible(format!(
-                "the coordinator sent the tasks [{start}, {end}) where [{next}, {}) was due",
-                loan.range.end()
+                "the coordinator sent the tasks [{start}, {end}) where [{next}, {due}) was due"
             )));
         }
         *next = end;
-        if end == loan.range.end() {
-            self.loans.remove(&lease);
+        if end == due {
+            self.leases.remove(&lease);
         }
         self.executor.push(accepted, start, tasks);
         Ok(())
     }
 
-    /// Gives up the loans whose tasks have not all arrived, because the rest will not come in another
+    /// Gives up the leases whose tasks have not all arrived, because the rest will not come in another
     /// session.
-    fn drop_unfinished_loans(&mut self) {
-        for (lease, _) in self.loans.drain() {
+    fn drop_unfinished_leases(&mut self) {
+        for (lease, _) in self.leases.drain() {
             self.agent.revoked(lease);
             self.executor.drop_lease(lease);
         }
@@ -297,22 +296,22 @@ impl Worker {
             Err(gpu::Error::Device(error)) => {
                 // What was being counted goes back with the rest.
                 if self.failure.is_none() && self.leave_by.is_none() {
-                    self.begin_leaving("a device failed");
+                    self.begin_draining("a device failed");
                 }
                 self.failure.get_or_insert(error);
                 return Ok(());
             }
         };
-        self.departure.counted(&part);
+        self.shutdown.counted(&part);
         self.agent.finished(self.now(), part);
         Ok(())
     }
 
-    /// The coordinator is not the one that lent what is here, or knows this worker as another owner.
+    /// The coordinator is not the one that leased what is here, or knows this worker as another owner.
     fn disowned(&mut self, reason: String) -> String {
         tracing::warn!(reason, "everything that this worker holds is void: dropping it");
         self.agent.disowned();
-        self.loans.clear();
+        self.leases.clear();
         self.executor.clear();
         reason
     }
@@ -323,10 +322,10 @@ impl Worker {
             return;
         }
         let now = Instant::now();
-        self.departure.occupied(now, !self.is_done());
-        match self.departure.reason(now) {
-            Some(reason) => self.begin_leaving(reason),
-            None => self.agent.hold_at_most(self.departure.most_tasks(now)),
+        self.shutdown.occupied(now, !self.is_done());
+        match self.shutdown.reason(now) {
+            Some(reason) => self.begin_draining(reason),
+            None => self.agent.hold_at_most(self.shutdown.most_tasks(now)),
         }
     }
 
@@ -334,7 +333,7 @@ impl Worker {
     fn next_times(&self) -> (Option<Instant>, Option<Instant>) {
         match self.leave_by {
             Some(_) => (None, None),
-            None => (self.departure.next_look(Instant::now()), self.departure.gives_up_at()),
+            None => (self.shutdown.next_look(Instant::now()), self.shutdown.gives_up_at()),
         }
     }
 
@@ -342,14 +341,14 @@ impl Worker {
         ServiceError::GaveUp { reason: self.last_failure.clone() }
     }
 
-    fn begin_leaving(&mut self, reason: &str) {
+    fn begin_draining(&mut self, reason: &str) {
         tracing::info!("{reason}: handing back the tasks that are not begun");
-        self.leave_by = Some(Instant::now() + FAREWELL);
+        self.leave_by = Some(Instant::now() + GRACE);
         self.agent.stop();
         self.executor.clear();
     }
 
-    /// Whether more tasks may be read. A single loan may be larger than what the agent agreed to hold; then
+    /// Whether more tasks may be read. A single lease may be larger than what the agent agreed to hold; then
     /// the rest of it waits on the coordinator's side.
     fn has_room(&self) -> bool {
         self.executor.waiting_tasks() <= self.most_tasks

@@ -128,7 +128,7 @@ pub mod work_request {
         #[prost(message, tag = "3")]
         Report(super::Report),
         #[prost(message, tag = "4")]
-        Leaving(super::Leaving),
+        Draining(super::Draining),
         #[prost(message, tag = "5")]
         Decline(super::Decline),
         #[prost(message, tag = "6")]
@@ -148,7 +148,7 @@ pub mod work_response {
         #[prost(message, tag = "1")]
         Welcome(super::Welcome),
         #[prost(message, tag = "2")]
-        Loan(super::Loan),
+        Lease(super::Lease),
         #[prost(message, tag = "3")]
         Tasks(super::Tasks),
         #[prost(message, tag = "4")]
@@ -189,7 +189,7 @@ pub struct Hello {
     /// The counting loop in use, for people. It may be empty.
     #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
-    /// Bytes that all threads together may take. A job of which not even one thread fits in is not lent
+    /// Bytes that all threads together may take. A job of which not even one thread fits in is not leased
     /// to the worker.
     #[prost(uint64, tag = "9")]
     pub memory: u64,
@@ -209,23 +209,23 @@ pub struct Holding {
     pub fingerprint: ::prost::alloc::vec::Vec<u8>,
     #[prost(message, optional, tag = "4")]
     pub range: ::core::option::Option<OrdinalRange>,
-    /// The proof of the loan. A Hello with a holding that was not lent to the worker's owner is refused with
+    /// The token of the lease. A Hello with a holding that was not leased to the worker's owner is refused with
     /// ABORTED.
     #[prost(bytes = "vec", tag = "5")]
-    pub proof: ::prost::alloc::vec::Vec<u8>,
+    pub token: ::prost::alloc::vec::Vec<u8>,
 }
 /// The session has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Welcome {
-    /// Nothing new is lent before so many milliseconds have passed, because the coordinator was restarted and workers that
-    /// still hold ranges may come back first; 0 if it lends now. A worker that leaves when it has nothing to do counts from
+    /// Nothing new is leased before so many milliseconds have passed, because the coordinator was restarted and workers that
+    /// still hold ranges may come back first; 0 if it leases now. A worker that leaves when it has nothing to do counts from
     /// then on.
     #[prost(uint64, tag = "1")]
-    pub lends_in_ms: u64,
+    pub leases_in_ms: u64,
 }
-/// How long the worker is to gather what it finishes of a loan, at least, before it reports it, so that a large farm
+/// How long the worker is to gather what it finishes of a lease, at least, before it reports it, so that a large farm
 /// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
-/// take and live the longer. What is finished of a loan of which nothing is left to count is reported at once all the same.
+/// take and live the longer. What is finished of a lease of which nothing is left to count is reported at once all the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Pace {
     /// 600,000 at most.
@@ -239,14 +239,14 @@ pub struct Credit {
     #[prost(uint64, tag = "1")]
     pub tasks: u64,
 }
-/// A part of a loan is counted that will be reported as a whole: the lease goes on, for 64 times its time at most.
+/// A part of a lease is counted that will be reported as a whole: the lease goes on, for 64 times its time at most.
 /// A worker whose recount takes longer is asked again later, and has twice as long.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Working {
     #[prost(uint64, tag = "1")]
     pub lease: u64,
 }
-/// The worker cannot count a loan, because it has no memory for it or does not know its problem or its method:
+/// The worker cannot count a lease, because it has no memory for it or does not know its problem or its method:
 /// nothing of it was counted, and it wants nothing more of that job in this session. A Revoke answers it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Decline {
@@ -255,13 +255,13 @@ pub struct Decline {
 }
 /// The worker was asked to stop: it wants no more work, and closes once all is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Leaving {}
-/// A range lent to the worker. Its tasks follow, in order, in one or more Tasks.
+pub struct Draining {}
+/// A range leased to the worker. Its tasks follow, in order, in one or more Tasks.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Loan {
-    /// Rises with every lending.
+pub struct Lease {
+    /// Rises with every leasing.
     #[prost(uint64, tag = "1")]
-    pub lease: u64,
+    pub id: u64,
     #[prost(uint64, tag = "2")]
     pub job: u64,
     #[prost(message, optional, tag = "3")]
@@ -271,10 +271,10 @@ pub struct Loan {
     /// Present if the range was counted before, for an audit or a dispute. It must come back as one Report.
     #[prost(message, optional, tag = "6")]
     pub recount: ::core::option::Option<Recount>,
-    /// 33 bytes by which the coordinator recognizes the loan. What they mean is its own business; the worker
-    /// repeats them in every Report and Holding of the loan.
+    /// 33 bytes by which the coordinator recognizes the lease. What they mean is its own business; the worker
+    /// repeats them in every Report and Holding of the lease.
     #[prost(bytes = "vec", tag = "7")]
-    pub proof: ::prost::alloc::vec::Vec<u8>,
+    pub token: ::prost::alloc::vec::Vec<u8>,
 }
 /// How a range is to be counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -286,8 +286,8 @@ pub struct Recount {
     #[prost(bool, tag = "2")]
     pub by_search: bool,
 }
-/// Tasks of a loan, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
-/// masks of a task are depends on the problem and the method of the loan's plan. The count of a task is the
+/// Tasks of a lease, as structure-of-arrays; all arrays are of the same length, 1 to 4,096. What the three
+/// masks of a task are depends on the problem and the method of the lease's plan. The count of a task is the
 /// number of ways to complete it, except by `halves`; a partial count adds up weight x count.
 ///
 /// Squares. Rows and columns are numbered from 0. Bit c of a mask, whose value is 2^c, is column c.
@@ -391,11 +391,11 @@ pub struct Report {
     /// way.
     #[prost(string, tag = "9")]
     pub kernel: ::prost::alloc::string::String,
-    /// The proof of the loan, of which `range` is a part. A report that proves nothing ends the session with
+    /// The token of the lease, of which `range` is a part. A report that proves nothing ends the session with
     /// ABORTED: then the coordinator has another key or ledger, or the worker another owner than before, and the
     /// worker forgets all that it holds.
     #[prost(bytes = "vec", tag = "10")]
-    pub proof: ::prost::alloc::vec::Vec<u8>,
+    pub token: ::prost::alloc::vec::Vec<u8>,
     /// For plans by `halves`: weight x count of each task of the range, in the order of their ordinals, at most 4,096. Empty if
     /// it is not told. A report whose counts are not those that `count` and `digest` add up ends the session.
     #[prost(uint64, repeated, tag = "12")]
@@ -413,7 +413,7 @@ pub struct Ack {
     #[prost(enumeration = "Verdict", tag = "4")]
     pub verdict: i32,
 }
-/// Drop what is left of a loan.
+/// Drop what is left of a lease.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Revoke {
     #[prost(uint64, tag = "1")]
@@ -787,7 +787,7 @@ pub mod ask_request {
         /// The answer is the job as it was.
         #[prost(uint64, tag = "3")]
         Remove(u64),
-        /// The answer is who is not believed all the same.
+        /// The answer is who is distrusted all the same.
         #[prost(message, tag = "4")]
         Trust(super::Trust),
     }
@@ -857,7 +857,7 @@ pub struct AuditPolicy {
     #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom a second opinion lies.
-    #[prost(enumeration = "Across", tag = "3")]
+    #[prost(enumeration = "AuditScope", tag = "3")]
     pub across: i32,
 }
 /// The method `rows` or `prefixes`.
@@ -889,13 +889,13 @@ pub mod change {
         /// Ends it without a total; it stays in the list. Repeating it does no harm.
         #[prost(message, tag = "2")]
         Cancel(super::Cancel),
-        /// Stops lending its ranges until it is resumed.
+        /// Stops leasing its ranges until it is resumed.
         #[prost(message, tag = "3")]
         Pause(super::Pause),
-        /// Lends its ranges again, and its poisoned tasks.
+        /// Leases its ranges again, and its poisoned tasks.
         #[prost(message, tag = "4")]
         Resume(super::Resume),
-        /// Has it served earlier or later than others from now on; as in Submit. What is lent already stays lent.
+        /// Has it served earlier or later than others from now on; as in Submit. What is leased already stays leased.
         /// FAILED_PRECONDITION refuses it for a job that is over.
         #[prost(sint32, tag = "5")]
         Priority(i32),
@@ -912,7 +912,7 @@ pub struct Cancel {}
 pub struct Pause {}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Resume {}
-/// Believes a party no more, or again; for admins. Of a party that is believed no more, sessions end, and what nobody
+/// Distrusts a party, or trusts it again; for admins. Of a party that is distrusted, sessions end, and what nobody
 /// else has confirmed of its counts is counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Trust {
@@ -933,7 +933,7 @@ pub struct Party {
     #[prost(string, optional, tag = "2")]
     pub machine: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// After a pardon: the parties that are not believed all the same and have machines in common with the pardoned one. They
+/// After a reinstatement: the parties that are distrusted all the same and have machines in common with the reinstated one. They
 /// are its owner as a whole, or machines that were distrusted one by one.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Parties {
@@ -1003,7 +1003,7 @@ pub struct Job {
     pub shard: u32,
     #[prost(uint32, tag = "16")]
     pub shards: u32,
-    /// Tasks that are not lent any more, because each was lost three times with the worker that counted it. The
+    /// Tasks that are not leased any more, because each was lost three times with the worker that counted it. The
     /// job does not end before it is resumed and they are counted.
     #[prost(uint64, tag = "17")]
     pub poisoned: u64,
@@ -1065,7 +1065,7 @@ pub struct Audit {
     #[prost(bool, tag = "2")]
     pub by_search: bool,
     /// Between whom the second opinion lies.
-    #[prost(enumeration = "Across", tag = "3")]
+    #[prost(enumeration = "AuditScope", tag = "3")]
     pub across: i32,
 }
 /// A block of a bundle's text. Each begins where the one before it ended.
@@ -1089,6 +1089,9 @@ pub struct ListWorkersResponse {
     pub workers: ::prost::alloc::vec::Vec<Worker>,
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
+    /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs.
+    #[prost(uint64, tag = "3")]
+    pub leasable_threads: u64,
 }
 /// A connected worker.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1106,13 +1109,13 @@ pub struct Worker {
     /// Bytes that all threads together may take.
     #[prost(uint64, tag = "6")]
     pub memory: u64,
-    /// Tasks that it was lent and has not reported.
+    /// Tasks that it was leased and has not reported.
     #[prost(uint64, tag = "7")]
     pub tasks: u64,
     /// The counting loop in use, such as `avx512`, or `gpu`; it may be empty.
     #[prost(string, tag = "8")]
     pub backend: ::prost::alloc::string::String,
-    /// How fast it counts what it was lent; 0 while it holds nothing. Placements are those before symmetry.
+    /// How fast it counts what it was leased; 0 while it holds nothing. Placements are those before symmetry.
     #[prost(double, tag = "9")]
     pub tasks_per_second: f64,
     #[prost(double, tag = "10")]
@@ -1180,7 +1183,7 @@ pub struct BackupResponse {
 /// Between whom a second opinion lies. Whatever it is, no owner alone decides a dispute about another one's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum Across {
+pub enum AuditScope {
     /// If nothing is said: owners as soon as two of them have a worker's credential that is valid, and machines before.
     Unspecified = 0,
     /// Between machines: against broken hardware.
@@ -1188,24 +1191,24 @@ pub enum Across {
     /// Between owners of credentials: against owners that lie, unless they collude.
     Owners = 2,
 }
-impl Across {
+impl AuditScope {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "ACROSS_UNSPECIFIED",
-            Self::Machines => "ACROSS_MACHINES",
-            Self::Owners => "ACROSS_OWNERS",
+            Self::Unspecified => "AUDIT_SCOPE_UNSPECIFIED",
+            Self::Machines => "AUDIT_SCOPE_MACHINES",
+            Self::Owners => "AUDIT_SCOPE_OWNERS",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "ACROSS_UNSPECIFIED" => Some(Self::Unspecified),
-            "ACROSS_MACHINES" => Some(Self::Machines),
-            "ACROSS_OWNERS" => Some(Self::Owners),
+            "AUDIT_SCOPE_UNSPECIFIED" => Some(Self::Unspecified),
+            "AUDIT_SCOPE_MACHINES" => Some(Self::Machines),
+            "AUDIT_SCOPE_OWNERS" => Some(Self::Owners),
             _ => None,
         }
     }
@@ -1494,7 +1497,7 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "Export"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Who counts, and who is not believed.
+        /// Who counts, and who is distrusted.
         pub async fn list_workers(
             &mut self,
             request: impl tonic::IntoRequest<super::ListWorkersRequest>,
@@ -1673,7 +1676,7 @@ pub mod client_service_server {
             &self,
             request: tonic::Request<super::JobRequest>,
         ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
-        /// Who counts, and who is not believed.
+        /// Who counts, and who is distrusted.
         async fn list_workers(
             &self,
             request: tonic::Request<super::ListWorkersRequest>,

@@ -5,8 +5,8 @@ mod protocol;
 
 use board::{MethodChoice, Tasks};
 use farm::{
-    Fingerprint, Hello, Holding, JobId, JobView, LeaseId, Loan, LoanKind, LoanProof, Plan, Problem,
-    Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage, WorkerOrder,
+    CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId, LeaseKind,
+    LeaseToken, Plan, Problem, Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ proptest! {
     fn what_a_worker_is_told_arrives(order in order()) {
         let bytes = v1::WorkResponse::from(order.clone()).encode_to_vec();
         let read = v1::WorkResponse::decode(bytes.as_slice()).expect("it was just encoded");
-        prop_assert_eq!(WorkerOrder::try_from(read), Ok(order));
+        prop_assert_eq!(CoordinatorMessage::try_from(read), Ok(order));
     }
 
     #[test]
@@ -111,7 +111,7 @@ fn a_choice_of_a_method_comes_back() {
 /// Reads `bytes` as everything that an end may be sent.
 fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
-    let _ = v1::WorkResponse::decode(bytes).map(WorkerOrder::try_from);
+    let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
     let _ = v1::Job::decode(bytes).map(JobView::try_from);
 }
 
@@ -119,9 +119,9 @@ fn read_all(bytes: &[u8]) {
 fn the_largest_messages_fit_the_limit() {
     let range = Range::new(u64::MAX - 1, u64::MAX).expect("not empty");
     let fingerprint = Fingerprint([0xff; 32]);
-    let proof = LoanProof { range, kind: LoanKind::Recount, seal: [0xff; 16] };
+    let token = LeaseToken { range, kind: LeaseKind::Recount, mac: [0xff; 16] };
     let (lease, job) = (LeaseId(u64::MAX), JobId(u64::MAX));
-    let holding = Holding { lease, job, fingerprint, range, proof };
+    let holding = Holding { lease, job, fingerprint, range, token };
     let hello = WorkerMessage::Hello(Hello {
         worker: "w".repeat(128),
         machine: "m".repeat(128),
@@ -135,7 +135,7 @@ fn the_largest_messages_fit_the_limit() {
     });
     let tasks = MAX_TASKS_PER_MESSAGE;
     let masks = || vec![u32::MAX; tasks];
-    let block = WorkerOrder::Tasks(TasksBlock {
+    let block = CoordinatorMessage::Tasks(TasksBlock {
         lease: LeaseId(u64::MAX),
         start: u64::MAX - tasks as u64,
         tasks: Tasks { left: masks(), down: masks(), right: masks(), weight: vec![8; tasks] },
@@ -154,7 +154,7 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
         range,
         digest: vec![0; 16],
         kernel: "portable".into(),
-        proof: proof_bytes(),
+        token: token_bytes(),
         ..Default::default()
     };
     assert!(Report::try_from(fits.clone()).is_ok());
@@ -200,24 +200,24 @@ fn what_no_worker_can_be_called_or_have_lost_is_refused() {
     assert!(Hello::try_from(v1::Hello { machine: String::new(), ..hello }).is_err());
 }
 
-fn proof_bytes() -> Vec<u8> {
+fn token_bytes() -> Vec<u8> {
     let range = Range::new(0, 1).expect("not empty");
-    LoanProof { range, kind: LoanKind::Count, seal: [0; 16] }.to_bytes().to_vec()
+    LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()
 }
 
 #[test]
-fn a_proof_of_another_form_is_refused() {
-    for proof in [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]] {
+fn a_token_of_another_form_is_refused() {
+    for token in [Vec::new(), vec![0; 32], vec![0; 33], vec![255; 33], vec![1; 34]] {
         let report = v1::Report {
             fingerprint: vec![0; 32],
             range: Some(v1::OrdinalRange { start: 0, end: 1 }),
             digest: vec![0; 16],
             kernel: "portable".into(),
-            proof,
+            token,
             ..Default::default()
         };
-        let refused = Report::try_from(report).expect_err("it is no proof").to_string();
-        assert!(refused.contains("`proof`"), "{refused}");
+        let refused = Report::try_from(report).expect_err("it is no token").to_string();
+        assert!(refused.contains("`token`"), "{refused}");
     }
 }
 
@@ -230,7 +230,7 @@ fn a_kernel_that_nobody_has_is_refused_and_its_name_is_harmless() {
         range: Some(v1::OrdinalRange { start: 0, end: 1 }),
         digest: vec![0; 16],
         kernel: kernel.into(),
-        proof: proof_bytes(),
+        token: token_bytes(),
         ..Default::default()
     };
     let endless = "k".repeat(1 << 16);
@@ -265,7 +265,7 @@ fn counts_of_tasks_that_are_not_those_of_the_range_are_refused() {
         residue: tally.residue,
         digest: tally.digest.0.to_le_bytes().to_vec(),
         kernel: "portable".into(),
-        proof: proof_bytes(),
+        token: token_bytes(),
         task_counts: task_counts.to_vec(),
         ..Default::default()
     };
@@ -279,24 +279,24 @@ fn counts_of_tasks_that_are_not_those_of_the_range_are_refused() {
 }
 
 #[test]
-fn a_loan_with_the_proof_of_another_one_is_refused() {
+fn a_lease_with_the_token_of_another_one_is_refused() {
     let plan = Plan { problem: Problem::Total { n: 8 }, method: board::Method::Halves, tasks: 35 };
-    let lent = Range::new(3, 9).expect("not empty");
-    let loan = |range, kind, recount| {
-        let proof = LoanProof { range, kind, seal: [0; 16] }.to_bytes().to_vec();
-        let (plan, range) = (Some((&plan).into()), Some(lent.into()));
-        Loan::try_from(v1::Loan { lease: 1, job: 1, plan, range, proof, recount })
+    let leased = Range::new(3, 9).expect("not empty");
+    let lease = |range, kind, recount| {
+        let token = LeaseToken { range, kind, mac: [0; 16] }.to_bytes().to_vec();
+        let (plan, range) = (Some((&plan).into()), Some(leased.into()));
+        Lease::try_from(v1::Lease { id: 1, job: 1, plan, range, token, recount })
     };
     let again = || Some(v1::Recount { unlike: "portable".into(), by_search: false });
-    assert!(loan(lent, LoanKind::Count, None).is_ok());
-    assert!(loan(lent, LoanKind::Recount, again()).is_ok());
+    assert!(lease(leased, LeaseKind::Count, None).is_ok());
+    assert!(lease(leased, LeaseKind::Recount, again()).is_ok());
     let wider = Range::new(3, 10).expect("not empty");
     for other in [
-        loan(wider, LoanKind::Count, None),
-        loan(lent, LoanKind::Recount, None),
-        loan(lent, LoanKind::Count, again()),
+        lease(wider, LeaseKind::Count, None),
+        lease(leased, LeaseKind::Recount, None),
+        lease(leased, LeaseKind::Count, again()),
     ] {
-        let refused = other.expect_err("it is of another loan").to_string();
-        assert!(refused.contains("`proof`"), "{refused}");
+        let refused = other.expect_err("it is of another lease").to_string();
+        assert!(refused.contains("`token`"), "{refused}");
     }
 }

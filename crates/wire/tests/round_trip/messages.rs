@@ -2,10 +2,10 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, Across, AuditPolicy, AuditView, Digest, Fingerprint, Hello, Holding, JobId, JobSpec,
-    JobState, JobView, KernelName, LeaseId, Loan, LoanKind, LoanProof, Method, Origin, Pace, Plan,
-    Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict,
-    WorkerMessage, WorkerOrder,
+    Ack, AuditPolicy, AuditScope, AuditView, CoordinatorMessage, Digest, Fingerprint, Hello,
+    Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind, LeaseToken,
+    Method, Origin, Pace, Plan, Problem, Range, Rate, Recount, Report, Slice, Tally, TaskCounts,
+    TasksBlock, Times, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
         report().prop_map(WorkerMessage::Report),
         any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
         any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
-        Just(WorkerMessage::Leaving),
+        Just(WorkerMessage::Draining),
     ]
 }
 
@@ -40,23 +40,23 @@ pub(super) fn hello() -> impl Strategy<Value = Hello> {
 }
 
 pub(super) fn holding() -> impl Strategy<Value = Holding> {
-    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range(), proof()).prop_map(
-        |(lease, job, fingerprint, range, proof)| Holding {
+    (0..1u64 << 63, 0..1u64 << 63, fingerprint(), range(), token()).prop_map(
+        |(lease, job, fingerprint, range, token)| Holding {
             lease: LeaseId(lease),
             job: JobId(job),
             fingerprint,
             range,
-            proof,
+            token,
         },
     )
 }
 
-pub(super) fn proof() -> impl Strategy<Value = LoanProof> {
-    let kind = prop_oneof![Just(LoanKind::Count), Just(LoanKind::Recount)];
-    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, seal)| LoanProof {
+pub(super) fn token() -> impl Strategy<Value = LeaseToken> {
+    let kind = prop_oneof![Just(LeaseKind::Count), Just(LeaseKind::Recount)];
+    (range(), kind, any::<[u8; 16]>()).prop_map(|(range, kind, mac)| LeaseToken {
         range,
         kind,
-        seal,
+        mac,
     })
 }
 
@@ -68,16 +68,16 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
     });
     let all = (holding(), tally, vec(0..1u64 << 60, 0..4), kernel(), any::<u64>());
     all.prop_map(|(holding, tally, counts, kernel, busy_us)| {
-        let Holding { lease, job, fingerprint, range, proof } = holding;
+        let Holding { lease, job, fingerprint, range, token } = holding;
         let start = range.start().min(1 << 62);
-        let told = Range::new(start, start + counts.len() as u64);
+        let reported = Range::new(start, start + counts.len() as u64);
         let each = (start..).zip(&counts);
         let sum = each.fold(Tally::EMPTY, |sum, (ordinal, &count)| {
             sum.with(fingerprint, ordinal, count).expect("it is small")
         });
-        let (range, tally) = told.map_or((range, tally), |told| (told, sum));
+        let (range, tally) = reported.map_or((range, tally), |reported| (reported, sum));
         let task_counts = TaskCounts::new(&counts);
-        Report { job, fingerprint, lease, proof, range, tally, task_counts, kernel, busy_us }
+        Report { job, fingerprint, lease, token, range, tally, task_counts, kernel, busy_us }
     })
 }
 
@@ -91,35 +91,35 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
     (unlike, any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
 }
 
-pub(super) fn order() -> impl Strategy<Value = WorkerOrder> {
+pub(super) fn order() -> impl Strategy<Value = CoordinatorMessage> {
     prop_oneof![
-        any::<u64>().prop_map(|lends_in_ms| WorkerOrder::Welcome { lends_in_ms }),
-        loan().prop_map(WorkerOrder::Loan),
-        tasks().prop_map(WorkerOrder::Tasks),
-        (holding(), verdict()).prop_map(|(holding, verdict)| WorkerOrder::Ack(Ack {
+        any::<u64>().prop_map(|leases_in_ms| CoordinatorMessage::Welcome { leases_in_ms }),
+        lease().prop_map(CoordinatorMessage::Lease),
+        tasks().prop_map(CoordinatorMessage::Tasks),
+        (holding(), verdict()).prop_map(|(holding, verdict)| CoordinatorMessage::Ack(Ack {
             job: holding.job,
             fingerprint: holding.fingerprint,
             range: holding.range,
             verdict,
         })),
-        any::<u64>().prop_map(|lease| WorkerOrder::Revoke(LeaseId(lease))),
-        (0..=200_000usize).prop_map(|workers| WorkerOrder::Pace(Pace::of(workers))),
+        any::<u64>().prop_map(|lease| CoordinatorMessage::Revoke(LeaseId(lease))),
+        (0..=200_000usize).prop_map(|workers| CoordinatorMessage::Pace(Pace::of(workers))),
     ]
 }
 
-pub(super) fn loan() -> impl Strategy<Value = Loan> {
-    (any::<u64>(), any::<u64>(), plan(), range(), proof(), prop::option::of(recount())).prop_map(
-        |(lease, job, plan, range, proof, recount)| {
+pub(super) fn lease() -> impl Strategy<Value = Lease> {
+    (any::<u64>(), any::<u64>(), plan(), range(), token(), prop::option::of(recount())).prop_map(
+        |(lease, job, plan, range, token, recount)| {
             let plan = Plan { tasks: plan.tasks.max(range.end()), ..plan };
-            let kind = if recount.is_some() { LoanKind::Recount } else { LoanKind::Count };
-            let proof = LoanProof { range, kind, ..proof };
-            Loan {
-                lease: LeaseId(lease),
+            let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
+            let token = LeaseToken { range, kind, ..token };
+            Lease {
+                id: LeaseId(lease),
                 job: JobId(job),
                 plan,
                 fingerprint: plan.fingerprint(),
                 range,
-                proof,
+                token,
                 recount,
             }
         },
@@ -196,7 +196,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
 pub(super) fn audits() -> impl Strategy<Value = (Slice, Option<AuditView>, u64, u64)> {
     let slice = (1..=Slice::MOST, 1..=Slice::MOST)
         .prop_map(|(a, b)| Slice::new(a.min(b), a.max(b)).expect("it is a part"));
-    let across = prop_oneof![Just(Across::Machines), Just(Across::Owners)];
+    let across = prop_oneof![Just(AuditScope::Machines), Just(AuditScope::Owners)];
     let audit = (0..=AuditPolicy::ALL, any::<bool>(), across)
         .prop_map(|(share_ppm, by_search, across)| AuditView { share_ppm, by_search, across });
     (slice, prop::option::of(audit), any::<u64>(), any::<u64>())

@@ -138,7 +138,7 @@ async fn the_map_shows_who_holds_what_and_that_a_killed_worker_holds_nothing() {
     let hello: Value = serde_json::from_str(hello).expect("its log is JSON");
     let name = hello["name"].as_str().expect("it says its name").to_string();
     let holds = format!(
-        "return Array.from(document.querySelectorAll('.map .lent title')).some(t => t.textContent.includes('{name}'))"
+        "return Array.from(document.querySelectorAll('.map .leased title')).some(t => t.textContent.includes('{name}'))"
     );
     page.open("/jobs/1").await;
     page.wait_for("the map to name it", async || page.run(&holds).await == Value::Bool(true)).await;
@@ -147,7 +147,7 @@ async fn the_map_shows_who_holds_what_and_that_a_killed_worker_holds_nothing() {
     killed.kill();
     page.wait_for("the map to forget it", async || page.run(&holds).await == Value::Bool(false))
         .await;
-    assert!(page.count(".map .lent").await > 0, "the other one goes on");
+    assert!(page.count(".map .leased").await > 0, "the other one goes on");
     page.open("/workers").await;
     page.wait_for("one worker", async || rows().await == 1).await;
     page.end().await;
@@ -229,7 +229,7 @@ async fn screenshots() {
     let folder = std::env::var_os("QUEENS_SCREENSHOTS").map(PathBuf::from);
     let guarded = Guarded::with("--lease-ms 2000");
     let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
-    let submit = |words: &[&str]| guarded.client("admin", &[&["submit"], words].concat()).success();
+    let submit = |args: &[&str]| guarded.client("admin", &[&["submit"], args].concat()).success();
     submit(&["12", "--priority", "3"]);
     submit(&["18", "--rows", "5", "--name", "nightly-18", "--audit", "0.3"]);
     submit(&["20", "--priority", "-5", "--name", "weekend"]);

@@ -7,8 +7,8 @@ use crate::docker::{docker, wait_for};
 /// Submits the total of the n x n board, cut after some rows; the job's number.
 pub(crate) fn submit(coordinator: &str, n: u32, rows: u32) -> String {
     let (n, rows) = (n.to_string(), rows.to_string());
-    let words = ["submit", &n, "--method", "rows", "--rows", &rows, "--json"];
-    run(coordinator, &words)["job"].to_string()
+    let args = ["submit", &n, "--method", "rows", "--rows", &rows, "--json"];
+    run(coordinator, &args)["job"].to_string()
 }
 
 /// Waits until some of the job's tasks are counted, and most are not.
@@ -41,7 +41,7 @@ pub(crate) fn workers(coordinator: &str) -> Vec<Value> {
     listed.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
 }
 
-fn run(coordinator: &str, words: &[&str]) -> Value {
-    let answer = docker(&[&["exec", coordinator, "queens"], words].concat());
+fn run(coordinator: &str, args: &[&str]) -> Value {
+    let answer = docker(&[&["exec", coordinator, "queens"], args].concat());
     serde_json::from_str(&answer).expect("--json prints JSON")
 }

@@ -114,8 +114,8 @@ fn the_containers_hold_no_power_that_they_do_not_need() {
 fn workers_hold_a_credential_that_allows_nothing_but_to_count() {
     let farm = Farm::up(1);
     let worker = farm.containers("worker").remove(0);
-    let command = |words: &[&str]| {
-        process::run(Command::new("docker").args(["exec", &worker, "queens"]).args(words))
+    let command = |args: &[&str]| {
+        process::run(Command::new("docker").args(["exec", &worker, "queens"]).args(args))
     };
 
     command(&["submit", "8"]).refusal(6, &["a worker's"]);
@@ -170,12 +170,12 @@ fn the_profile_for_monitoring_has_prometheus_watch_the_farm() {
     let farm = Farm::up_with(2, settings);
     let prometheus = farm.containers("prometheus").remove(0);
     let ask = |query: &str| {
-        let words = ["promtool", "query", "instant", "http://localhost:9090", query];
-        docker(&[&["exec", &prometheus], &words[..]].concat())
+        let args = ["promtool", "query", "instant", "http://localhost:9090", query];
+        docker(&[&["exec", &prometheus], &args[..]].concat())
     };
     wait_for("Prometheus to start", || {
-        let words = ["promtool", "query", "instant", "http://localhost:9090", "1"];
-        docker_succeeds(&[&["exec", &prometheus], &words[..]].concat())
+        let args = ["promtool", "query", "instant", "http://localhost:9090", "1"];
+        docker_succeeds(&[&["exec", &prometheus], &args[..]].concat())
     });
     wait_for("Prometheus to read the farm", || {
         ask("queens_workers == 2").contains("queens_workers")

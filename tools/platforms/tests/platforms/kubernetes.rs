@@ -20,9 +20,9 @@ fn the_containers_of_a_farm_count_although_the_coordinator_is_killed() {
     let coordinator = farm.start("coordinator");
     let probe = |probe: &str| {
         let command = &pod["containers"][0][probe]["exec"]["command"];
-        let words = command.as_array().expect("it is a probe by a command");
-        let words: Vec<&str> = words.iter().filter_map(|word| word.as_str()).collect();
-        let probed = Command::new("docker").arg("exec").arg(&coordinator).args(words).output();
+        let args = command.as_array().expect("it is a probe by a command");
+        let args: Vec<&str> = args.iter().filter_map(|word| word.as_str()).collect();
+        let probed = Command::new("docker").arg("exec").arg(&coordinator).args(args).output();
         probed.expect("docker runs").status.success()
     };
     wait_for("the coordinator to start", || probe("startupProbe"));
@@ -30,8 +30,8 @@ fn the_containers_of_a_farm_count_although_the_coordinator_is_killed() {
     assert!(probe("livenessProbe"));
 
     // As the README says: the secret is made in the coordinator's pod, and the workers wait for it.
-    let words = ["token", "create", "--role", "worker", "--owner", "cluster"];
-    let join = docker(&[&["exec", &coordinator, "queens"][..], &words].concat());
+    let args = ["token", "create", "--role", "worker", "--owner", "cluster"];
+    let join = docker(&[&["exec", &coordinator, "queens"][..], &args].concat());
     farm.make_secret("worker-join", &[("join", &join)]);
     for name in ["worker-0", "worker-1"] {
         farm.add(name, manifests.pod("Deployment", "worker"), &[]);
@@ -59,8 +59,8 @@ fn the_containers_of_the_shards_make_the_total() {
     let manifests = Manifests::of("shards");
     let (job, pod) = (manifests.find("Job", "count"), manifests.pod("Job", "count"));
     // Kubernetes does not tell a pod how many there are, so the number stands in two places.
-    let words = pod["containers"][0]["args"].to_string();
-    assert!(words.contains(&format!("auto/{}", job["spec"]["completions"])), "{words}");
+    let args = pod["containers"][0]["args"].to_string();
+    assert!(args.contains(&format!("auto/{}", job["spec"]["completions"])), "{args}");
 
     let mut shards = Cluster::new();
     // The same words for a smaller board in fewer parts.
@@ -78,7 +78,7 @@ fn the_containers_of_the_shards_make_the_total() {
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
 fn no_container_holds_power_that_it_does_not_need() {
-    for folder in ["farm", "gpu", "shards"] {
+    for folder in ["all", "shards"] {
         for pod in Manifests::of(folder).pods() {
             assert_eq!(pod["automountServiceAccountToken"], false);
             assert_eq!(pod["securityContext"]["runAsNonRoot"], true);

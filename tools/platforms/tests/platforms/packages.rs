@@ -38,9 +38,9 @@ fn dpkg_installs_and_removes_the_deb() {
     fs::create_dir_all(book.join("updates")).expect("it can be made");
     fs::create_dir_all(book.join("info")).expect("it can be made");
     fs::write(book.join("status"), "").expect("it can be written");
-    let dpkg = |words: &[&str]| {
+    let dpkg = |args: &[&str]| {
         let folder = format!("--root={}", root.path().display());
-        run(Command::new("dpkg").args([&folder, "--force-not-root"]).args(words))
+        run(Command::new("dpkg").args([&folder, "--force-not-root"]).args(args))
     };
 
     dpkg(&["--install", package(".deb").to_str().expect("the path is text")]);
@@ -61,8 +61,8 @@ fn pip_installs_the_wheel_for_a_user() {
         .arg(root.path().join("venv")));
     let pip = root.path().join("venv/bin/pip");
 
-    let words = ["install", "--quiet", "--user", "--no-index", "--no-cache-dir"];
-    run(Command::new(pip).args(words).arg(package(".whl")).env("PYTHONUSERBASE", root.path()));
+    let args = ["install", "--quiet", "--user", "--no-index", "--no-cache-dir"];
+    run(Command::new(pip).args(args).arg(package(".whl")).env("PYTHONUSERBASE", root.path()));
 
     root.counts("/bin/queens");
 }
@@ -96,8 +96,8 @@ fn package(end: &str) -> PathBuf {
 
 /// Makes the packages for a target; their folder.
 fn packages(target: &str) -> PathBuf {
-    let words = ["xtask", "package", "--target", target];
-    run(Command::new(env!("CARGO")).args(words).current_dir(TOP));
+    let args = ["xtask", "package", "--target", target];
+    run(Command::new(env!("CARGO")).args(args).current_dir(TOP));
     Path::new(TOP).join("target/packages").join(target)
 }
 

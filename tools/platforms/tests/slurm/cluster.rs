@@ -159,8 +159,8 @@ impl Drop for Cluster {
 impl Task {
     fn read(line: &str) -> Task {
         let find = |name: &str| {
-            let mut words = line.split_whitespace();
-            words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+            let mut args = line.split_whitespace();
+            args.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
         };
         let known =
             |name: &str| find(name).unwrap_or_else(|| panic!("no {name} in {line}")).to_owned();
@@ -184,8 +184,8 @@ fn processes_in(folder: &Path) -> Vec<String> {
     let inside = processes.filter(|process| {
         fs::read_link(process.path().join("cwd")).is_ok_and(|current| current.starts_with(folder))
     });
-    let words = |path: PathBuf| fs::read_to_string(path.join("cmdline")).unwrap_or_default();
-    inside.map(|process| words(process.path()).replace('\0', " ")).collect()
+    let args = |path: PathBuf| fs::read_to_string(path.join("cmdline")).unwrap_or_default();
+    inside.map(|process| args(process.path()).replace('\0', " ")).collect()
 }
 
 /// Polls until `met`.

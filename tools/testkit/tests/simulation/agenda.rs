@@ -51,7 +51,7 @@ pub enum Happening {
         life: u64,
     },
     /// Something bad happens to some worker.
-    Trouble,
+    Fault,
     FarmWakes {
         epoch: u64,
     },
@@ -69,7 +69,7 @@ pub enum Happening {
         request: RequestId,
     },
     /// The faults end.
-    Calm,
+    Quiesce,
     /// A client looks how far the jobs are.
     Look,
 }

@@ -1,20 +1,20 @@
-//! The witness's books of how often a process was lost with each task.
+//! The model's books of how often a process was lost with each task.
 
 use farm::{
     Change, Effect, Event, JobChange, JobId, JobState, JobView, LedgerCommand, Request, SessionId,
 };
 
 use crate::books::{Book, Seat, ordinals};
+use crate::model::Model;
 use crate::tally::Tally;
-use crate::witness::Witness;
 
 impl Book {
-    /// How many tasks may be lent.
-    pub fn lendable(&self) -> u64 {
+    /// How many tasks may be leased.
+    pub fn leasable(&self) -> u64 {
         self.free - self.poisoned.len() as u64
     }
 
-    /// Whether it is to be lent alone.
+    /// Whether it is to be leased alone.
     pub fn is_suspected(&self, ordinal: usize) -> bool {
         self.was_lost_twice(ordinal) && !self.poisoned.contains(&ordinal)
     }
@@ -27,10 +27,10 @@ impl Book {
         !self.claimed[ordinal] && self.holder[ordinal].is_none()
     }
 
-    /// How many tasks may be lent together with others.
+    /// How many tasks may be leased together with others.
     fn ordinary(&self) -> u64 {
         let is_set_apart = |&&ordinal: &&usize| self.is_free(ordinal) && self.is_suspected(ordinal);
-        self.lendable() - self.attempts.keys().filter(is_set_apart).count() as u64
+        self.leasable() - self.attempts.keys().filter(is_set_apart).count() as u64
     }
 
     /// It was counted, or a worker brought it back.
@@ -45,31 +45,31 @@ impl Book {
         self.poisoned.clear();
     }
 
-    /// The tasks of a loan that is about to be noted.
-    fn check_loan(&self, loan: std::ops::Range<usize>, tally: &mut Tally) {
-        let poison = loan.clone().find(|ordinal| self.poisoned.contains(ordinal));
-        assert_eq!(poison, None, "poison is lent: {loan:?}");
-        if !loan.clone().any(|ordinal| self.is_suspected(ordinal)) {
+    /// The tasks of a lease that is about to be noted.
+    fn check_lease(&self, lease: std::ops::Range<usize>, tally: &mut Tally) {
+        let poison = lease.clone().find(|ordinal| self.poisoned.contains(ordinal));
+        assert_eq!(poison, None, "poison is leased: {lease:?}");
+        if !lease.clone().any(|ordinal| self.is_suspected(ordinal)) {
             return;
         }
         tally.halvings += 1;
-        assert_eq!(self.ordinary(), 0, "others come before what may kill: {loan:?}");
+        assert_eq!(self.ordinary(), 0, "others come before what may kill: {lease:?}");
         let alike = |ordinal: &usize| {
-            let same = self.attempts.get(ordinal) == self.attempts.get(&loan.start);
+            let same = self.attempts.get(ordinal) == self.attempts.get(&lease.start);
             same && self.is_free(*ordinal)
         };
-        assert!(loan.clone().all(|ordinal| alike(&ordinal)), "lent with others: {loan:?}");
-        let before = (0..loan.start).rev().take_while(alike).count();
-        let stretch = before + (loan.start..self.claimed.len()).take_while(alike).count();
-        assert!(loan.len() <= (stretch / 2).max(1), "{loan:?} of {stretch}");
+        assert!(lease.clone().all(|ordinal| alike(&ordinal)), "leased with others: {lease:?}");
+        let before = (0..lease.start).rev().take_while(alike).count();
+        let stretch = before + (lease.start..self.claimed.len()).take_while(alike).count();
+        assert!(lease.len() <= (stretch / 2).max(1), "{lease:?} of {stretch}");
     }
 }
 
-impl Witness {
+impl Model {
     /// A session is over that may have ended with its process.
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
-        let held = if seat.leaving { Vec::new() } else { self.held(seat) };
+        let held = if seat.draining { Vec::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].was_lost_twice(*task));
         let alone = suspected.count() == 1;
         self.left(id);
@@ -108,27 +108,27 @@ impl Witness {
         held.collect()
     }
 
-    /// Whether it may be lent something of a job.
+    /// Whether it may be leased something of a job.
     pub fn has_task_for(&self, seat: &Seat, book: &Book) -> bool {
-        book.ordinary() > 0 || book.lendable() > 0 && !self.holds_suspected(seat)
+        book.ordinary() > 0 || book.leasable() > 0 && !self.holds_suspected(seat)
     }
 
     fn holds_suspected(&self, seat: &Seat) -> bool {
         self.held(seat).iter().any(|(job, ordinal)| self.books[job].is_suspected(*ordinal))
     }
 
-    /// Before a loan is noted.
+    /// Before a lease is noted.
     pub fn check_attempts(
         &self,
         seat: &Seat,
         job: JobId,
-        loan: std::ops::Range<usize>,
+        lease: std::ops::Range<usize>,
         tally: &mut Tally,
     ) {
         let book = &self.books[&job];
-        let is_suspected = book.is_suspected(loan.start);
-        assert!(!is_suspected || !self.holds_suspected(seat), "not alone: {loan:?}");
-        book.check_loan(loan, tally);
+        let is_suspected = book.is_suspected(lease.start);
+        assert!(!is_suspected || !self.holds_suspected(seat), "not alone: {lease:?}");
+        book.check_lease(lease, tally);
     }
 
     /// What a step says of poison.

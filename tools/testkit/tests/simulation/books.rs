@@ -1,11 +1,11 @@
-//! The witness's books: what is claimed, what is held, and by whom.
+//! The model's books: what is claimed, what is held, and by whom.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::rules::MemoryJob;
 use farm::{
-    Across, AuditPolicy, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
-    JobSpec, JobState, LeaseId, Maker, Range, Row, Vote,
+    AuditPolicy, AuditScope, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet,
+    JobId, JobSpec, JobState, LeaseId, Principal, Range, Row, Vote,
 };
 
 use crate::rows::Rows;
@@ -22,15 +22,15 @@ pub struct Book {
     pub state: JobState,
     /// Per ordinal: accepted or on the way into the ledger.
     pub claimed: Vec<bool>,
-    /// Per ordinal: who counts it, as far as it is not a recount; the one to whom it was lent last.
+    /// Per ordinal: who counts it, as far as it is not a recount; the one to whom it was leased last.
     pub holder: Vec<Option<LeaseId>>,
-    /// What was lent once more while they had it: they may count it, too.
+    /// What was leased once more while they had it: they may count it, too.
     pub overtaken: BTreeMap<LeaseId, BTreeSet<usize>>,
     /// Ordinals that are neither claimed nor held.
     pub free: u64,
     /// Per ordinal: how many processes were lost with it since a worker last brought or counted it.
     pub attempts: BTreeMap<usize, u32>,
-    /// Ordinals that are not to be lent.
+    /// Ordinals that are not to be leased.
     pub poisoned: BTreeSet<usize>,
     /// As the farm was told.
     pub rows: Rows,
@@ -56,7 +56,7 @@ pub struct Seat {
     pub declined: BTreeSet<JobId>,
     pub credit: u64,
     pub first_credit: u64,
-    pub leaving: bool,
+    pub draining: bool,
     pub outstanding: u64,
     pub leases: BTreeMap<LeaseId, Held>,
     /// It has missed a deadline and reported nothing since: it rests, and others come first.
@@ -78,13 +78,13 @@ pub struct Held {
 impl Seat {
     /// Its owner, and the number by which the owner tells its processes apart.
     pub fn process(&self) -> (String, u64) {
-        (self.author.maker.owner.clone(), self.instance)
+        (self.author.principal.owner.clone(), self.instance)
     }
 
     /// Whether it has nothing to do, and no reason not to count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
         let has_credit = self.credit > 0 && self.credit >= self.first_credit;
-        let is_idle = self.outstanding == 0 && has_credit && !self.leaving && !self.late;
+        let is_idle = self.outstanding == 0 && has_credit && !self.draining && !self.late;
         is_idle && self.may_count(job, book)
     }
 
@@ -136,14 +136,14 @@ impl Book {
             let votes = book.disputes.entry(row.range).or_insert_with(|| {
                 vec![rows.vote(row.range).expect("only what rows tile is disputed")]
             });
-            let maker = row.author.maker.clone();
-            votes.push(Vote { maker, claim: row.tally.claim() });
+            let principal = row.author.principal.clone();
+            votes.push(Vote { principal, claim: row.tally.claim() });
         }
         book
     }
 
     /// Between whom second opinions lie.
-    pub fn across(&self) -> Across {
+    pub fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
@@ -178,7 +178,7 @@ impl Book {
         ordinals(range).all(|ordinal| self.claimed[ordinal])
     }
 
-    /// Accepted ranges are so no more, and disputes are over in which somebody has a part who is believed no more.
+    /// Accepted ranges are so no more, and disputes are over in which somebody has a part who is distrusted.
     pub fn withdraw(&mut self, ranges: &IntervalSet, distrusted: &Distrusted) -> Vec<Range> {
         let gone: Vec<Range> =
             ranges.iter().flat_map(|r| self.rows.overlapping(r)).map(|row| row.range).collect();
@@ -188,7 +188,7 @@ impl Book {
             ordinals(range).for_each(|ordinal| self.claimed[ordinal] = false);
             self.free += range.len();
         }
-        let is_wrong = |vote: &Vote| distrusted.includes(&vote.maker);
+        let is_wrong = |vote: &Vote| distrusted.includes(&vote.principal);
         let over = self
             .disputes
             .extract_if(.., |&range, votes| ranges.intersects(range) || votes.iter().any(is_wrong));
@@ -197,11 +197,11 @@ impl Book {
 
     /// Whether a machine that is not trusted has a vote on a disputed range: each machine has one, and each owner two once
     /// another owner has a part.
-    pub fn has_vote(&self, range: Range, maker: &Maker) -> bool {
+    pub fn has_vote(&self, range: Range, principal: &Principal) -> bool {
         let votes = &self.disputes[&range];
-        let own = votes.iter().filter(|vote| vote.maker.owner == maker.owner);
+        let own = votes.iter().filter(|vote| vote.principal.owner == principal.owner);
         let is_alone = own.clone().count() == votes.len();
-        own.clone().all(|vote| vote.maker != *maker) && (is_alone || own.count() < 2)
+        own.clone().all(|vote| vote.principal != *principal) && (is_alone || own.count() < 2)
     }
 
     /// Whether an ordinal is expected of a lease.

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use farm::{
-    Asker, Dismissal, Effect, Event, Farm, JobSpec, LedgerCommand, LoanKey, Millis, Origin,
+    Asker, Dismissal, Effect, Event, Farm, JobSpec, LeaseKey, LedgerCommand, Millis, Origin,
     Request, RequestId,
 };
 
@@ -13,8 +13,8 @@ use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Submission};
 use crate::world::World;
 
-/// The key of the farm's loans, in all lives of the coordinator.
-const KEY: LoanKey = LoanKey::new([6; 32]);
+/// The key of the farm's leases, in all lives of the coordinator.
+const KEY: LeaseKey = LeaseKey::new([6; 32]);
 
 /// The coordinator's clock, which is not always right.
 #[derive(Default)]
@@ -24,8 +24,8 @@ pub struct Clock {
     /// Shows `.1` until the world's time is `.0`.
     frozen: Option<(u64, u64)>,
     /// The latest time that the farm was told.
-    told: u64,
-    /// When the farm must have begun to lend.
+    reported: u64,
+    /// When the farm must have begun to lease.
     grace_ends: u64,
 }
 
@@ -54,7 +54,7 @@ impl World {
         self.clock.grace_ends = now.0 + self.scenario.config.grace_ms;
         self.farm = Some(Farm::restore(self.scenario.config, KEY, now, restored));
         self.farm_wakes_at = None;
-        self.witness.restart(now.0, &self.ledger);
+        self.model.restart(now.0, &self.ledger);
         for wanted in std::mem::take(&mut self.unanswered).into_values() {
             self.ask(self.agenda.now + 1, wanted);
         }
@@ -67,23 +67,23 @@ impl World {
         let now = self.strange_clock();
         self.trace(|| format!("  {event:?}"));
         self.tally.steps += 1;
-        self.witness.event(now, &event, &mut self.tally);
+        self.model.event(now, &event, &mut self.tally);
         let effects = farm.step(Millis(now), event.clone());
-        self.witness.step(&farm, &event, &effects, &mut self.tally);
-        self.clock.told = self.clock.told.max(now);
+        self.model.step(&farm, &event, &effects, &mut self.tally);
+        self.clock.reported = self.clock.reported.max(now);
         let count = effects.len();
         for (index, effect) in effects.into_iter().enumerate() {
             self.trace(|| format!("    {effect:?}"));
             self.tally.effects += 1;
-            self.witness.effect(&event, &effect, &self.ledger, &mut self.tally);
+            self.model.effect(&event, &effect, &self.ledger, &mut self.tally);
             self.carry_out(effect);
-            if self.random.below(100_000) < self.scenario.weather.crash_per_100k {
+            if self.random.below(100_000) < self.scenario.faults.crash_per_100k {
                 self.tally.cut_steps += u64::from(index + 1 < count);
                 return self.crash();
             }
         }
-        if self.clock.told >= self.clock.grace_ends {
-            self.witness.check_idle();
+        if self.clock.reported >= self.clock.grace_ends {
+            self.model.check_idle();
         }
         let wakeup = farm.next_wakeup();
         self.farm = Some(farm);
@@ -117,7 +117,7 @@ impl World {
 
     fn order(&mut self, asker: Asker, command: LedgerCommand) {
         if self.ledger.queue.is_empty() {
-            let at = self.soon(1, self.scenario.weather.commit_ms);
+            let at = self.soon(1, self.scenario.faults.commit_ms);
             self.agenda.plan(at, Happening::Commit { epoch: self.epoch });
         }
         self.ledger.queue.push_back((asker, command));
@@ -134,7 +134,7 @@ impl World {
         }
         self.trace(|| format!("ledger: {batch} durable"));
         if !self.ledger.queue.is_empty() {
-            let at = self.soon(1, self.scenario.weather.commit_ms);
+            let at = self.soon(1, self.scenario.faults.commit_ms);
             self.agenda.plan(at, Happening::Commit { epoch });
         }
         for _ in 0..batch {
@@ -148,7 +148,7 @@ impl World {
             return;
         }
         let done = self.ledger.answers.pop_front().expect("one for each telling");
-        self.witness.told(&done, &mut self.tally);
+        self.model.reported(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
         self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
@@ -166,11 +166,11 @@ impl World {
     /// The coordinator is gone, and will start again.
     fn die(&mut self) {
         self.farm = None;
-        self.tally.untold += self.ledger.answers.len() as u64;
+        self.tally.omitted += self.ledger.answers.len() as u64;
         self.tally.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
         self.ledger.real.iter_mut().for_each(RealLedger::die);
-        let at = self.soon(1, self.scenario.weather.down_ms);
+        let at = self.soon(1, self.scenario.faults.down_ms);
         self.agenda.plan(at, Happening::FarmStarts);
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);
         for (&session, link) in links {
@@ -201,7 +201,7 @@ impl World {
                 (Some(job), Request::Change(job, change))
             }
         };
-        self.witness.asked(request, wanted, job);
+        self.model.asked(request, wanted, job);
         let by = format!("client {}", request.0);
         self.step(Event::Asked { request, by, ask });
     }
@@ -214,7 +214,7 @@ impl World {
     }
 
     fn wake_farm(&mut self, wakeup: Millis) {
-        assert!(wakeup.0 > self.clock.told, "{wakeup:?} is over: the coordinator would spin");
+        assert!(wakeup.0 > self.clock.reported, "{wakeup:?} is over: the coordinator would spin");
         let at = wakeup.0.saturating_sub(self.clock.ahead).max(self.agenda.now + 1);
         if self.farm_wakes_at.is_none_or(|planned| planned > at) {
             self.farm_wakes_at = Some(at);
@@ -225,7 +225,7 @@ impl World {
     /// What the farm is told as the time.
     fn strange_clock(&mut self) -> u64 {
         let now = self.agenda.now;
-        if self.random.per_mille(self.scenario.weather.clock_per_mille) {
+        if self.random.per_mille(self.scenario.faults.clock_per_mille) {
             match self.random.below(3) {
                 0 => {
                     self.tally.clock_jumps += 1;

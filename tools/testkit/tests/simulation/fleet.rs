@@ -1,6 +1,6 @@
-//! The workers around the agent: their sessions, their threads, their troubles.
+//! The workers around the agent: their sessions, their threads, their faults.
 
-use farm::{Effect, Event, Millis, Report, SessionId, WorkerMessage, WorkerOrder};
+use farm::{CoordinatorMessage, Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
 use crate::agenda::Happening;
 use crate::world::World;
@@ -31,13 +31,13 @@ impl World {
                 self.tally.signs_of_life += 1;
                 self.step(Event::Said { session, message: WorkerMessage::Working(lease) });
             }
-            WorkerMessage::Leaving => {
-                self.step(Event::Said { session, message: WorkerMessage::Leaving })
+            WorkerMessage::Draining => {
+                self.step(Event::Said { session, message: WorkerMessage::Draining })
             }
             WorkerMessage::Report(report) => {
                 let worker = link.worker;
                 self.check_report(worker, &report);
-                if self.random.per_mille(self.scenario.weather.nonsense_per_mille) {
+                if self.random.per_mille(self.scenario.faults.nonsense_per_mille) {
                     let report = self.mangled(report.clone());
                     self.step(Event::Said { session, message: WorkerMessage::Report(report) });
                 }
@@ -87,26 +87,28 @@ impl World {
         }
         self.network.arrived_down(session, serial, &mut self.tally);
         match effect {
-            Effect::Tell { order: WorkerOrder::Loan(loan), .. } => there.lent(loan),
-            Effect::Tell { order: WorkerOrder::Revoke(lease), .. } => {
+            Effect::Tell { order: CoordinatorMessage::Lease(lease), .. } => there.leased(lease),
+            Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
                 there.revoked(&mut self.random, lease)
             }
-            Effect::Tell { order: WorkerOrder::Ack(ack), .. } => there.acked(&ack),
+            Effect::Tell { order: CoordinatorMessage::Ack(ack), .. } => there.acked(&ack),
             _ => unreachable!("nothing else is sent to workers"),
         }
         self.go_on(worker);
     }
 
-    /// A loan that somebody else is given to count, too: how else would a lie come out?
+    /// A lease that somebody else is given to count, too: how else would a lie come out?
     pub fn echo(&mut self, effect: &Effect) {
-        let Effect::Tell { session, order: WorkerOrder::Loan(loan) } = *effect else { return };
-        let lender = self.network.links[&session].worker;
+        let Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } = *effect else {
+            return;
+        };
+        let holder = self.network.links[&session].worker;
         let other = self.random.below(self.workers.len() as u64) as usize;
-        if self.random.per_mille(self.workers[lender].traits.echo_per_mille)
-            && other != lender
+        if self.random.per_mille(self.workers[holder].traits.echo_per_mille)
+            && other != holder
             && !self.workers[other].hung
         {
-            self.workers[other].lent(loan);
+            self.workers[other].leased(lease);
             self.occupy(other);
         }
     }
@@ -274,10 +276,10 @@ impl World {
     }
 
     /// Something bad happens to some worker, and again later.
-    pub fn trouble(&mut self) {
-        let Some(pause) = self.scenario.weather.trouble_ms.checked_mul(2) else { return };
+    pub fn inject_fault(&mut self) {
+        let Some(pause) = self.scenario.faults.fault_ms.checked_mul(2) else { return };
         let at = self.agenda.now + 1 + self.random.below(pause) / self.workers.len() as u64;
-        self.agenda.plan(at, Happening::Trouble);
+        self.agenda.plan(at, Happening::Fault);
         let index = self.random.below(self.workers.len() as u64) as usize;
         let worker = &mut self.workers[index];
         if worker.agent.is_none() {

@@ -15,8 +15,8 @@ use std::rc::Rc;
 use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
     Asker, Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet,
-    JobChange, JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Maker, Plan, Range, Report,
-    Restored, Row, Slice, Withdrawn,
+    JobChange, JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Range,
+    Report, Restored, Row, Slice, Withdrawn,
 };
 
 use crate::real::RealLedger;
@@ -90,8 +90,8 @@ impl Ledger {
         Distrusted::after(&self.store.trust)
     }
 
-    pub fn is_distrusted(&self, maker: &Maker) -> bool {
-        self.distrusted().includes(maker)
+    pub fn is_distrusted(&self, principal: &Principal) -> bool {
+        self.distrusted().includes(principal)
     }
 
     /// Makes the first `commands` of the queue durable.
@@ -244,13 +244,13 @@ impl Ledger {
         let row = job.rows.values().map(|counted| &counted.row);
         let evidence = job.evidence.iter().filter(|(_, state)| *state == DisputeState::Open);
         let mut counts = row.chain(evidence.map(|(row, _)| row));
-        let is_theirs = |row: &Row| row.author.maker.owner == author.maker.owner;
+        let is_theirs = |row: &Row| row.author.principal.owner == author.principal.owner;
         self.lying > 0 && counts.all(|row| row.range != report.range || is_theirs(row))
     }
 
     fn check_report(&self, report: &Report, author: &Author) {
         let job = &self.jobs[&report.job];
-        assert!(!self.is_distrusted(&author.maker), "{author:?} is believed again");
+        assert!(!self.is_distrusted(&author.principal), "{author:?} is trusted again");
         assert_eq!(report.fingerprint, job.fingerprint, "a report of another plan");
         assert!(report.tally.is_sound(), "altered on its way: {report:?}");
         assert!(job.ordinals.contains(report.range), "{} is not in the slice", report.range);

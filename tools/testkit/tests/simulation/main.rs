@@ -1,12 +1,12 @@
 //! The farm core and the worker's agent, in a world that is out to break them.
 //!
-//! A seed decides a whole history: jobs, workers, and every fault that befalls them. Messages are
+//! A seed decides a whole history: jobs, workers, and every fault that hits them. Messages are
 //! lost, repeated, delayed and overtaken; sessions break, and one end may notice much later;
 //! leases expire; workers hang, die, lie and come back; in some worlds one task of each plan kills every
 //! worker that counts it; the clock jumps and stands still; the
 //! coordinator dies between any two effects and goes on from what was durable. Some jobs are counted
 //! twice, in part or as a whole; who is proven wrong is sent away, and what only it has counted is
-//! counted anew. Then the world turns calm, and every job must end with the exact total, soon: but for
+//! counted anew. Then the world turns quiet, and every job must end with the exact total, soon: but for
 //! lies that nobody had reason to look for, of which a job that is counted twice has none.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //!                        │ Farm │
 //!   workers ──network──► └──────┘ ◄──time──  a clock that may jump
 //!   (Agent)                  ▲
-//!                            └── the witness checks every event and effect against its own books
+//!                            └── the model checks every event and effect against its own books
 //! ```
 //!
 //! The ledger is the farm's own rules over rows in memory. Every tenth seed has the real ledger beside it, in a file. It is given
@@ -32,12 +32,13 @@
 mod agenda;
 mod attempts;
 mod books;
-mod calm;
 mod coordinator;
 mod fleet;
 mod in_memory;
 mod ledger;
+mod model;
 mod network;
+mod quiesce;
 mod random;
 mod real;
 mod rows;
@@ -45,7 +46,6 @@ mod scenario;
 mod seeds;
 mod tally;
 mod truth;
-mod witness;
 mod worker;
 mod world;
 

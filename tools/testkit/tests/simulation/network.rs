@@ -6,7 +6,7 @@ use farm::{Effect, SessionId, WorkerMessage};
 
 use crate::agenda::{Agenda, Happening};
 use crate::random::Random;
-use crate::scenario::Weather;
+use crate::scenario::FaultRates;
 use crate::tally::Tally;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub struct Link {
     pub left: bool,
     /// The coordinator wants to hear no more of this worker.
     pub sent_away: bool,
-    /// The coordinator has not lent what this worker reported or holds.
+    /// The coordinator has not leased what this worker reported or holds.
     pub disowned: bool,
     up: Lane,
     down: Lane,
@@ -100,7 +100,7 @@ impl Network {
 
 /// What a message meets on its way.
 pub struct Via<'a> {
-    pub weather: &'a Weather,
+    pub faults: &'a FaultRates,
     pub random: &'a mut Random,
     pub agenda: &'a mut Agenda,
     pub tally: &'a mut Tally,
@@ -110,19 +110,19 @@ impl Lane {
     /// When a message arrives: never, once, or twice.
     fn send(&mut self, cut: bool, via: &mut Via) -> Vec<u64> {
         self.sent += 1;
-        if cut || via.random.per_mille(via.weather.loss_per_mille) {
+        if cut || via.random.per_mille(via.faults.loss_per_mille) {
             via.tally.lost += 1;
             return Vec::new();
         }
-        let repeated = via.random.per_mille(via.weather.repeat_per_mille);
+        let repeated = via.random.per_mille(via.faults.repeat_per_mille);
         via.tally.repeated += u64::from(repeated);
         let copies = 1 + usize::from(repeated);
         (0..copies).map(|_| self.arrival(via)).collect()
     }
 
     fn arrival(&mut self, via: &mut Via) -> u64 {
-        let at = via.agenda.now + 1 + via.random.below(via.weather.delay_ms);
-        let at = if via.weather.in_order { at.max(self.arrival) } else { at };
+        let at = via.agenda.now + 1 + via.random.below(via.faults.delay_ms);
+        let at = if via.faults.in_order { at.max(self.arrival) } else { at };
         self.arrival = self.arrival.max(at);
         at
     }

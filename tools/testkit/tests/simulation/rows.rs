@@ -1,4 +1,4 @@
-//! The accepted ranges of a job, and what they sum to, as the witness was told of them.
+//! The accepted ranges of a job, and what they sum to, as the model was told of them.
 
 use std::collections::BTreeMap;
 
@@ -108,5 +108,5 @@ pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
 /// What the row claims that covers just this range.
 pub fn vote(rows: &BTreeMap<u64, CountedRange>, range: Range) -> Option<Vote> {
     let row = &rows.get(&range.start()).filter(|counted| counted.row.range == range)?.row;
-    Some(Vote { maker: row.author.maker.clone(), claim: row.tally.claim() })
+    Some(Vote { principal: row.author.principal.clone(), claim: row.tally.claim() })
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Across, AgentConfig, AuditPolicy, Change, Config, Hello, KernelName, Maker, Method, Party,
-    Plan, Problem, Range, Slice,
+    AgentConfig, AuditPolicy, AuditScope, Change, Config, Hello, KernelName, Method, Party, Plan,
+    Principal, Problem, Range, Slice,
 };
 
 use crate::random::Random;
@@ -14,7 +14,7 @@ use crate::truth::HUGE_N;
 #[derive(Debug)]
 pub struct Scenario {
     pub config: Config,
-    pub weather: Weather,
+    pub faults: FaultRates,
     pub workers: Vec<Traits>,
     /// What clients want, and when (ms).
     pub requests: Vec<(u64, ClientRequest)>,
@@ -25,7 +25,7 @@ pub struct Scenario {
     /// Something may be counted twice: there are enough workers for it.
     pub audited: bool,
     /// Between whom second opinions lie at last.
-    pub across: Across,
+    pub across: AuditScope,
     /// Who counts wrong.
     pub league: League,
     /// Until the faults end, a coordinator may go on from an older copy of the ledger.
@@ -34,14 +34,14 @@ pub struct Scenario {
 
 /// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
 #[derive(Clone, Debug)]
-pub struct Weather {
+pub struct FaultRates {
     pub loss_per_mille: u64,
     pub repeat_per_mille: u64,
     pub delay_ms: u64,
     /// Messages of a session never overtake each other.
     pub in_order: bool,
     /// Between two troubles of a worker or of its session.
-    pub trouble_ms: u64,
+    pub fault_ms: u64,
     /// How many of a hundred thousand effects the coordinator dies after.
     pub crash_per_100k: u64,
     pub down_ms: u64,
@@ -52,15 +52,15 @@ pub struct Weather {
     pub nonsense_per_mille: u64,
 }
 
-impl Weather {
+impl FaultRates {
     /// No faults at all.
-    pub fn calm() -> Weather {
-        Weather {
+    pub fn none() -> FaultRates {
+        FaultRates {
             loss_per_mille: 0,
             repeat_per_mille: 0,
             delay_ms: 10,
             in_order: true,
-            trouble_ms: u64::MAX,
+            fault_ms: u64::MAX,
             crash_per_100k: 0,
             down_ms: 10,
             commit_ms: 10,
@@ -98,7 +98,7 @@ pub struct Traits {
     pub lies_per_mille: u64,
     /// It says of a task what the others of its league say.
     pub plot: Plot,
-    /// Of its loans that another worker is given to count as well.
+    /// Of its leases that another worker is given to count as well.
     pub echo_per_mille: u64,
     /// Restarts under another name.
     pub renames: bool,
@@ -125,17 +125,17 @@ pub struct League {
     /// Owners that lie together, each with several machines. One alone must be found out; two may do what they like.
     pub owners: u64,
     /// Machines that count wrong at times, by the names that they have before they take others.
-    liars: BTreeSet<Maker>,
+    liars: BTreeSet<Principal>,
 }
 
 impl League {
     fn of(workers: &[Traits], owners: Owners) -> League {
         let liars = workers.iter().filter(|worker| worker.lies_per_mille > 0);
-        let maker = |worker: &Traits| Maker {
+        let principal = |worker: &Traits| Principal {
             owner: worker.owner.clone(),
             machine: worker.agent.hello.machine.clone(),
         };
-        League { owners: owners.lying(), liars: liars.map(maker).collect() }
+        League { owners: owners.lying(), liars: liars.map(principal).collect() }
     }
 
     /// Whether it is right to believe a party no more.
@@ -204,7 +204,7 @@ impl Scenario {
                 probe_tasks: random.between(0, 8),
                 ..Config::default()
             },
-            weather: weather(random),
+            faults: faults(random),
             league: League::of(&workers, owners),
             workers,
             requests: requests(random, chaos_ms, audited, across),
@@ -217,19 +217,19 @@ impl Scenario {
     }
 }
 
-fn weather(random: &mut Random) -> Weather {
+fn faults(random: &mut Random) -> FaultRates {
     // Half of the worlds have sessions as TCP gives them: in order, whole until they break.
     let in_order = random.per_mille(500);
     let often = |random: &mut Random, most: u64| match in_order || random.per_mille(300) {
         true => 0,
         false => random.scaled(1, most),
     };
-    Weather {
+    FaultRates {
         loss_per_mille: often(random, 150),
         repeat_per_mille: often(random, 150),
         delay_ms: random.scaled(1, 400),
         in_order,
-        trouble_ms: random.scaled(200, 10_000),
+        fault_ms: random.scaled(200, 10_000),
         crash_per_100k: if random.per_mille(300) { 0 } else { random.scaled(10, 1_500) },
         down_ms: random.scaled(1, 2_000),
         commit_ms: random.scaled(1, 300),
@@ -243,7 +243,7 @@ fn weather(random: &mut Random) -> Weather {
 enum Owners {
     /// One owner has all.
     One,
-    /// Each has its own. Proofs of loans that are passed on are stolen.
+    /// Each has its own. Proofs of leases that are passed on are stolen.
     Each,
     /// So many of them have two machines each, which lie together; the others are honest, but for a machine that is
     /// broken. Second opinions lie between owners where it matters.
@@ -259,8 +259,8 @@ impl Owners {
         }
     }
 
-    fn across(self) -> Across {
-        if self.lying() > 0 { Across::Owners } else { Across::Machines }
+    fn across(self) -> AuditScope {
+        if self.lying() > 0 { AuditScope::Owners } else { AuditScope::Machines }
     }
 
     /// How many of them lie together.
@@ -283,7 +283,7 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
     let liars = 2 * owners.lying();
     let least = if liars > 0 { liars + 3 } else { 4 };
     let most = least.max(6);
-    // So many have another kernel: with those that are never believed less, two.
+    // So many have another kernel: with those that are never distrusted, two.
     let pliable = if liars > 0 { least } else { least - 1 };
     let count = if lying || audited { random.between(least, most) } else { random.between(1, 6) };
     // With a worker that the operator trusts, one other honest owner is enough.
@@ -365,13 +365,13 @@ fn requests(
     random: &mut Random,
     chaos_ms: u64,
     audited: bool,
-    across: Across,
+    across: AuditScope,
 ) -> Vec<(u64, ClientRequest)> {
     let mut requests = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
         // Where machines lie together, every job is audited, and half of them between owners.
-        let audit = audited && (across == Across::Owners || random.per_mille(700));
+        let audit = audited && (across == AuditScope::Owners || random.per_mille(700));
         let submission = Submission {
             plan: plan(random),
             slice: slice(random),
@@ -410,8 +410,8 @@ fn requests(
 }
 
 /// What is asked for, or between machines.
-fn some(random: &mut Random, across: Across) -> Across {
-    if random.per_mille(500) { across } else { Across::Machines }
+fn some(random: &mut Random, across: AuditScope) -> AuditScope {
+    if random.per_mille(500) { across } else { AuditScope::Machines }
 }
 
 /// Few enough that two jobs are often of the same plan.
@@ -433,7 +433,7 @@ fn slice(random: &mut Random) -> Slice {
     Slice::new(random.between(1, of) as u32, of as u32).expect("it is one of them")
 }
 
-pub fn policy(random: &mut Random, across: Across) -> AuditPolicy {
+pub fn policy(random: &mut Random, across: AuditScope) -> AuditPolicy {
     let share_ppm = match random.below(4) {
         0 => 0,
         1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,

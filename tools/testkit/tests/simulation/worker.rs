@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    Ack, Agent, Hello, JobId, KernelName, LeaseId, Loan, Millis, Plan, Range, Report, SessionId,
+    Ack, Agent, Hello, JobId, KernelName, Lease, LeaseId, Millis, Plan, Range, Report, SessionId,
     TaskCounts,
 };
 
@@ -24,13 +24,13 @@ pub struct Worker {
     /// Ordinals that it has counted and that are not acknowledged.
     pub owed: BTreeSet<(JobId, u64)>,
     threads: Vec<Option<Job>>,
-    queue: Vec<(Loan, Range)>,
+    queue: Vec<(Lease, Range)>,
 }
 
 /// What a thread works on.
 #[derive(Clone, Copy)]
 struct Job {
-    loan: Loan,
+    lease: Lease,
     range: Range,
     busy_us: u64,
     /// It was ready while the process hung.
@@ -69,24 +69,24 @@ impl Worker {
         *self = Worker { life: self.life, ..Worker::new(self.traits.clone()) };
     }
 
-    pub fn lent(&mut self, loan: Loan) {
+    pub fn leased(&mut self, lease: Lease) {
         let Some(agent) = &mut self.agent else { return };
-        if thread_memory(&loan.plan) > self.traits.memory {
-            return agent.decline(loan.lease);
+        if thread_memory(&lease.plan) > self.traits.memory {
+            return agent.decline(lease.id);
         }
-        agent.lent(loan);
+        agent.leased(lease);
         if !self.stopping {
-            self.queue.push((loan, loan.range));
+            self.queue.push((lease, lease.range));
         }
     }
 
     pub fn revoked(&mut self, random: &mut Random, lease: LeaseId) {
         let Some(agent) = &mut self.agent else { return };
         agent.revoked(lease);
-        self.queue.retain(|(loan, _)| loan.lease != lease);
+        self.queue.retain(|(held, _)| held.id != lease);
         // Some programs notice in the middle of a part.
         if random.per_mille(500) {
-            let dropped = |job: &Job| job.loan.lease == lease && !job.ready;
+            let dropped = |job: &Job| job.lease.id == lease && !job.ready;
             self.threads.iter_mut().for_each(|slot| *slot = slot.filter(|job| !dropped(job)));
         }
     }
@@ -128,8 +128,8 @@ impl Worker {
     pub fn check_hello(&self, hello: &Hello) {
         for &(job, ordinal) in &self.owed {
             let mut held = hello.holding.iter().filter(|holding| holding.job == job);
-            let told = held.any(|holding| contains(holding.range, ordinal));
-            assert!(told, "{ordinal} of job {job} was counted, and is forgotten");
+            let reported = held.any(|holding| contains(holding.range, ordinal));
+            assert!(reported, "{ordinal} of job {job} was counted, and is forgotten");
         }
     }
 
@@ -147,9 +147,9 @@ impl Worker {
                 continue;
             }
             let index = random.below(self.queue.len() as u64) as usize;
-            let (loan, rest) = self.queue[index];
+            let (lease, rest) = self.queue[index];
             let mut range = rest.first(self.traits.chunk);
-            while truths.of(&loan.plan).tally(range).is_none() {
+            while truths.of(&lease.plan).tally(range).is_none() {
                 range = range.first(range.len() / 2);
             }
             match Range::new(range.end(), rest.end()) {
@@ -157,7 +157,7 @@ impl Worker {
                 None => drop(self.queue.swap_remove(index)),
             }
             let busy_us = self.traits.us_per_task * range.len();
-            self.threads[thread] = Some(Job { loan, range, busy_us, ready: false });
+            self.threads[thread] = Some(Job { lease, range, busy_us, ready: false });
             begun.push((thread, (busy_us / 1000).max(1)));
         }
         begun
@@ -166,7 +166,7 @@ impl Worker {
     /// What a thread counts.
     pub fn counting(&self, thread: usize) -> Option<(&Plan, Range)> {
         let job = self.threads[thread].as_ref().filter(|_| !self.hung)?;
-        Some((&job.loan.plan, job.range))
+        Some((&job.lease.plan, job.range))
     }
 
     /// A thread has finished. Returns the number of lies (0 or 1).
@@ -177,29 +177,31 @@ impl Worker {
         random: &mut Random,
         truths: &mut Truths,
     ) -> u64 {
-        let Some(Job { loan, range, busy_us, .. }) = self.threads[thread] else { return 0 };
+        let Some(Job { lease, range, busy_us, .. }) = self.threads[thread] else { return 0 };
         if self.hung {
-            self.threads[thread] = Some(Job { loan, range, busy_us, ready: true });
+            self.threads[thread] = Some(Job { lease, range, busy_us, ready: true });
             return 0;
         }
         self.threads[thread] = None;
         let Some(agent) = &mut self.agent else { return 0 };
-        let truth = truths.of(&loan.plan);
+        let truth = truths.of(&lease.plan);
         let lies = self.traits.lies_per_mille;
         let lie = match self.traits.plot {
             Plot::None if random.per_mille(lies) => truth.lie(range, random),
-            Plot::InRecounts if loan.recount.is_none() => None,
+            Plot::InRecounts if lease.recount.is_none() => None,
             Plot::Always | Plot::InRecounts => truth.plotted(range, lies),
             Plot::None => None,
         };
         let tally = lie.or_else(|| truth.tally(range)).expect("`occupy` saw to it");
-        let kernel = self.traits.kernel_for(&loan);
-        if loan.recount.is_none() {
-            self.owed.extend((range.start()..range.end()).map(|ordinal| (loan.job, ordinal)));
+        let kernel = self.traits.kernel_for(&lease);
+        if lease.recount.is_none() {
+            self.owed.extend((range.start()..range.end()).map(|ordinal| (lease.job, ordinal)));
         }
-        let is_told = lie.is_none() && loan.plan.tells_tasks();
-        let task_counts = if is_told { truth.task_counts(range) } else { TaskCounts::default() };
-        agent.finished(Millis(now), Report::new(&loan, range, tally, task_counts, kernel, busy_us));
+        let is_reported = lie.is_none() && lease.plan.tells_tasks();
+        let task_counts =
+            if is_reported { truth.task_counts(range) } else { TaskCounts::default() };
+        agent
+            .finished(Millis(now), Report::new(&lease, range, tally, task_counts, kernel, busy_us));
         u64::from(lie.is_some())
     }
 
@@ -213,8 +215,8 @@ impl Worker {
 
 impl Traits {
     /// Another one than that which is to be checked, if it has another one.
-    fn kernel_for(&self, loan: &Loan) -> KernelName {
-        let is_unlike = |kernel| loan.recount.is_none_or(|recount| recount.unlike != kernel);
+    fn kernel_for(&self, lease: &Lease) -> KernelName {
+        let is_unlike = |kernel| lease.recount.is_none_or(|recount| recount.unlike != kernel);
         match self.stubborn || is_unlike(self.kernel) {
             true => self.kernel,
             false => kernel("search"),

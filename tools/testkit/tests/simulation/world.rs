@@ -7,13 +7,13 @@ use farm::{Farm, RequestId};
 use crate::agenda::{Agenda, Happening};
 use crate::coordinator::Clock;
 use crate::ledger::Ledger;
+use crate::model::Model;
 use crate::network::{Network, Via};
 use crate::random::{Random, mix};
 use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Scenario};
 use crate::tally::Tally;
 use crate::truth::Truths;
-use crate::witness::Witness;
 use crate::worker::Worker;
 
 /// In one of so many worlds, there is the real ledger.
@@ -26,7 +26,7 @@ pub struct World {
     pub agenda: Agenda,
     pub network: Network,
     pub ledger: Ledger,
-    pub witness: Witness,
+    pub model: Model,
     pub truths: Truths,
     pub tally: Tally,
     /// `None` while the coordinator is down.
@@ -42,7 +42,7 @@ pub struct World {
     pub unanswered: BTreeMap<RequestId, ClientRequest>,
     pub wishes_to_come: usize,
     /// When the faults ended, ms.
-    pub calm_since: Option<u64>,
+    pub quiet_since: Option<u64>,
 }
 
 impl World {
@@ -62,7 +62,7 @@ impl World {
             agenda: Agenda::default(),
             network: Network::default(),
             ledger,
-            witness: Witness::new(scenario.league.clone()),
+            model: Model::new(scenario.league.clone()),
             truths: Truths::default(),
             tally: Tally::default(),
             farm: None,
@@ -74,7 +74,7 @@ impl World {
             requests: 0,
             unanswered: BTreeMap::new(),
             wishes_to_come: 0,
-            calm_since: None,
+            quiet_since: None,
             scenario,
         };
         world.agenda.plan(0, Happening::FarmStarts);
@@ -85,8 +85,8 @@ impl World {
         for (at, wanted) in world.scenario.requests.clone() {
             world.ask(at, wanted);
         }
-        world.agenda.plan(0, Happening::Trouble);
-        world.agenda.plan(world.scenario.chaos_ms, Happening::Calm);
+        world.agenda.plan(0, Happening::Fault);
+        world.agenda.plan(world.scenario.chaos_ms, Happening::Quiesce);
         world
     }
 
@@ -100,7 +100,7 @@ impl World {
         self.tally.leagues += u64::from(self.scenario.league.owners == 1);
         while !self.is_over() {
             if is_conspiracy
-                && self.calm_since.is_some_and(|since| self.agenda.now > since + 60_000)
+                && self.quiet_since.is_some_and(|since| self.agenda.now > since + 60_000)
             {
                 break; // Whoever is left may disagree for ever.
             }
@@ -126,13 +126,13 @@ impl World {
             Happening::WorkerWakes { worker, life } => self.worker_wakes(worker, life),
             Happening::Counted { worker, life, thread } => self.counted(worker, life, thread),
             Happening::Unhang { worker, life } => self.unhang(worker, life),
-            Happening::Trouble => self.trouble(),
+            Happening::Fault => self.inject_fault(),
             Happening::FarmWakes { epoch } => self.farm_wakes(epoch),
             Happening::FarmStarts => self.farm_starts(),
             Happening::Commit { epoch } => self.commit(epoch),
             Happening::Tell { epoch } => self.tell(epoch),
             Happening::Asked { wanted, request } => self.requested(request, wanted),
-            Happening::Calm => self.calm_down(),
+            Happening::Quiesce => self.quiesce(),
             Happening::Look => self.look(),
         }
     }
@@ -158,7 +158,7 @@ impl World {
     /// The network, and what is needed to send something through it.
     pub fn network(&mut self) -> (&mut Network, Via<'_>) {
         let via = Via {
-            weather: &self.scenario.weather,
+            faults: &self.scenario.faults,
             random: &mut self.random,
             agenda: &mut self.agenda,
             tally: &mut self.tally,

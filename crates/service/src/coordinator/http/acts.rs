@@ -67,7 +67,7 @@ async fn submit(
     form: Fields,
 ) -> Result<Redirect, (StatusCode, Markup)> {
     let submit = async |form| {
-        let answer = web.desk.ask(&caller.0, Asked::Submit(submission(form)?)).await?;
+        let answer = web.jobs.ask(&caller.0, Asked::Submit(submission(form)?)).await?;
         answer.job().ok_or_else(|| Status::internal("a submission was answered with no job"))
     };
     match submit(&form).await {
@@ -125,6 +125,6 @@ async fn act(
     change: v1::change::Change,
 ) -> Result<Redirect, Status> {
     let change = v1::Change { job, change: Some(change) };
-    web.desk.ask(identity, Asked::Change(change)).await?;
+    web.jobs.ask(identity, Asked::Change(change)).await?;
     Ok(Redirect::to(&format!("../{job}")))
 }

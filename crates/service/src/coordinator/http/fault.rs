@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tonic::{Code, Status};
 
-use crate::error::HubGone;
+use crate::error::CoordinatorGone;
 
 /// A refusal: a status and one sentence for people.
 #[derive(Clone, Debug)]
@@ -56,8 +56,8 @@ pub(super) fn status_code(status: &Status) -> StatusCode {
     }
 }
 
-impl From<HubGone> for Fault {
-    fn from(gone: HubGone) -> Fault {
+impl From<CoordinatorGone> for Fault {
+    fn from(gone: CoordinatorGone) -> Fault {
         Fault::new(StatusCode::SERVICE_UNAVAILABLE, gone.to_string())
     }
 }

@@ -5,19 +5,19 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
 use super::fault::Fault;
-use crate::coordinator::HubHandle;
+use crate::coordinator::FarmHandle;
 use crate::coordinator::metrics::{exposition, plain_text};
 
 /// All metrics: in OpenMetrics' format for whoever names it, and otherwise in the one that everybody reads.
 pub(super) async fn tell(
-    State(hub): State<HubHandle>,
+    State(farm): State<FarmHandle>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     const OPEN: &str = "application/openmetrics-text";
-    let figures = hub.figures().await?;
+    let figures = farm.figures().await?;
     // It asks the system about a disk, which may be slow.
     let text = tokio::task::spawn_blocking(move || {
-        exposition(figures, hub.meters().clone(), hub.ledger_path())
+        exposition(figures, farm.meters().clone(), farm.ledger_path())
     });
     let text = text.await.map_err(|_| Fault::failed("the metrics could not be put together"))?;
     let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());

@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use farm::{CreditOf, JobId, Maker};
+use farm::{CreditOf, JobId, Principal};
 use futures_util::StreamExt as _;
 use page::{Order, Part, Reader, Span, WorkersView};
 use tokio::sync::OwnedSemaphorePermit;
@@ -22,7 +22,7 @@ use super::fault::Fault;
 use super::fields::Fields;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
-use crate::coordinator::{HubHandle, Identity, Right};
+use crate::coordinator::{FarmHandle, Identity, Right};
 
 /// How often a browser hears of what has changed.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -99,7 +99,7 @@ fn of_credits(of: &RawQuery) -> Result<View, Fault> {
     let name = |field| fields.text(field).map(str::to_string);
     let owner = name("owner").ok_or_else(nobody)?;
     Ok(View::Credits(match name("machine").zip(name("worker")) {
-        Some((machine, worker)) => CreditOf::Jobs(Maker { owner, machine }, worker),
+        Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
         None => CreditOf::Workers(owner),
     }))
 }
@@ -191,7 +191,7 @@ async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault
         next: now,
         heard: now,
         _seat: seat,
-        _counted: HubHandle::meters(&web.hub).viewer(),
+        _counted: FarmHandle::meters(&web.farm).viewer(),
     };
     let events = Body::from_stream(changes(viewer));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())

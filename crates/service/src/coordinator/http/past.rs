@@ -9,7 +9,7 @@ use ledger::{LedgerFault, Look, unix_ms};
 use page::{History, Load, Span};
 use tokio::time::MissedTickBehavior;
 
-use crate::coordinator::HubHandle;
+use crate::coordinator::FarmHandle;
 
 /// How often the farm is asked how far its jobs have come.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -19,16 +19,16 @@ const INTERVAL: Duration = Duration::from_secs(2);
 pub(super) struct Past(Arc<Mutex<History>>);
 
 impl Past {
-    /// Remembers from now on, for as long as the hub lives. Must be called within a runtime.
-    pub(super) fn follow(hub: HubHandle) -> Past {
+    /// Remembers from now on, for as long as the event loop lives. Must be called within a runtime.
+    pub(super) fn follow(farm: FarmHandle) -> Past {
         let past = Past::default();
         let remembering = past.clone();
         tokio::spawn(async move {
             // What was done until now is read from the ledger.
-            if hub.look(Farm::take_progress).await.is_err() {
+            if farm.look(Farm::take_progress).await.is_err() {
                 return;
             }
-            if let Some(ledger) = hub.ledger_path().map(Path::to_path_buf) {
+            if let Some(ledger) = farm.ledger_path().map(Path::to_path_buf) {
                 let until_ms = unix_ms();
                 let reading = tokio::task::spawn_blocking(move || read(&ledger, until_ms));
                 match reading.await {
@@ -43,7 +43,7 @@ impl Past {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
-                let seen = hub.look(|farm| (farm.take_progress(), farm.workers()));
+                let seen = farm.look(|farm| (farm.take_progress(), farm.workers()));
                 let Ok((progress, workers)) = seen.await else { return };
                 remembering.note(unix_ms(), &progress, workers);
             }

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Maker};
+use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
 use ledger::{Look, unix_ms};
-use page::{Credits, EndedBefore, JobRecord, JobSight, Page, Part, Snapshot, Span, WorkersView};
+use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Snapshot, Span, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::past::Past;
 use super::records::{Records, of_job};
-use crate::coordinator::HubHandle;
-use crate::error::HubGone;
+use crate::coordinator::FarmHandle;
+use crate::error::CoordinatorGone;
 
 /// For how long something that was made is shown.
 const FRESH: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ pub(super) fn event(part: &Part) -> Bytes {
 pub(super) struct Show(Arc<Inner>);
 
 struct Inner {
-    hub: HubHandle,
+    farm: FarmHandle,
     past: Past,
     records: Records<JobId, JobRecord>,
     credits: Records<CreditOf, Vec<Credit>>,
@@ -75,12 +75,12 @@ struct Inner {
 
 impl Show {
     /// Begins to remember how far jobs come. Must be called within a runtime.
-    pub(super) fn of(hub: HubHandle) -> Show {
+    pub(super) fn of(farm: FarmHandle) -> Show {
         Show(Arc::new(Inner {
-            past: Past::follow(hub.clone()),
-            records: Records::new(hub.ledger_path()),
-            credits: Records::new(hub.ledger_path()),
-            hub,
+            past: Past::follow(farm.clone()),
+            records: Records::new(farm.ledger_path()),
+            credits: Records::new(farm.ledger_path()),
+            farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
             viewers: Arc::new(Semaphore::new(VIEWERS)),
@@ -88,14 +88,14 @@ impl Show {
     }
 
     /// The page of a view; `None` if there is no such job, and nobody who has counted.
-    pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, HubGone> {
+    pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
         let inner = &self.0;
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
         // What nobody has is no page of its own, so that asking for much takes no memory.
         let view = match view {
             View::Workers(view) => View::Workers(view.within(&snapshot)),
-            View::Job(id) if inner.hub.job(id).await?.is_none() => return Ok(None),
-            View::Jobs(span, Some(before)) if inner.hub.job(before).await?.is_none() => {
+            View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
+            View::Jobs(span, Some(before)) if inner.farm.job(before).await?.is_none() => {
                 View::Jobs(span, None)
             }
             View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
@@ -108,12 +108,16 @@ impl Show {
         self.0.viewers.clone().try_acquire_owned().ok()
     }
 
-    async fn snapshot(&self) -> Result<Arc<Snapshot>, HubGone> {
-        let survey = self.0.hub.look(|farm| farm.survey()).await?;
-        Ok(Arc::new(Snapshot { survey, unix_ms: unix_ms() }))
+    async fn snapshot(&self) -> Result<Arc<Snapshot>, CoordinatorGone> {
+        let overview = self.0.farm.look(|farm| farm.overview()).await?;
+        Ok(Arc::new(Snapshot { overview, unix_ms: unix_ms() }))
     }
 
-    async fn render(&self, view: View, snapshot: &Snapshot) -> Result<Option<Arc<Shown>>, HubGone> {
+    async fn render(
+        &self,
+        view: View,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
         let shown = match view {
             View::Jobs(span, before) => {
                 let earlier = match before {
@@ -125,24 +129,26 @@ impl Show {
             }
             View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
-                let seen = self.0.hub.look(move |farm| farm.job(id).zip(farm.map(id)));
+                let seen = self.0.farm.look(move |farm| farm.job(id).zip(farm.map(id)));
                 let Some((view, map)) = seen.await? else { return Ok(None) };
                 let cells = map.cells.clone();
                 let record = self.0.records.of(id, move |look, &job| of_job(look, job, &cells));
                 let history = self.0.past.of(id, snapshot.unix_ms, view.times.ended_at_ms);
-                let sight = JobSight { view, map, record, history };
-                Shown::new(page::job(&sight, snapshot), Some(sight.view))
+                let detail = JobDetail { view, map, record, history };
+                Shown::new(page::job(&detail, snapshot), Some(detail.view))
             }
             View::Credits(of) => {
                 let credits = self.0.credits.of(of.clone(), Look::credits);
-                let may_be = self.0.hub.ledger_path().is_some() && credits.is_none();
+                let may_be = self.0.farm.ledger_path().is_some() && credits.is_none();
                 if !may_be && !is_anybody(snapshot, &of, &credits) {
                     return Ok(None);
                 }
                 let page = match &of {
                     CreditOf::Owners => page::owners(snapshot, &credits),
                     CreditOf::Workers(owner) => page::owner(snapshot, owner, &credits),
-                    CreditOf::Jobs(maker, name) => page::worker(snapshot, maker, name, &credits),
+                    CreditOf::Jobs(principal, name) => {
+                        page::worker(snapshot, principal, name, &credits)
+                    }
                 };
                 Shown::new(page, None)
             }
@@ -151,26 +157,26 @@ impl Show {
     }
 
     /// The latest jobs that have ended, before this one.
-    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, HubGone> {
+    async fn ended_before(&self, before: JobId) -> Result<EndedBefore, CoordinatorGone> {
         let ended = move |farm: &mut Farm| -> Vec<JobView> {
             farm.jobs(..before, JobState::is_over).rev().take(Farm::ENDED_SHOWN).collect()
         };
-        Ok(EndedBefore { before, jobs: self.0.hub.look(ended).await? })
+        Ok(EndedBefore { before, jobs: self.0.farm.look(ended).await? })
     }
 }
 
 /// Whether those whose counts are wanted are connected, or are known to have counted anything.
 fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
-    let is_connected = |is_it: &dyn Fn(&Maker, &str) -> bool| {
-        let mut authors = snapshot.survey.workers.iter().map(|worker| &worker.view.author);
-        authors.any(|author| is_it(&author.maker, &author.worker))
+    let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
+        let mut authors = snapshot.overview.workers.iter().map(|worker| &worker.view.author);
+        authors.any(|author| is_it(&author.principal, &author.worker))
     };
     credits.as_ref().is_some_and(|credits| !credits.is_empty())
         || match of {
             CreditOf::Owners => true,
-            CreditOf::Workers(owner) => is_connected(&|maker, _| maker.owner == *owner),
+            CreditOf::Workers(owner) => is_connected(&|principal, _| principal.owner == *owner),
             CreditOf::Jobs(of, name) => {
-                is_connected(&|maker, worker| maker == of && worker == name)
+                is_connected(&|principal, worker| principal == of && worker == name)
             }
         }
 }
@@ -204,18 +210,18 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use farm::{Config, LoanKey};
+    use farm::{Config, LeaseKey};
     use ledger::CheckedLedger;
 
     use super::*;
-    use crate::coordinator::Hub;
+    use crate::coordinator::EventLoop;
 
     #[tokio::test]
     async fn what_nobody_has_is_not_kept() {
         let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin);
         let ledger = ledger.expect("there is memory");
-        let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
-        tokio::spawn(hub.run());
+        let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+        tokio::spawn(farm.run());
         let show = Show::of(handle);
         for number in 0..50 {
             let workers = WorkersView { page: number, ..WorkersView::default() };

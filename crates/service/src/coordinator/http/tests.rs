@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farm::{Across, AuditPolicy, Change, Config, Hello, JobId, LoanKey, Request};
+use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::coordinator::{Credentials, Hub, HubHandle, Limits, Listener, OwnFiles, Phase, serve};
+use crate::coordinator::{
+    Credentials, EventLoop, FarmHandle, Limits, Listener, OwnFiles, Phase, serve,
+};
 use crate::tls::Authority;
 use crate::{KeyFolder, Pin, Token};
 
@@ -43,7 +45,7 @@ struct Served {
     /// Its authority, if it serves TLS.
     pin: Option<Pin>,
     credentials: Credentials,
-    hub: HubHandle,
+    farm: FarmHandle,
 }
 
 /// A coordinator with the credentials `viewer-secret-16`, `submitter-secret`, and so on, of owners of the same name.
@@ -61,8 +63,8 @@ async fn serving_ledger(
     let any = "127.0.0.1:0".parse().expect("it is an address");
     let listener = Listener::bind(&[any], Limits::default()).await.expect("some port is free");
     let address = listener.addresses().expect("it is bound")[0];
-    let (hub, handle) = Hub::new(Config::default(), LoanKey::new([0; 32]), ledger);
-    tokio::spawn(hub.run());
+    let (farm, handle) = EventLoop::new(Config::default(), LeaseKey::new([0; 32]), ledger);
+    tokio::spawn(farm.run());
     let own = own.map(|own| (own, OwnFiles::default()));
     let credentials = Credentials::new(own, known());
     let (phase, phases) = watch::channel(Phase::Serving(credentials.clone(), handle.clone()));
@@ -71,7 +73,7 @@ async fn serving_ledger(
     tokio::spawn(serve(listener.connections(tls), phases, Limits::default()));
     // The phase stays what it is for as long as the process lives.
     std::mem::forget(phase);
-    Served { address, pin, credentials, hub: handle }
+    Served { address, pin, credentials, farm: handle }
 }
 
 async fn guarded() -> Served {
@@ -209,16 +211,16 @@ async fn metrics_are_for_whoever_may_see_the_farm() {
     assert_eq!(farm.get("/metrics", "").await.status, 401);
     assert_eq!(farm.get("/metrics", &bearing(&secret(Role::Worker))).await.status, 403);
 
-    let told = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
-    assert_eq!(told.status, 200);
-    assert_eq!(told.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
-    assert!(told.body.contains("\nqueens_workers 0\n"), "{}", told.body);
+    let reported = farm.get("/metrics", &bearing(&secret(Role::Viewer))).await;
+    assert_eq!(reported.status, 200);
+    assert_eq!(reported.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert!(reported.body.contains("\nqueens_workers 0\n"), "{}", reported.body);
 
     let accepts = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
-    let told = farm.get("/metrics", &(bearing(&secret(Role::Viewer)) + accepts)).await;
-    let kind = told.header("content-type").expect("it says what it is");
+    let reported = farm.get("/metrics", &(bearing(&secret(Role::Viewer)) + accepts)).await;
+    let kind = reported.header("content-type").expect("it says what it is");
     assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
-    assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
+    assert!(reported.body.ends_with("# EOF\n"), "{}", reported.body);
 }
 
 #[tokio::test]
@@ -294,7 +296,7 @@ async fn who_guesses_is_refused_unheard_and_who_is_logged_in_is_not() {
 async fn a_login_ends_with_its_credential() {
     let farm = guarded().await;
     let [revoked, other] = [farm.log_in(Role::Submitter).await, farm.log_in(Role::Viewer).await];
-    farm.credentials.revoke(&farm.hub, 2).await.expect("it runs").expect("there is one");
+    farm.credentials.revoke(&farm.farm, 2).await.expect("it runs").expect("there is one");
     assert_eq!(farm.get("/", &revoked).await.status, 401);
     assert_eq!(farm.get("/", &other).await.status, 200);
 }
@@ -373,10 +375,10 @@ async fn submitted(farm: &Served, key: &str) -> String {
 async fn only_its_owner_and_an_admin_change_a_job() {
     let farm = guarded().await;
     let job = submitted(&farm, "").await;
-    let other = farm.credentials.create(&farm.hub, "another", Role::Submitter, None);
+    let other = farm.credentials.create(&farm.farm, "another", Role::Submitter, None);
     let (token, _) = other.await.expect("it runs");
     let state = async || {
-        let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
+        let view = farm.farm.job(JobId(1)).await.expect("it runs").expect("there is one");
         view.state.name()
     };
     for (who, action, status, then) in [
@@ -410,7 +412,7 @@ async fn a_priority_is_changed_by_whoever_may_give_it() {
         let form = format!("priority={priority}");
         let answer = farm.post(&format!("{job}/priority"), &bearing(&secret(who)), &form).await;
         assert_eq!(answer.status, status, "{priority} by {who:?}: {}", answer.body);
-        let view = farm.hub.job(JobId(1)).await.expect("it runs").expect("there is one");
+        let view = farm.farm.job(JobId(1)).await.expect("it runs").expect("there is one");
         assert_eq!(view.spec.priority, then, "{priority} by {who:?}");
     }
 }
@@ -430,10 +432,10 @@ async fn a_jobs_log_tells_who_has_changed_it() {
         let answer = farm.post(&format!("{job}/{action}"), &bearing(&secret(who)), form).await;
         assert_eq!(answer.status, 303, "{action}: {}", answer.body);
     }
-    let (share_ppm, across) = (AuditPolicy::ALL / 2, Across::Machines);
+    let (share_ppm, across) = (AuditPolicy::ALL / 2, AuditScope::Machines);
     let policy = AuditPolicy { share_ppm, seed: 1, by_search: false, across };
     let audit = Request::Change(JobId(1), Change::Audit(policy));
-    farm.hub.ask("auditor", audit).await.expect("it runs").expect("there is such a job");
+    farm.farm.ask("auditor", audit).await.expect("it runs").expect("there is such a job");
     let answer = farm.post(&format!("{job}/cancel"), &bearing(&secret(Role::Submitter)), "").await;
     assert_eq!(answer.status, 303, "{}", answer.body);
 
@@ -446,11 +448,11 @@ async fn a_jobs_log_tells_who_has_changed_it() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     let entries = log.split("</time> ").skip(1);
-    let mut told: Vec<&str> = entries.filter_map(|entry| entry.split("</li>").next()).collect();
+    let mut reported: Vec<&str> = entries.filter_map(|entry| entry.split("</li>").next()).collect();
     // Some of them may have happened within one millisecond.
-    told.sort_unstable();
+    reported.sort_unstable();
     assert_eq!(
-        told,
+        reported,
         [
             "an audit of 50% of the ranges was ordered by auditor",
             "cancelled by submitter",
@@ -507,7 +509,7 @@ async fn hostile_names_are_only_text() {
         credit: 1,
         holding: Vec::new(),
     };
-    let _orders = farm.hub.join(HOSTILE.into(), false, hello).await.expect("it runs");
+    let _orders = farm.farm.join(HOSTILE.into(), false, hello).await.expect("it runs");
     let workers = farm.get("/workers?order=owner&page=7", &bearing(&secret(Role::Viewer))).await;
     let links = workers.links();
     let to = |page: &str| links.iter().find(|link| link.starts_with(page)).expect("it leads there");
@@ -553,7 +555,7 @@ async fn every_link_leads_to_a_page_under_any_prefix() {
         credit: 1,
         holding: Vec::new(),
     };
-    let _orders = farm.hub.join("o".into(), false, hello).await.expect("it runs");
+    let _orders = farm.farm.join("o".into(), false, hello).await.expect("it runs");
     let cookie = farm.log_in(Role::Viewer).await;
     let worker = "/worker?owner=o&machine=m&worker=w";
     for page in ["/", "/login", &job, "/workers", "/owners", "/owner?owner=o", worker, "/a/b/c"] {
@@ -615,7 +617,7 @@ async fn who_looks_on_hears_what_changes_until_the_credential_ends() {
     let next = looking.hear("paused").await.expect("it changed");
     assert!(!next.contains("id=\"map\""), "the map has not changed: {next}");
 
-    farm.credentials.revoke(&farm.hub, 3).await.expect("it runs").expect("there is one");
+    farm.credentials.revoke(&farm.farm, 3).await.expect("it runs").expect("there is one");
     assert_eq!(looking.hear("nothing that is ever said").await, None);
 }
 

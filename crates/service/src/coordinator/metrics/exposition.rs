@@ -125,7 +125,7 @@ impl Metrics {
             ("job_tasks_accepted", "Tasks of a job whose counts are durable", |job| job.tasks_done),
             (
                 "job_tasks_poisoned",
-                "Tasks of a job that are not lent any more, because workers were lost with them",
+                "Tasks of a job that are not leased any more, because workers were lost with them",
                 |job| job.poisoned,
             ),
             ("job_disputes", "Ranges of a job whose counts contradict each other", |job| {
@@ -198,9 +198,9 @@ impl Metrics {
         let busy = ConstCounter::new(seconds(stats.busy_us));
         page.metric("busy", help, Some(&Unit::Seconds), &busy)?;
         page.gauge("leases_out", "Leases that workers hold", None, self.figures.leases)?;
-        let help = "Times that all jobs were looked through for something to lend to one worker";
+        let help = "Times that all jobs were looked through for something to lease to one worker";
         page.counter("searches", help, stats.searches)?;
-        page.counter("leases_lent", "Leases that were given out", stats.leases)?;
+        page.counter("leases_granted", "Leases that were given out", stats.leases)?;
         page.counter("leases_expired", "Leases whose time ran out", stats.leases_expired)?;
         let help = "How long workers gather finished counts, at least, before they report them; many workers longer";
         let pace = self.figures.pace.report_ms() as f64 / 1e3;
@@ -208,7 +208,7 @@ impl Metrics {
     }
 
     fn workers(&self, page: &mut Page<'_>) -> fmt::Result {
-        let Figures { stats, workers, threads, lendable_threads, distrusted, .. } = &self.figures;
+        let Figures { stats, workers, threads, leasable_threads, distrusted, .. } = &self.figures;
         page.gauge("workers", "Connected workers", None, *workers)?;
         let threads = threads.iter().map(|(kernel, threads)| {
             let name = Some(kernel.as_str()).filter(|name| !name.is_empty());
@@ -216,10 +216,10 @@ impl Metrics {
         });
         page.gauges("worker_threads", "Counting threads of connected workers; `other` stands for backends that this version does not know", None, threads)?;
         let help = "Threads that the farm could keep busy for the length of a lease; a task is one thread until its cost is known";
-        page.gauge("lendable_threads", help, None, *lendable_threads)?;
+        page.gauge("leasable_threads", help, None, *leasable_threads)?;
         page.gauge(
             "parties_distrusted",
-            "Machines and owners that are not believed",
+            "Machines and owners that are distrusted",
             None,
             *distrusted,
         )?;
@@ -244,6 +244,11 @@ impl Metrics {
         page.metric("ledger_commit_requests", help, None, &meters.commit_requests)?;
         let help = "Requests that wait for the ledger";
         page.gauge("ledger_queue_requests", help, None, self.figures.ledger_queue)?;
+        let copied_at = meters.copied_at.get();
+        if copied_at > 0 {
+            let help = "When `queens backup` last had a whole copy of the ledger, Unix time; absent before";
+            page.gauge("ledger_copied_time", help, Some(&Unit::Seconds), copied_at)?;
+        }
         let sizes = [
             ("ledger", "Size of the ledger and its journal", self.disk.ledger),
             ("ledger_disk", "Size of the file system of the ledger", self.disk.total),
@@ -259,7 +264,7 @@ impl Metrics {
 
     fn service(&self, page: &mut Page<'_>) -> fmt::Result {
         let help = "Events that wait for the farm";
-        page.gauge("hub_queue_events", help, None, self.figures.hub_queue)?;
+        page.gauge("event_queue_length", help, None, self.figures.event_queue)?;
         let help = "Time until a gRPC call is answered, or until its stream of answers is open";
         page.metric("rpc", help, Some(&Unit::Seconds), &self.meters.call_seconds)?;
         page.metric(

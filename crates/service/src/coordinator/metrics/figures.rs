@@ -14,15 +14,15 @@ pub(in crate::coordinator) struct Figures {
     pub(super) jobs: Vec<JobView>,
     pub(super) workers: usize,
     pub(super) threads: BTreeMap<KernelName, u64>,
-    pub(super) lendable_threads: u64,
+    pub(super) leasable_threads: u64,
     /// How often workers are to report.
     pub(super) pace: Pace,
-    /// Number of parties that are not believed.
+    /// Number of parties that are distrusted.
     pub(super) distrusted: usize,
     /// Leases that workers hold.
     pub(super) leases: usize,
-    /// Events that wait for the hub.
-    pub(super) hub_queue: usize,
+    /// Events that wait for the event loop.
+    pub(super) event_queue: usize,
     /// Requests that wait for the ledger's thread.
     pub(super) ledger_queue: usize,
 }
@@ -34,21 +34,21 @@ impl Figures {
     /// Looks at `farm`, for which so much waits.
     pub(in crate::coordinator) fn of(
         farm: &Farm,
-        hub_queue: usize,
+        event_queue: usize,
         ledger_queue: usize,
     ) -> Figures {
         let jobs = farm.jobs(.., |state| !state.is_over()).take(Figures::MOST_JOBS).collect();
         Figures {
             stats: farm.stats().clone(),
             states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),
-            lendable_threads: farm.lendable_threads(),
+            leasable_threads: farm.leasable_threads(),
             jobs,
             workers: farm.workers(),
             threads: farm.threads_by_kernel(),
             pace: farm.pace(),
             distrusted: farm.distrusted().count(),
             leases: farm.leases(),
-            hub_queue,
+            event_queue,
             ledger_queue,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use farm::{Fingerprint, Hello, JobId, Loan, LoanKind, LoanProof, Method, Plan, Problem, Range};
+use farm::{Fingerprint, Hello, JobId, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -112,17 +112,17 @@ async fn a_coordinator_that_does_not_read_holds_nobody_who_is_asked_to_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_is_not_lent_again_before_its_tasks_are_there() {
-    let lend = |seal| {
+async fn a_lease_is_not_leased_again_before_its_tasks_are_there() {
+    let lease = |mac| {
         let plan = Plan { problem: Problem::Total { n: 8 }, method: Method::Halves, tasks: 10 };
         let range = Range::new(0, 5).expect("it has tasks");
         let (lease, job, fingerprint) = (LeaseId(1), JobId(1), Fingerprint([1; 32]));
-        let proof = LoanProof { range, kind: LoanKind::Count, seal: [seal; 16] };
-        let loan = Loan { lease, job, plan, fingerprint, range, proof, recount: None };
-        Ok(WorkerOrder::Loan(loan))
+        let token = LeaseToken { range, kind: LeaseKind::Count, mac: [mac; 16] };
+        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
+        Ok(CoordinatorMessage::Lease(lease))
     };
     let (messages, _read) = mpsc::channel(64);
-    let orders = tokio_stream::iter([lend(1), lend(2)]).chain(tokio_stream::pending());
+    let orders = tokio_stream::iter([lease(1), lease(2)]).chain(tokio_stream::pending());
     let error = Started::with([Ok(Link { orders: Box::pin(orders), messages })]).end().await;
     let error = error.expect_err("it would be held for ever").to_string();
     assert!(error.contains("as lease 1 while"), "{error}");

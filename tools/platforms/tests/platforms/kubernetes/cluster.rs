@@ -39,7 +39,8 @@ impl Manifests {
     }
 
     pub(super) fn pods(&self) -> impl Iterator<Item = &Value> {
-        self.0.iter().map(|it| &it["spec"]["template"]["spec"]).filter(|pod| pod.is_object())
+        let jobs = self.0.iter().flat_map(|it| [&it["spec"], &it["spec"]["jobTemplate"]["spec"]]);
+        jobs.map(|job| &job["template"]["spec"]).filter(|pod| pod.is_object())
     }
 }
 
@@ -63,8 +64,8 @@ impl Cluster {
     }
 
     /// Adds the container of a pod, with some of its words replaced.
-    pub(super) fn add(&mut self, name: &str, pod: &Value, words: &[(&str, &str)]) {
-        let service = self.service(name, pod, words);
+    pub(super) fn add(&mut self, name: &str, pod: &Value, args: &[(&str, &str)]) {
+        let service = self.service(name, pod, args);
         self.services.insert(name.into(), service);
     }
 
@@ -106,12 +107,12 @@ impl Cluster {
     }
 
     /// What the compose tool is told about the container of a pod.
-    fn service(&self, name: &str, pod: &Value, words: &[(&str, &str)]) -> Value {
+    fn service(&self, name: &str, pod: &Value, args: &[(&str, &str)]) -> Value {
         let [container] = array(&pod["containers"]) else { panic!("{name} has more containers") };
         let (of_pod, own) = (&pod["securityContext"], &container["securityContext"]);
         let word = |word: &Value| {
             let word = text(word);
-            words.iter().find(|(old, _)| *old == word).map_or(word, |(_, new)| *new).to_string()
+            args.iter().find(|(old, _)| *old == word).map_or(word, |(_, new)| *new).to_string()
         };
         let environment = array(&container["env"]).iter().map(|variable| {
             let value = match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {

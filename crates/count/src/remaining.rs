@@ -1,0 +1,45 @@
+//! The part of a board that is left to search: some columns, some rows, and the squares closed in them.
+//!
+//! If all queens so far stand in the rows above, as in the method `rows`, the rows left are neighbours, and
+//! only the states' own masks close squares. Queens that stand elsewhere, as in the method `ring`, take
+//! rows out of the search and close squares of other rows:
+//!
+//! ```text
+//!                . . x . . .     rows[0]   step 1 (not looked at: states are those of this row)
+//!                x . . . . .     rows[1]   step 1
+//!   a queen ──►  Q | | | | |     not searched
+//!                x . . . . .     rows[2]   step 2
+//!                . x . . . .     rows[3]   step 1, closed: x
+//! ```
+
+/// A row to fill; what it says holds for every state of the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Columns that no queen may take, whatever the state.
+    pub(crate) closed: u32,
+    /// How many rows it is below the row that is filled before it, 1 or more. Diagonals move by as many
+    /// columns.
+    pub(crate) step: u32,
+}
+
+impl Row {
+    /// A row directly below the one before, with nothing closed.
+    pub(crate) const OPEN: Row = Row { closed: 0, step: 1 };
+}
+
+/// What is searched below some states. It has as many rows as each state has columns without a queen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remaining<'a> {
+    /// All columns, of which a state has taken some.
+    pub(crate) columns: u32,
+    /// The rows to fill, from the top.
+    pub(crate) rows: &'a [Row],
+}
+
+impl Remaining<'_> {
+    /// Whether nothing is closed, and all rows are neighbours.
+    pub(crate) fn is_plain(self) -> bool {
+        let all_from_zero = self.columns & self.columns.wrapping_add(1) == 0;
+        all_from_zero && self.rows.iter().all(|row| *row == Row::OPEN)
+    }
+}

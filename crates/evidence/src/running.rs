@@ -1,0 +1,264 @@
+//! The running totals of a check: sums and sets over the lines of a bundle so far.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use farm::{
+    AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
+    Slice, TrustChange,
+};
+
+use crate::draw::Drawing;
+use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
+use crate::task_counts;
+use crate::worth::{Amount, Worth};
+
+/// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
+const MOST_KEPT: usize = 64 << 20;
+
+/// The most lines of authors. Each takes some 300 bytes of memory besides its text.
+const MOST_AUTHORS: usize = 100_000;
+
+/// The most audits that can have been ordered: all of them are printed.
+const MOST_POLICIES: usize = 1000;
+
+/// The time of one thread that counts took, as a bundle says. What was contradicted or taken back is not among it. Who lies
+/// beyond the largest [`Duration`] gets no more than that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// For the counts that make the total.
+    pub counts: Duration,
+    /// For second counts.
+    pub second_counts: Duration,
+}
+
+/// What a bundle says in the lines behind its header.
+#[derive(Debug, Default)]
+pub struct Content {
+    /// All audits that were ordered, the oldest first.
+    pub policies: Vec<StatedPolicy>,
+    /// Whom the farm distrusted, or trusted again, the oldest first.
+    pub trust: Vec<TrustChange>,
+    /// What second counts are worth.
+    pub worth: Worth,
+    /// The tasks of which it is told what each of them counts.
+    pub tasks_reported: u64,
+    /// The thread time that it took.
+    pub busy: Busy,
+    /// Who counted.
+    pub authors: Vec<StatedAuthor>,
+    /// What each author has counted, by its number.
+    pub counted_by: BTreeMap<u32, Amount>,
+}
+
+/// Sums and sets over the lines so far.
+pub(super) struct Running {
+    pub(super) content: Content,
+    plan: Plan,
+    fingerprint: Fingerprint,
+    slice: IntervalSet,
+    known: Known,
+    pub(super) drawing: Drawing,
+    distrusted: Distrusted,
+    /// Hashes of the lines of authors, of which none may come twice.
+    known_authors: HashSet<blake3::Hash>,
+    kept: usize,
+    pub(super) ranges: u64,
+    /// How many ranges the header says that there are: of so many, all may be kept to be counted again.
+    most_ranges: u64,
+    pub(super) audits: u64,
+    pub(super) disputes: u64,
+    /// The range that the next line may be a second count of.
+    last: Option<(StatedRow, Check)>,
+    /// The end of the last range.
+    end: u64,
+    pub(super) covered: u64,
+    pub(super) total: u128,
+    wanted: u64,
+    open_disputes: u64,
+}
+
+impl Running {
+    pub(super) fn new(plan: Plan, slice: Slice, drawing: Drawing, most_ranges: u64) -> Running {
+        Running {
+            content: Content::default(),
+            plan,
+            fingerprint: plan.fingerprint(),
+            slice: slice.ordinals(plan.tasks),
+            known: known::of(&plan, slice),
+            drawing,
+            distrusted: Distrusted::default(),
+            known_authors: HashSet::new(),
+            kept: 0,
+            ranges: 0,
+            most_ranges,
+            audits: 0,
+            disputes: 0,
+            last: None,
+            end: 0,
+            covered: 0,
+            total: 0,
+            wanted: 0,
+            open_disputes: 0,
+        }
+    }
+
+    /// Checks one line, which has so many bytes.
+    pub(super) fn see(&mut self, line: Line, bytes: usize) -> Result<()> {
+        let is_kept = matches!(line, Line::Policy(_) | Line::Trust(_) | Line::Author(_));
+        if is_kept {
+            self.kept += bytes;
+            ensure!(
+                self.kept <= MOST_KEPT,
+                "the lines about policies, trust and authors have more than {MOST_KEPT} bytes"
+            );
+        }
+        let is_late = self.ranges + self.disputes > 0;
+        match line {
+            Line::Policy(line) => {
+                ensure!(
+                    !is_late && self.content.trust.is_empty() && self.content.authors.is_empty(),
+                    OUT_OF_ORDER
+                );
+                ensure!(
+                    self.content.policies.len() < MOST_POLICIES,
+                    "it has more than {MOST_POLICIES} policies"
+                );
+                self.content.policies.push(line.read()?);
+            }
+            Line::Trust(line) => {
+                ensure!(!is_late && self.content.authors.is_empty(), OUT_OF_ORDER);
+                self.content.trust.push(line.into());
+            }
+            Line::Author(line) => {
+                if self.content.authors.is_empty() {
+                    self.distrusted = Distrusted::after(&self.content.trust);
+                }
+                ensure!(
+                    self.content.authors.len() < MOST_AUTHORS,
+                    "it has more than {MOST_AUTHORS} authors"
+                );
+                ensure!(self.known_authors.insert(line.hash()), "the author is there already");
+                self.content.authors.push(line.try_into()?);
+            }
+            Line::Range(line) => {
+                ensure!(self.disputes == 0, OUT_OF_ORDER);
+                self.settle(None)?;
+                add(&mut self.content.busy.counts, line.row.busy());
+                let counts = line.counts()?;
+                let row = line.row.read(self.content.authors.len())?;
+                self.range(&row, line.audit)?;
+                self.draw(&row, counts.as_deref())?;
+                self.last = Some((row, line.audit));
+            }
+            Line::Audit(line) => {
+                self.audits += 1;
+                add(&mut self.content.busy.second_counts, line.row.busy());
+                let row = line.row.read(self.content.authors.len())?;
+                ensure!(
+                    self.last.is_some(),
+                    "this is a second count of {}, but no first count stands before it",
+                    row.range
+                );
+                self.settle(Some(&row))?;
+            }
+            Line::Dispute(line) => {
+                self.settle(None)?;
+                self.disputes += 1;
+                line.row.read(self.content.authors.len())?;
+                self.open_disputes += u64::from(line.state == DisputeState::Open);
+            }
+        }
+        Ok(())
+    }
+
+    fn range(&mut self, row: &StatedRow, audit: Check) -> Result<()> {
+        let (range, count) = (row.range, row.claim.count);
+        let last = std::mem::replace(&mut self.end, range.end());
+        ensure!(
+            range.start() >= last,
+            "{range} begins before {last}, where the previous range ended"
+        );
+        ensure!(
+            self.slice.contains(range),
+            "{range} does not belong to the {} tasks of {}",
+            self.slice.len(),
+            self.plan
+        );
+        ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
+        ensure!(
+            self.ranges < self.most_ranges,
+            "it has more ranges than its header says, which are {}",
+            self.most_ranges
+        );
+        self.ranges += 1;
+        self.covered += range.len();
+        let total = self.total.checked_add(count);
+        self.total = total.context("the sum exceeds 2^128 - 1")?;
+        self.wanted += u64::from(audit == Check::Wanted);
+        let amount = self.content.counted_by.entry(row.by).or_default();
+        amount.ranges += 1;
+        amount.count += count;
+        Ok(())
+    }
+
+    /// Shows a range, or each of its tasks if their counts are told, to the drawing.
+    fn draw(&mut self, row: &StatedRow, counts: Option<&[u64]>) -> Result<()> {
+        let Some(counts) = counts else {
+            self.drawing.row(row);
+            return Ok(());
+        };
+        ensure!(self.plan.tells_tasks(), "what tasks by {} count is not told", self.plan.method);
+        let tasks = task_counts::claims(self.fingerprint, &self.known, row, counts)?;
+        self.drawing.reported(row, &tasks, task_counts::checksum(counts));
+        self.content.tasks_reported += row.range.len();
+        Ok(())
+    }
+
+    /// Looks at what the last range is worth, with the second count that follows it.
+    fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
+        let Some((first, audit)) = self.last.take() else { return Ok(()) };
+        let across = self.content.policies.last().map(|policy| policy.across);
+        self.content.worth.note(
+            &first,
+            audit == Check::Agreed,
+            second,
+            &self.content.authors,
+            across.unwrap_or(AuditScope::Machines),
+            &self.distrusted,
+        )
+    }
+
+    /// Checks what has to hold at the end of a job of this state.
+    pub(super) fn close(&mut self, state: JobState) -> Result<()> {
+        self.settle(None)?;
+        if state != JobState::Done {
+            return Ok(());
+        }
+        ensure!(
+            self.covered == self.slice.len(),
+            "its state is done, but {} of {} tasks have no count",
+            self.slice.len() - self.covered,
+            self.slice.len()
+        );
+        ensure!(
+            self.open_disputes == 0 && self.wanted == 0,
+            "its state is done, but {} ranges wait for a second count and {} counts are disputed",
+            self.wanted,
+            self.open_disputes
+        );
+        Ok(())
+    }
+
+    /// What the total must satisfy.
+    pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
+        std::mem::take(&mut self.known.facts)
+    }
+}
+
+fn add(sum: &mut Duration, busy: Duration) {
+    *sum = sum.saturating_add(busy);
+}
+
+const OUT_OF_ORDER: &str = "it is out of order";

@@ -1,0 +1,47 @@
+//! What single tasks count, as a bundle tells it beside the sum of their range.
+//!
+//! A range whose tasks are told is drawn from by its tasks. Another one is drawn as a whole.
+
+use anyhow::{Context, Result, ensure};
+use blake3::{Hash, Hasher};
+use farm::{Claim, Digest, Fingerprint, Known, Range};
+
+use crate::format::StatedRow;
+
+/// What each task of a row claims.
+///
+/// # Errors
+///
+/// Says so if the counts do not add up to the row, or if a task cannot have so many.
+pub(super) fn claims(
+    plan: Fingerprint,
+    known: &Known,
+    row: &StatedRow,
+    counts: &[u64],
+) -> Result<Vec<(Range, Claim)>> {
+    let range = row.range;
+    ensure!(
+        counts.len() as u64 == range.len(),
+        "it does not tell what each task of {range} counts"
+    );
+    let (mut sum, mut claims) = (Claim::default(), Vec::with_capacity(counts.len()));
+    for (ordinal, &count) in (range.start()..).zip(counts) {
+        let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
+        let (count, digest) = (u128::from(count), Digest::of(plan, ordinal, count));
+        ensure!(known.allows(task, count), "the task {ordinal} cannot count {count}");
+        let claim = Claim { count, digest };
+        sum = sum.join(claim).context("the counts of the tasks exceed 2^128 - 1")?;
+        claims.push((task, claim));
+    }
+    ensure!(sum == row.claim, "the counts of the tasks of {range} do not add up to its count");
+    Ok(claims)
+}
+
+/// A hash over what each task of a range counts: of different counts, it is different, which a digest need not be.
+pub(super) fn checksum(counts: &[u64]) -> Hash {
+    let mut hasher = Hasher::new();
+    counts.iter().for_each(|count| {
+        hasher.update(&count.to_le_bytes());
+    });
+    hasher.finalize()
+}

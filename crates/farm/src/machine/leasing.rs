@@ -1,0 +1,436 @@
+//! Who gets which range, how large, and for how long.
+//!
+//! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
+//! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
+//! end of a job it holds less, in proportion to its share of all workers' speed, so that all finish together. It is
+//! served again when half of that is left. A worker without company that may count the job has nobody to leave a share
+//! for. Before its speed on a job is known it gets a probe, and then never more than twice what it was seen to count, so
+//! that what it says of its threads and its credit gets it nothing. A job that it has no memory for is passed over. What may
+//! have killed workers comes last within its job.
+//!
+//! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
+//! if it can have it back much sooner. Whoever reports first is counted, and the other one is told to stop. So no worker
+//! decides alone when a job ends.
+//!
+//! Idle workers may be many, and so may ranges that wait for a recount by somebody else. A worker that found nothing is
+//! *refused*, and is held only against what has become leasable since:
+//!
+//! ```text
+//!                 looks through all jobs
+//!   idle ──────────────────────────────────► refused ──an offer is for it──► leased something
+//!      ▲                                           │
+//!      └── it has more room, a job runs again, or ─┘
+//!          an overrun sets nobody back any more
+//! ```
+
+use std::ops::{RangeBounds, RangeInclusive};
+
+use super::Farm;
+use crate::job::Job;
+use crate::lease::{LeaseTime, OpenLease};
+use crate::session::Session;
+use crate::{
+    AuditScope, CoordinatorMessage, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseTerms,
+    Millis, Range, Recount, SessionId,
+};
+
+/// No lease is larger, so that losing one never costs more than this, whatever a worker claims
+/// about its speed.
+const MAX_LEASE_TASKS: u64 = 1 << 22;
+/// Before a worker has counted anything, so many of its threads are trusted.
+const UNSEEN_THREADS: u64 = 64;
+/// No worker holds more than so many times what it was seen to count of a job. The first tasks of a plan may be a hundred
+/// times as cheap as the others.
+const GROWTH: u64 = 2;
+
+/// Leases beyond `lease_ms` are not longer than such a part of a worker's share of what is left.
+const LONG: u128 = 256;
+
+/// A lease is not cut into more parts than this, so that no part is too short.
+const MOST_PARTS: u128 = 200;
+
+/// What may be leased to sessions that were refused all else.
+struct Offers {
+    /// Jobs of which something was never counted, and may be leased.
+    uncounted: Vec<JobId>,
+    /// What the most modest of them takes a thread.
+    least_memory: u64,
+    /// Where in each job ranges have begun to wait for being counted again.
+    recounts: Vec<(JobId, RangeInclusive<Range>)>,
+}
+
+impl Offers {
+    fn are_none(&self) -> bool {
+        self.uncounted.is_empty() && self.recounts.is_empty()
+    }
+}
+
+impl Farm {
+    /// Leases to a session that was just heard of: at once, or after all others if it missed a deadline.
+    pub(super) fn serve(&mut self, id: SessionId) {
+        match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
+            true => {
+                self.idle.insert(id);
+            }
+            false => self.feed(id),
+        }
+    }
+
+    /// Leases to one session until it has enough or nothing is left.
+    fn feed(&mut self, id: SessionId) {
+        self.stop_waiting(id);
+        if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
+            self.idle.insert(id);
+            return;
+        }
+        while let Some(session) = self.sessions.get(&id)
+            && session.room() > 0
+        {
+            self.stats.searches += 1;
+            let Some(job) = self.first_job_with_work(id) else {
+                self.refused.insert(id);
+                return;
+            };
+            if !self.lease_some(id, job) {
+                return;
+            }
+        }
+    }
+
+    /// Takes a session out of those that wait for something to do.
+    pub(super) fn stop_waiting(&mut self, id: SessionId) {
+        self.idle.remove(&id);
+        self.refused.remove(&id);
+    }
+
+    /// New work has appeared, or the grace after a restart is over.
+    pub(super) fn serve_idle(&mut self) {
+        self.lease_from = self.lease_from.filter(|&from| from > self.now);
+        while self.rests.first().is_some_and(|&until| until <= self.now) {
+            self.rests.pop_first();
+        }
+        while self.turns.first().is_some_and(|&until| until <= self.now) {
+            self.turns.pop_first();
+            self.idle.append(&mut self.refused);
+        }
+        let offers = self.take_offers();
+        // There may be ten thousands of them, and mostly there is nothing for any.
+        let refused = self.refused.iter().take(if offers.are_none() { 0 } else { usize::MAX });
+        let refused = refused.filter(|id| self.is_for(&offers, id));
+        let mut idle: Vec<SessionId> = self.idle.iter().chain(refused).copied().collect();
+        idle.sort_by_key(|id| self.sessions[id].missed);
+        for id in idle {
+            if self.idle.contains(&id) || self.is_for(&offers, &id) {
+                self.feed(id);
+            }
+        }
+        // What others were just leased may be slow enough to be overtaken: that is for the next step.
+        let finds_nothing = |&id| self.first_job_that_waits(id).is_none();
+        debug_assert!(
+            self.refused.iter().all(finds_nothing),
+            "a session waits for what it could be leased"
+        );
+    }
+
+    /// What may be leased to refused sessions: of first counts all, as one look tells, and of recounts what is new.
+    fn take_offers(&mut self) -> Offers {
+        let mut offers =
+            Offers { uncounted: Vec::new(), least_memory: u64::MAX, recounts: Vec::new() };
+        // What the fastest session would not have back sooner is for nobody.
+        let soonest = self.now.after(self.pace.lease_ms(&self.config));
+        for &(_, id) in &self.queue {
+            let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
+            offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
+            let is_open = job.free_tasks() > 0 || job.to_overtake(self.now, soonest).is_some();
+            if is_open && self.lease_from.is_none() {
+                offers.uncounted.push(id);
+                offers.least_memory = offers.least_memory.min(job.known.thread_memory);
+            }
+        }
+        offers
+    }
+
+    /// Whether a session may be leased something that is still there of these offers. Of first counts that is mostly one
+    /// comparison: a job that nobody can count has work in every step.
+    fn is_for(&self, offers: &Offers, id: &SessionId) -> bool {
+        let session = &self.sessions[id];
+        let mut uncounted = offers.uncounted.iter();
+        let mut recounts = offers.recounts.iter();
+        let takes_any = session.threads_for(offers.least_memory) > 0;
+        let is_for_it = |job| self.may_start(job, session) || self.to_overtake(job, *id).is_some();
+        takes_any && uncounted.any(|&job| is_for_it(job))
+            || recounts
+                .any(|(job, ranges)| self.recount_for(*job, session, ranges.clone()).is_some())
+    }
+
+    fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
+        let mut jobs = self.queue.iter().map(|&(_, job)| job);
+        let first = self.first_job_that_waits(id);
+        first.or_else(|| jobs.find(|&job| self.to_overtake(job, id).is_some()))
+    }
+
+    /// The first job of which something waits that this session may be leased.
+    fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
+        let session = &self.sessions[&id];
+        let waits = |job: &JobId| {
+            self.may_start(*job, session) || self.recount_for(*job, session, ..).is_some()
+        };
+        self.queue.iter().map(|&(_, job)| job).find(waits)
+    }
+
+    /// Whether a session may be leased something of a job that was never counted.
+    fn may_start(&self, id: JobId, session: &Session) -> bool {
+        let able = session.may_count(id, self.jobs[&id].known.thread_memory);
+        able && self.lease_from.is_none() && self.has_task_for(id, session)
+    }
+
+    /// What another session has of a job, from which ordinal on, that this one should count, too.
+    fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
+        let is_idle = session.outstanding == 0 && self.lease_from.is_none();
+        let able = session.may_count(job_id, job.known.thread_memory);
+        let task_ms = 1_000_000 / job.rate_of(id).filter(|_| is_idle && able)?;
+        let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
+        job.to_overtake(self.now, sooner)
+    }
+
+    /// A range `among` these that waits for being counted again, by this worker. It is leased whole.
+    fn recount_for(
+        &self,
+        id: JobId,
+        session: &Session,
+        among: impl RangeBounds<Range> + Clone,
+    ) -> Option<(Range, Recount)> {
+        let job = &self.jobs[&id];
+        if !session.may_count(id, job.known.thread_memory) {
+            return None;
+        }
+        let by_search = job.policy.is_some_and(|policy| policy.by_search);
+        let disputed = || {
+            let range = self.disputed_for(job, session, among.clone())?;
+            Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
+        };
+        disputed().or_else(|| {
+            let may = |range| !job.overruns.sets_back(range, session.principal(), self.now);
+            let (range, unlike) =
+                job.audits.for_session(session, job.across(), among.clone(), may)?;
+            Some((range, Recount { unlike, by_search }))
+        })
+    }
+
+    /// A disputed range which this worker may decide and which nobody counts again yet: a trusted one may in any case. One
+    /// that exceeds every worker's credit goes to a worker that is idle.
+    fn disputed_for(
+        &self,
+        job: &Job,
+        session: &Session,
+        among: impl RangeBounds<Range>,
+    ) -> Option<Range> {
+        let mut open = job.disputes.range(among).filter(|(range, dispute)| {
+            let waits = dispute.recount.is_none() && !dispute.settling;
+            let fits = session.has_room_for_recount(range.len());
+            let is_others_turn = job.overruns.sets_back(**range, session.principal(), self.now);
+            let is_heard = session.is_trusted || dispute.hears(session.principal());
+            waits && fits && !is_others_turn && is_heard
+        });
+        open.next().map(|(&range, _)| range)
+    }
+
+    /// One lease. `false` if the session has enough for now.
+    fn lease_some(&mut self, id: SessionId, job_id: JobId) -> bool {
+        let outstanding = self.sessions[&id].outstanding;
+        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id], ..) {
+            let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
+            if !is_disputed && outstanding > self.wanted_tasks(id, job_id, u64::MAX) / 2 {
+                return false;
+            }
+            let lease = self.lease_id();
+            let job = self.jobs.get_mut(&job_id).expect("it has work");
+            match job.disputes.get_mut(&range) {
+                Some(dispute) => dispute.recount = Some(lease),
+                None => job.audits.assign(range, lease),
+            }
+            let factor = self.jobs[&job_id].overruns.factor(range);
+            let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id), factor);
+            self.lease(id, lease, job_id, range, Some(recount), term);
+            return true;
+        }
+        let (job, is_free) = (&self.jobs[&job_id], self.may_start(job_id, &self.sessions[&id]));
+        let pool = if is_free { job.free_tasks() } else { job.leased_tasks };
+        let wanted = self.wanted_tasks(id, job_id, pool);
+        if outstanding > wanted / 2 {
+            return false;
+        }
+        let room = self.sessions[&id].room();
+        let tasks = (wanted - outstanding).min(room).min(self.piece(id, job_id));
+        let rate = job.rate_of(id);
+        let expected_ms = rate.map(|rate| (outstanding + tasks).saturating_mul(1_000_000) / rate);
+        let term = self.term(job_id, expected_ms.unwrap_or_else(|| self.ttl_ms(job_id)));
+        let overtaken = if is_free { None } else { self.to_overtake(job_id, id) };
+        let (now, lease) = (self.now, self.lease_id());
+        let least_ms = self.pace.lease_ms(&self.config) / 4;
+        let expected_ms = expected_ms.unwrap_or(0);
+        let due = now.after(expected_ms);
+        let job = self.jobs.get_mut(&job_id).expect("it has work");
+        let range = match overtaken {
+            Some(start) => Some(job.overtake(start, tasks, lease, (now, expected_ms, least_ms))),
+            None => {
+                job.assign(id, tasks, lease, due).or_else(|| job.lease_suspected(tasks, lease, due))
+            }
+        };
+        self.lease(id, lease, job_id, range.expect("it has work"), None, term);
+        true
+    }
+
+    /// How many tasks a session should hold while it works on a job of which there are `pool` for all;
+    /// at least 1.
+    fn wanted_tasks(&self, id: SessionId, job_id: JobId, pool: u64) -> u64 {
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
+        let threads = u64::from(session.threads_for(job.known.thread_memory));
+        let Some(rate) = job.rate_of(id) else {
+            return threads.min(UNSEEN_THREADS) * self.config.probe_tasks.max(1);
+        };
+        let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
+        let is_company = |(&other, session): (&SessionId, &Session)| {
+            other != id && session.may_count(job_id, job.known.thread_memory)
+        };
+        let pool = u128::from(pool);
+        let share = match self.sessions.iter().any(is_company) {
+            false => pool,
+            true => pool * u128::from(rate) / (2 * u128::from(job.rate().max(rate).max(1))),
+        };
+        let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
+        let lease = lease.max(long.min(share / LONG));
+        let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
+        let tasks = u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS");
+        tasks.max(threads).min(job.counted_by(id).saturating_mul(GROWTH))
+    }
+
+    /// The most tasks that a session is leased in one piece.
+    fn piece(&self, id: SessionId, job_id: JobId) -> u64 {
+        let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
+        let rate = u128::from(job.rate_of(id).unwrap_or(0));
+        let shortest =
+            rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
+        let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
+        let threads = u64::from(session.threads_for(job.known.thread_memory));
+        job.piece().max(shortest).max(threads)
+    }
+
+    fn lease(
+        &mut self,
+        session: SessionId,
+        lease: LeaseId,
+        job: JobId,
+        range: Range,
+        recount: Option<Recount>,
+        term: LeaseTime,
+    ) {
+        if recount.is_none() {
+            self.begin(job);
+        }
+        self.assign(session, lease, job, range, recount.is_some(), term);
+        self.stats.leases += 1;
+        let (plan, fingerprint) = (self.jobs[&job].spec.plan, self.jobs[&job].fingerprint);
+        let kind = if recount.is_some() { LeaseKind::Recount } else { LeaseKind::Count };
+        let owner = &self.sessions[&session].principal().owner;
+        let terms = LeaseTerms { job, plan: fingerprint, lease, owner };
+        let token = self.key.sign(&terms, range, kind);
+        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount };
+        self.tell(session, CoordinatorMessage::Lease(lease));
+    }
+
+    /// Notes that `range` is with `session` for this term, under a new or an adopted lease.
+    pub(super) fn assign(
+        &mut self,
+        session_id: SessionId,
+        lease: LeaseId,
+        job: JobId,
+        range: Range,
+        recount: bool,
+        term: LeaseTime,
+    ) {
+        let new = OpenLease {
+            session: session_id,
+            job,
+            open: IntervalSet::new(),
+            recount,
+            reported: false,
+            leased_at: self.now,
+            term,
+        };
+        self.leases.assign(lease, range, new);
+        let session = self.sessions.get_mut(&session_id).expect("only sessions are leased to");
+        session.leases.insert(lease);
+        session.outstanding += range.len();
+    }
+
+    /// The term of a first count that is leased now and is to take `expected_ms`.
+    pub(super) fn term(&self, job: JobId, expected_ms: u64) -> LeaseTime {
+        LeaseTime::of_count(self.now, self.ttl_ms(job), expected_ms)
+    }
+
+    /// How long leases of a job live without news, ms.
+    pub(super) fn ttl_ms(&self, job: JobId) -> u64 {
+        self.pace.lease_ttl_ms(&self.config).saturating_mul(self.jobs[&job].patience)
+    }
+
+    /// Until when a lease of a job lives of which there is news now.
+    pub(super) fn deadline(&self, job: JobId) -> Millis {
+        self.now.after(self.ttl_ms(job))
+    }
+
+    /// Takes back what is overdue.
+    pub(super) fn expire(&mut self) {
+        self.leases.forget_orphans(self.now);
+        while let Some(id) = self.leases.overdue(self.now) {
+            let lease = self.leases.get(id).expect("it is overdue");
+            let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
+            if !lease.reported {
+                self.missed(session, job, leased_at);
+            } else if lease.recount {
+                self.overrun(id);
+            }
+            self.stats.leases_expired += 1;
+            self.revoke(id);
+        }
+    }
+
+    /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
+    /// party are asked first, and whoever is asked next has more time.
+    fn overrun(&mut self, id: LeaseId) {
+        let lease = self.leases.get(id).expect("callers name leases that exist");
+        let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
+        let principal = self.sessions[&lease.session].principal();
+        let is_only_owner = self.processes.keys().all(|process| process.owner == principal.owner);
+        let job =
+            self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
+        // An owner could invent any number of machines, which would take turns.
+        let across = if is_only_owner { job.across() } else { AuditScope::Owners };
+        let (party, until) = (principal.party(across), self.now.after(held_ms));
+        job.overruns.note(range.expect("a lease is not empty"), party, until);
+        self.turns.insert(until);
+        // Another range may have been forgotten for this one.
+        self.idle.append(&mut self.refused);
+    }
+
+    /// A worker that is there has reported nothing of a lease, all its time long.
+    ///
+    /// It may hang: it rests, and is then served after all others. Or, if nobody has reported
+    /// anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the job
+    /// would never end. They grow once, however many leases missed the same deadline: a laptop that
+    /// slept is no job of long tasks.
+    fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
+        const MAX_PATIENCE: u64 = 64;
+        let job = self.jobs.get_mut(&job_id).expect("a job with something pending is not removed");
+        if leased_at >= job.heard_at {
+            job.patience = (job.patience * 2).min(MAX_PATIENCE);
+            job.heard_at = self.now;
+        }
+        let rest = self.deadline(job_id);
+        self.rests.insert(rest);
+        let session = self.sessions.get_mut(&session).expect("leases end with it");
+        session.rests_until = Some(rest);
+        session.missed = session.missed.saturating_add(1);
+    }
+}

@@ -1,0 +1,298 @@
+//! Who answers for a count.
+//!
+//! ```text
+//!   owner "rack7" ──a credential, checked by the coordinator
+//!     └── machine "node12" ──what the worker says of itself
+//!           └── worker "node12-4f1a" ──one process, for people
+//! ```
+//!
+//! A machine that miscounts is told from others by its name, which its owner is trusted to give:
+//!
+//! ```text
+//!   node12              declared by whoever started the worker
+//!   boot-7c1f09a2b3d4   of the number that Linux draws at each start, which all containers of a host share
+//!   unknown             neither: such a machine may be any that is not declared
+//! ```
+//!
+//! Whoever holds a credential can invent machines, so that they all are their owner's word: what it says decides about
+//! its own machines, and about those of others only together with another owner.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::{JobId, KernelName, Range};
+
+/// An owner of a credential, and one of its machines.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal {
+    /// The owner of the credential under which the count came.
+    pub owner: String,
+    /// The machine, as its worker names it.
+    pub machine: String,
+}
+
+/// How a machine is told from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IdentifiedBy {
+    /// By the name that whoever started its workers gave it.
+    Name,
+    /// By the number of its latest start.
+    Boot,
+    /// Not at all.
+    Nothing,
+}
+
+/// Who made a count, with all that is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// Who answers for it.
+    pub principal: Principal,
+    /// The worker's name, for people.
+    pub worker: String,
+    /// Its program and its machine, as it says.
+    pub build: String,
+}
+
+impl Author {
+    /// Version and commit of the worker's program.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        program_of(&self.build)
+    }
+}
+
+/// Version and commit of a build, which are its first two parts: tables have no room for all seven.
+#[must_use]
+pub fn program_of(build: &str) -> &str {
+    build.match_indices('/').nth(1).map_or(build, |(end, _)| &build[..end])
+}
+
+/// Between whom a second opinion lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AuditScope {
+    /// Between machines. It protects against broken hardware.
+    #[default]
+    Machines,
+    /// Between owners. It protects against owners that lie, unless they collude.
+    Owners,
+}
+
+/// Those who are taken for one: a machine, or all machines of an owner.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Party {
+    /// The owner.
+    pub owner: String,
+    /// The machine; `None` for all of the owner's machines.
+    pub machine: Option<String>,
+}
+
+impl Principal {
+    /// Who is taken for one with this principal.
+    #[must_use]
+    pub fn party(&self, across: AuditScope) -> Party {
+        let machine = match across {
+            AuditScope::Machines => Some(self.machine.clone()),
+            AuditScope::Owners => None,
+        };
+        Party { owner: self.owner.clone(), machine }
+    }
+
+    /// The name of a machine of which nothing is known.
+    pub const UNKNOWN: &str = "unknown";
+    /// What the names of machines begin with that are identified by their starts.
+    pub const BOOT: &str = "boot-";
+
+    /// How its machine is told from others.
+    #[must_use]
+    pub fn identified_by(&self) -> IdentifiedBy {
+        match self.machine.as_str() {
+            Principal::UNKNOWN => IdentifiedBy::Nothing,
+            name if name.starts_with(Principal::BOOT) => IdentifiedBy::Boot,
+            _ => IdentifiedBy::Name,
+        }
+    }
+
+    /// Whether the two may check each other. A machine of which nothing is known may be any that is not declared.
+    #[must_use]
+    pub fn is_apart_from(&self, other: &Principal, across: AuditScope) -> bool {
+        let may_be_one = || {
+            let (one, two) = (self.identified_by(), other.identified_by());
+            self.machine == other.machine
+                || one == IdentifiedBy::Nothing && two != IdentifiedBy::Name
+                || two == IdentifiedBy::Nothing && one != IdentifiedBy::Name
+        };
+        match across {
+            AuditScope::Machines => self.owner != other.owner || !may_be_one(),
+            AuditScope::Owners => self.owner != other.owner,
+        }
+    }
+}
+
+impl Party {
+    /// Whether some machine belongs to both.
+    #[must_use]
+    pub fn overlaps(&self, other: &Party) -> bool {
+        let is_whole = self.machine.is_none() || other.machine.is_none();
+        self.owner == other.owner && (is_whole || self.machine == other.machine)
+    }
+
+    /// Whether a confirmation of a count of `first` by `second` is void if this party was wrong. A machine that miscounts
+    /// confirms no other owner's count by chance, and what two owners agree on is not for one of them to take back: only an
+    /// owner that is distrusted as a whole has confirmed nothing.
+    #[must_use]
+    pub fn voids(&self, first: &Principal, second: &Principal) -> bool {
+        self.includes(second) && (self.machine.is_none() || first.owner == second.owner)
+    }
+
+    /// Whether it answers for what `principal` counts.
+    #[must_use]
+    pub fn includes(&self, principal: &Principal) -> bool {
+        let is_machine = self.machine.as_ref().is_none_or(|machine| *machine == principal.machine);
+        self.owner == principal.owner && is_machine
+    }
+}
+
+/// A party is distrusted, or trusted again. The latest change about a party holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustChange {
+    /// Who.
+    pub party: Party,
+    /// Whether it is trusted since.
+    pub trusted: bool,
+    /// The count that proved it wrong, of some job; `None` if a person decided.
+    pub proof: Option<(JobId, Range)>,
+    /// Why, for people.
+    pub reason: String,
+    /// When, in Unix milliseconds.
+    pub at_ms: i64,
+}
+
+/// Parties that are distrusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distrusted(pub BTreeSet<Party>);
+
+impl Distrusted {
+    /// Those who are distrusted after these changes, of which the newest is the last.
+    pub fn after<'a>(changes: impl IntoIterator<Item = &'a TrustChange>) -> Distrusted {
+        let mut distrusted = Distrusted::default();
+        for TrustChange { party, trusted, .. } in changes {
+            match trusted {
+                true => distrusted.0.remove(party),
+                false => distrusted.0.insert(party.clone()),
+            };
+        }
+        distrusted
+    }
+
+    /// Whether this principal is distrusted.
+    #[must_use]
+    pub fn includes(&self, principal: &Principal) -> bool {
+        let is_in = |across| self.0.contains(&principal.party(across));
+        is_in(AuditScope::Machines) || is_in(AuditScope::Owners)
+    }
+}
+
+/// Whether a count by one principal and kernel says something new about one by another. Nobody can check itself,
+/// and a loop cannot check itself either.
+#[must_use]
+pub(crate) fn is_second_opinion(
+    (principal, kernel): (&Principal, KernelName),
+    (other_principal, other_kernel): (&Principal, KernelName),
+    across: AuditScope,
+) -> bool {
+    principal.is_apart_from(other_principal, across) && kernel != other_kernel
+}
+
+impl AuditScope {
+    /// Its name in messages, ledgers and bundles.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            AuditScope::Machines => "machines",
+            AuditScope::Owners => "owners",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<AuditScope> {
+        [AuditScope::Machines, AuditScope::Owners].into_iter().find(|across| across.name() == name)
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.machine)
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.machine {
+            Some(machine) => write!(f, "{}/{machine}", self.owner),
+            None => f.write_str(&self.owner),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal(owner: &str, machine: &str) -> Principal {
+        Principal { owner: owner.into(), machine: machine.into() }
+    }
+
+    #[test]
+    fn a_program_is_the_version_and_the_commit_of_a_build() {
+        assert_eq!(program_of("0.1.0/3f2a/rustc-1.95.0/x86_64/EPYC/0xa1/ecc"), "0.1.0/3f2a");
+        assert_eq!(
+            [program_of("0.1.0/3f2a"), program_of("0.1.0"), program_of("")],
+            ["0.1.0/3f2a", "0.1.0", ""]
+        );
+    }
+
+    #[test]
+    fn machines_of_one_owner_check_each_other_only_across_machines() {
+        let (a, b, other) = (principal("o", "a"), principal("o", "b"), principal("p", "a"));
+        assert!(
+            a.is_apart_from(&b, AuditScope::Machines) && !a.is_apart_from(&b, AuditScope::Owners)
+        );
+        for across in [AuditScope::Machines, AuditScope::Owners] {
+            assert!(!a.is_apart_from(&a.clone(), across));
+            assert!(a.is_apart_from(&other, across));
+        }
+    }
+
+    #[test]
+    fn a_machine_of_which_nothing_is_known_is_apart_from_declared_ones_alone() {
+        let machines = [
+            principal("o", "node1"),
+            principal("o", "boot-1"),
+            principal("o", "boot-2"),
+            principal("o", "unknown"),
+        ];
+        let apart = |one: usize, two: usize| {
+            machines[one].is_apart_from(&machines[two], AuditScope::Machines)
+        };
+        for (one, two, expected) in
+            [(0, 1, true), (1, 2, true), (1, 1, false), (0, 3, true), (1, 3, false), (3, 3, false)]
+        {
+            assert_eq!((apart(one, two), apart(two, one)), (expected, expected), "{one} and {two}");
+        }
+        assert!(machines[3].is_apart_from(&principal("p", "unknown"), AuditScope::Machines));
+    }
+
+    #[test]
+    fn who_distrusts_an_owner_distrusts_all_its_machines() {
+        let mut distrusted = Distrusted::default();
+        distrusted.0.insert(principal("o", "a").party(AuditScope::Machines));
+        assert!(
+            distrusted.includes(&principal("o", "a")) && !distrusted.includes(&principal("o", "b"))
+        );
+        distrusted.0.insert(principal("o", "a").party(AuditScope::Owners));
+        assert!(
+            distrusted.includes(&principal("o", "b")) && !distrusted.includes(&principal("p", "a"))
+        );
+    }
+}

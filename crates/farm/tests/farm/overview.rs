@@ -1,0 +1,117 @@
+//! What people see of a farm.
+
+use std::time::Duration;
+
+use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage};
+
+use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
+
+/// Of each kind, how many ordinals a map shows: wanted, accepted, leased, disputed, poisoned.
+fn sums(map: &PlanMap) -> [u64; 5] {
+    let of =
+        |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.leased, cell.disputed, cell.poisoned];
+    map.cells
+        .iter()
+        .map(of)
+        .fold([0; 5], |sums, cell| std::array::from_fn(|at| sums[at] + cell[at]))
+}
+
+#[test]
+fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
+    for tasks in [1, 63, 4_095, 4_096, 4_097, 1_000_003] {
+        let mut stage = Stage::new();
+        let job = stage.submit(tasks, 0);
+        let map = stage.farm.map(job).expect("it exists");
+        assert_eq!(map.cells.len() as u64, tasks.min(PlanMap::CELLS));
+        let mut next = 0;
+        for cell in &map.cells {
+            assert_eq!(cell.range.start(), next);
+            next = cell.range.end();
+            let even = tasks.div_ceil(PlanMap::CELLS);
+            assert!((even.max(2) - 1..=even).contains(&cell.range.len()), "{tasks}: {cell:?}");
+        }
+        assert_eq!((next, sums(&map)), (tasks, [tasks, 0, 0, 0, 0]));
+    }
+}
+
+#[test]
+fn a_map_tells_what_is_leased_to_whom_and_what_is_accepted() {
+    let mut stage = Stage::new();
+    let job = stage.submit(10_000, 0);
+    let worker = stage.join("w1", 100);
+    let lease = stage.last_lease(worker);
+
+    let map = stage.farm.map(job).expect("it exists");
+    assert_eq!(sums(&map), [10_000, 0, lease.range.len(), 0, 0]);
+    let held = |cell: &&farm::Cell| cell.leased > 0;
+    assert!(map.cells.iter().filter(held).all(|cell| cell.holders == ["w1"]));
+
+    stage.finish(worker, &lease, 1_000);
+    stage.act(Event::Said { session: worker, message: WorkerMessage::Draining });
+    stage.act(Event::Left { session: worker });
+    let map = stage.farm.map(job).expect("it exists");
+    assert_eq!(sums(&map), [10_000, lease.range.len(), 0, 0, 0]);
+    assert_eq!(stage.farm.map(JobId(99)), None);
+}
+
+#[test]
+fn a_map_shows_what_is_disputed() {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let [one, two] = ["w1", "w2"].map(|worker| stage.join(worker, 0));
+    stage.report(one, report(job, plan(4), range(0, 4)));
+    let tally = tally(plan(4), range(0, 4), 1);
+    stage.report(two, asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) }));
+    assert_eq!(sums(&stage.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
+}
+
+#[test]
+fn a_overview_tells_of_live_jobs_of_ended_ones_and_of_what_workers_do() {
+    let mut stage = Stage::new();
+    let [first, second] = [stage.submit(1_000, 0), stage.submit(1_000, 0)];
+    stage.now = 500;
+    let worker = stage.join("w1", 10);
+    stage.act(change(RequestId(7), second, Change::Cancel));
+
+    let overview = stage.farm.overview();
+    let ids = |jobs: &[farm::JobView]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
+    assert_eq!((ids(&overview.live), ids(&overview.ended)), (vec![first], vec![second]));
+    assert_eq!(overview.ended_in_all, 1);
+    let detail = &overview.workers[0];
+    let lease = stage.last_lease(worker);
+    assert_eq!(detail.leased, [(first, lease.range.len())]);
+    assert_eq!((detail.heard_at.0, detail.counted), (500, 0));
+    assert_eq!(detail.view.rate, Rate::default());
+
+    stage.finish(worker, &lease, 1_000_000);
+    let detail = &stage.farm.overview().workers[0];
+    assert_eq!((detail.heard_at.0, detail.counted), (4_500, lease.range.len()));
+    let rate = Rate { tasks_per_second: 1.0, placements_per_second: 1.0 };
+    assert_eq!(detail.view.rate, rate, "a second for a task, which counts 1");
+    assert_eq!(stage.farm.job(first).map(|job| job.rate), Some(rate));
+    let mut done = || {
+        let progress = stage.farm.take_progress();
+        progress.iter().map(|job| (job.job, job.placements, job.workers)).collect::<Vec<_>>()
+    };
+    assert_eq!(done(), [(first, lease.range.len() as f64, 1)]);
+    assert_eq!(done(), [], "nothing was done since");
+}
+
+#[test]
+fn an_ended_job_says_how_long_it_was_counted_and_how_fast() {
+    let mut stage = Stage::new();
+    let job = stage.submit(4, 0);
+    stage.tick(7_000);
+    let worker = stage.join("w1", 10);
+    while let Some(lease) = stage.leases(worker).last().copied()
+        && !stage.farm.job(job).expect("it exists").state.is_over()
+    {
+        stage.finish(worker, &lease, 500_000);
+    }
+
+    let job = stage.farm.job(job).expect("it exists");
+    let Times { submitted_at_ms, begun_at_ms, ended_at_ms } = job.times;
+    assert_eq!([submitted_at_ms, begun_at_ms, ended_at_ms], [Some(0), Some(7_000), Some(9_000)]);
+    assert_eq!(job.times.counting(), Some(Duration::from_secs(2)), "it waited before");
+    assert_eq!(job.rate, Rate { tasks_per_second: 2.0, placements_per_second: 2.0 });
+}

@@ -1,0 +1,105 @@
+//! Leases: ranges of a plan that are assigned to a worker.
+
+use crate::{Fingerprint, JobId, KernelName, LeaseId, Plan, Range};
+
+/// A range leased to a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Its number.
+    pub id: LeaseId,
+    /// The job it belongs to.
+    pub job: JobId,
+    /// Its plan.
+    pub plan: Plan,
+    /// The plan's fingerprint.
+    pub fingerprint: Fingerprint,
+    /// What to count.
+    pub range: Range,
+    /// Comes back with every report about it. It has the same range, and its kind is that of a recount if it is one.
+    pub token: LeaseToken,
+    /// It was counted before, and must come back as one report. The only lease that may exceed a
+    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
+    pub recount: Option<Recount>,
+}
+
+/// How a range that was counted before is to be counted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recount {
+    /// By another kernel than this one.
+    pub unlike: KernelName,
+    /// By searching, where the method does not search.
+    pub by_search: bool,
+}
+
+/// What a lease is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeaseKind {
+    /// A first count.
+    Count,
+    /// Another count of accepted ordinals, for an audit or a dispute. It must come back as a whole.
+    Recount,
+}
+
+/// What a worker was leased, and the farm's mac on it. A worker repeats it with every report and holding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseToken {
+    /// The whole range that was leased.
+    pub range: Range,
+    /// What for.
+    pub kind: LeaseKind,
+    /// Keyed hash over the terms of the lease.
+    pub mac: [u8; 16],
+}
+
+impl LeaseToken {
+    /// Bytes of a token in a message.
+    pub const LEN: usize = 33;
+
+    /// The token as it is sent: start, end, kind and mac, numbers lowest byte first.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; LeaseToken::LEN] {
+        let mut bytes = [0; LeaseToken::LEN];
+        bytes[..8].copy_from_slice(&self.range.start().to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.range.end().to_le_bytes());
+        bytes[16] = self.kind as u8;
+        bytes[17..].copy_from_slice(&self.mac);
+        bytes
+    }
+
+    /// The token that was sent as these bytes, if it was one.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; LeaseToken::LEN]) -> Option<LeaseToken> {
+        let number = |at: usize| {
+            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("these are eight bytes"))
+        };
+        let kind = match bytes[16] {
+            0 => LeaseKind::Count,
+            1 => LeaseKind::Recount,
+            _ => return None,
+        };
+        let mac = bytes[17..].try_into().expect("these are sixteen bytes");
+        Some(LeaseToken { range: Range::new(number(0), number(8))?, kind, mac })
+    }
+}
+
+/// How many of `threads` may count at a time within `memory` bytes where each takes `thread_memory`.
+pub fn threads_that_fit(threads: u32, memory: u64, thread_memory: u64) -> u32 {
+    let fit = memory.checked_div(thread_memory).unwrap_or(u64::MAX);
+    u32::try_from(fit).unwrap_or(u32::MAX).min(threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_comes_back_as_it_was_sent() {
+        for kind in [LeaseKind::Count, LeaseKind::Recount] {
+            let range = Range::new(10, u64::MAX).expect("not empty");
+            let token = LeaseToken { range, kind, mac: [7; 16] };
+            assert_eq!(LeaseToken::from_bytes(token.to_bytes()), Some(token));
+        }
+        assert_eq!(LeaseToken::from_bytes([0; LeaseToken::LEN]), None);
+        assert_eq!(LeaseToken::from_bytes([255; LeaseToken::LEN]), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! How a coordinator is reached and lets workers and clients in: in plain text or over TLS, with a token or
+//! without.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use ledger::{Ledger, LedgerLock, Role};
+use service::coordinator::{OwnFiles, require_keys, role_token};
+use service::tls::Authority;
+use service::{HostPort, HostPortError, JoinFile, KeyFolder, Token, write_monitor_folder};
+
+use crate::failure::Failure;
+
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Access")]
+pub(super) struct AccessArgs {
+    /// The token that others must show
+    ///
+    /// It is made if there is none [default, with TLS: the file `token` in the folder of keys
+    /// beside the ledger].
+    #[arg(long, value_name = "FILE", env = "QUEENS_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// Serve TLS on loopback too
+    #[arg(long, conflicts_with = "insecure", env = "QUEENS_TLS")]
+    tls: bool,
+    /// Where the join string for others is written
+    ///
+    /// Workers and clients need it [default: the file `join` in the folder of keys beside the
+    /// ledger].
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_JOIN_FILE")]
+    join_file: Option<PathBuf>,
+    /// Where one is written that only lets count
+    ///
+    /// It is for the workers of whoever runs the farm [default: none is made].
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_WORKER_JOIN_FILE")]
+    worker_join_file: Option<PathBuf>,
+    /// A folder for what Prometheus needs
+    ///
+    /// The coordinator writes the secret of a viewer into its file `token`, and the certificate of
+    /// its own authority into its file `authority.pem` [default: none is made].
+    #[arg(long, value_name = "FOLDER", env = "QUEENS_MONITOR_FOLDER")]
+    monitor_folder: Option<PathBuf>,
+    /// Make new keys where those before are lost
+    ///
+    /// They are an authority and a token, in the folder of keys beside the ledger. Workers and
+    /// clients need new join strings then.
+    #[arg(long, env = "QUEENS_NEW_KEYS")]
+    new_keys: bool,
+    /// The address in the join strings
+    ///
+    /// [default: the first of --listen that others can reach, with the host's name where it stands
+    /// for all addresses; without a port, the one that is bound]
+    #[arg(long, value_name = "HOST[:PORT]", env = "QUEENS_ADVERTISE")]
+    advertise: Option<Advertise>,
+    /// Serve without TLS on any address
+    ///
+    /// Whoever can read the network reads and alters everything, the token too; and without
+    /// --token-file whoever can connect may use the farm.
+    #[arg(long, env = "QUEENS_INSECURE")]
+    insecure: bool,
+}
+
+/// The address that others are told: a host, and a port if it is not the one that is bound.
+#[derive(Clone, Debug)]
+struct Advertise {
+    host: String,
+    port: Option<u16>,
+}
+
+/// How the coordinator is reached, with its secrets.
+pub(super) struct Access {
+    /// The coordinator's own token and its file; `None` if whoever can connect may do everything.
+    own: Option<(Token, PathBuf)>,
+    /// `None` for plain text.
+    pub(super) authority: Option<Authority>,
+    args: AccessArgs,
+    advertised: Advertise,
+    /// Which of the addresses to listen on has the port that others are told.
+    main: usize,
+    keys: KeyFolder,
+}
+
+impl AccessArgs {
+    /// Makes what is missing in the folder of keys beside the ledger. Plain text without a token is only for addresses
+    /// that are all on loopback.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`], if the options do not fit together; [`Failure::LedgerHeld`], if another process
+    /// holds the ledger; [`Failure::Secret`], if a secret cannot be made or is of no use.
+    pub(super) fn open(
+        self,
+        listen: &[SocketAddr],
+        keys: KeyFolder,
+        ledger: &Path,
+    ) -> Result<Access, Failure> {
+        let others = listen.iter().position(|address| !address.ip().is_loopback());
+        let main = others.unwrap_or(0);
+        let has_tls = self.tls || (others.is_some() && !self.insecure);
+        self.check(has_tls, listen[main])?;
+        // Beside a ledger that another process holds, nothing is made.
+        drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
+        if has_tls && !self.new_keys {
+            require_keys(ledger, &keys, self.token_file.is_none())?;
+        }
+        let own = match &self.token_file {
+            Some(file) => Some((Token::read_or_make(file)?, file.clone())),
+            None if has_tls => Some((
+                Token::of_folder(&keys, KeyFolder::OWN_TOKEN)?,
+                keys.path(KeyFolder::OWN_TOKEN),
+            )),
+            None => None,
+        };
+        let authority = has_tls.then(|| Authority::read_or_make(&keys)).transpose()?;
+        let advertised = self.advertise.clone().unwrap_or_else(|| {
+            let host = match listen[main].ip() {
+                ip if ip.is_unspecified() => executor::host_name(),
+                ip => ip.to_string(),
+            };
+            Advertise { host, port: None }
+        });
+        Ok(Access { own, authority, args: self, advertised, main, keys })
+    }
+
+    fn check(&self, has_tls: bool, main: SocketAddr) -> Result<(), Failure> {
+        let fault = |reason: String| Err(Failure::Usage(reason));
+        if self.worker_join_file.is_some() && self.worker_join_file == self.join_file {
+            return fault(
+                "--join-file and --worker-join-file name one file, and their join strings allow different \
+                 things: name two files"
+                    .into(),
+            );
+        }
+        if !has_tls && (self.join_file.is_some() || self.worker_join_file.is_some()) {
+            return fault(format!(
+                "there is no join string without TLS, and a coordinator that listens on {main} serves plain \
+                 text: give --tls as well"
+            ));
+        }
+        if !has_tls && self.monitor_folder.is_some() && self.token_file.is_none() {
+            return fault(
+                "whoever can connect to this coordinator may read its /metrics, so that there is nothing to \
+                 write for Prometheus: leave --monitor-folder out, or give --tls or --token-file"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Access {
+    /// Writes the files that tell others how to reach the coordinator, and logs how a worker joins. What they need
+    /// besides the coordinator's own token are credentials in `ledger`. Only a coordinator that has its ledger writes
+    /// them, so that one that finds it taken does not overwrite those of the coordinator that serves.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Secret`], if a file cannot be written; [`Failure::Usage`], if there is no address to tell
+    /// others; [`Failure::Unwritten`] and its like, if the ledger cannot be written.
+    pub(super) fn write_files(
+        self,
+        ledger: &Ledger,
+        bound: &[SocketAddr],
+    ) -> Result<Option<(Token, OwnFiles)>, Failure> {
+        let Access { own, authority, args, keys, main, .. } = &self;
+        if authority.is_none() && !bound[*main].ip().is_loopback() {
+            tracing::warn!(
+                "no TLS: whoever can read the network reads and alters everything that is said"
+            );
+        }
+        if let Some(folder) = &args.monitor_folder {
+            let certificate = authority.as_ref().map(Authority::certificate_pem);
+            write_monitor_folder(
+                folder,
+                &role_token(keys, ledger, Role::Viewer)?,
+                certificate.as_deref(),
+            )?;
+            tracing::info!("Prometheus reads /metrics with what is in {}", folder.display());
+        }
+        let Some((own, file)) = own.clone() else { return Ok(None) };
+        let Some(authority) = authority else {
+            return Ok(Some((own, OwnFiles { token: file, join: None })));
+        };
+        let (address, pin) = (self.address(bound)?, authority.pin());
+        let at = |path: &Path| JoinFile { path: path.into(), address: address.clone(), pin };
+        let join = at(args.join_file.as_ref().unwrap_or(&keys.path("join")));
+        join.write(&own)?;
+        let mut for_workers = &join.path;
+        if let Some(path) = &args.worker_join_file {
+            at(path).write(&role_token(keys, ledger, Role::Worker)?)?;
+            for_workers = path;
+        }
+        tracing::info!(
+            "a worker joins with `queens worker --join-file {}`, or with a copy of that file",
+            for_workers.display()
+        );
+        Ok(Some((own, OwnFiles { token: file, join: Some(join) })))
+    }
+
+    /// The address that others are told.
+    fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
+        let Advertise { host, port } = &self.advertised;
+        HostPort::new(host, port.unwrap_or(bound[self.main].port())).map_err(|error| {
+            Failure::Usage(format!(
+                "{error}: name an address that others can reach with --advertise"
+            ))
+        })
+    }
+}
+
+impl FromStr for Advertise {
+    type Err = HostPortError;
+
+    fn from_str(text: &str) -> Result<Advertise, HostPortError> {
+        if let Ok(address) = text.parse::<HostPort>() {
+            return Ok(Advertise { host: address.host().into(), port: Some(address.port()) });
+        }
+        let bare = text.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(text);
+        // Any port will do to see whether there can be such a host.
+        HostPort::new(bare, 1).map_err(|_| HostPortError(text.into()))?;
+        Ok(Advertise { host: bare.into(), port: None })
+    }
+}

@@ -1,0 +1,225 @@
+//! The words of the command line: one style of errors, environment variables, help and completions.
+
+use crate::support::process::{queens, run};
+use crate::support::{Scratch, write_private};
+
+#[test]
+fn wrong_words_get_one_line_that_says_what_to_do() {
+    for (args, reason) in [
+        (&["count", "ten"][..], "<N> cannot be 'ten': give a size"),
+        (&["count"], "<N> is missing; `queens count -h`"),
+        (&["count", "8", "--threads", "0"], "--threads <T> cannot be '0': it must be 1 or more"),
+        (&["count", "8", "--threads", "two"], "it is no whole number"),
+        (&["count", "8", "--threads"], "--threads <T> lacks its value"),
+        (&["count", "8", "--thread", "2"], "no option --thread; do you mean --threads?"),
+        (&["count", "8", "--method", "diagonals"], "give one of rows, prefixes, ring, halves"),
+        (&["cuont", "8"], "there is no command cuont; do you mean"),
+        (&["count", "8", "--log", "loud"], "'loud' is no level"),
+        (&["count", "8", "--given", ""], "--given has no square"),
+        (
+            &["count", "8", "--method", "states", "--threads", "2"],
+            "has one thread: leave out --threads",
+        ),
+        (&["count", "8..9", "--ledger", "x"], "for one board"),
+        (&["submit", "8", "--audit", "much"], "it is no number"),
+        (&["submit", "8", "--audit", "5"], "a share is between 0 and 1, as in 2%"),
+        (&["count", "8", "--time-limit", "90"], "give it as in 90s, 1h30m or 00:50:00"),
+        (&["plan", "8", "--seconds", "1000000000s"], "give a duration from 0s to"),
+        (&["coordinator", "--lease-ms", "2days"], "give a duration from 1ms to 1day"),
+        (&["submit", "8", "--name", "two words"], "a name is made of 1 to 128 visible ASCII"),
+        (&["verify", "nowhere"], "cannot read the bundle nowhere"),
+        (&["watch"], "on a terminal alone"),
+        (&["completions", "dos"], "give one of bash, "),
+    ] {
+        let outcome = run(&mut queens(args));
+        if args == ["watch"] {
+            // It asks for a coordinator first, and there is none.
+            outcome.refusal(5, &["no coordinator answers"]);
+            continue;
+        }
+        outcome.refusal(2, &[reason]);
+    }
+}
+
+#[test]
+fn an_empty_environment_variable_is_one_that_is_not_set() {
+    let empty = ["QUEENS_THREADS", "QUEENS_LEDGER", "QUEENS_METHOD", "QUEENS_LOG", "QUEENS_MEMORY"];
+    let mut command = queens(&["count", "8"]);
+    empty.iter().for_each(|name| {
+        command.env(name, "");
+    });
+    assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)));
+
+    let mut command = queens(&["count", "8", "--method", "states"]);
+    command.env("QUEENS_THREADS", "4");
+    assert_eq!(run(&mut command).success(), format!("{}\n", vectors::total(8)), "it was not said");
+}
+
+#[test]
+fn what_is_typed_wins_over_what_is_exported_group_by_group() {
+    let (scratch, secret) = (Scratch::new(), "0123456789abcdef");
+    let file = scratch.path("join");
+    // Nobody listens there: it is enough that the words are understood.
+    let join = format!("queens://{secret}@127.0.0.1:1#{}", "a".repeat(64));
+    write_private(&file, &join);
+    let file = file.to_str().expect("it is text");
+    let away = "127.0.0.1:1";
+    for (args, exported) in [
+        (vec!["jobs", "--join-file", file], vec![("QUEENS_COORDINATOR", "http://127.0.0.1:2")]),
+        (
+            vec!["jobs", "--join-file", file],
+            vec![("QUEENS_TOKEN_FILE", "nowhere"), ("QUEENS_JOIN", "x")],
+        ),
+        (vec!["jobs", "--join", &join], vec![("QUEENS_JOIN_FILE", "nowhere")]),
+        (vec!["submit", "8", &format!("--join={join}")], vec![("QUEENS_COORDINATOR", "x")]),
+        (vec!["token", "list", "--coordinator", "http://127.0.0.1:1"], vec![("QUEENS_JOIN", "x")]),
+        (vec!["jobs", "--coordinator=http://127.0.0.1:1"], vec![("QUEENS_JOIN_FILE", "nowhere")]),
+        (
+            vec!["submit", "8", "--audit", "0.1", "--coordinator", "http://127.0.0.1:1"],
+            vec![("QUEENS_CERTIFIED", "yes")],
+        ),
+        (
+            vec!["jobs", "-v", "--coordinator", "http://127.0.0.1:1"],
+            vec![("QUEENS_LOG", "farm=debug")],
+        ),
+    ] {
+        let outcome = run(queens(&args).envs(exported.iter().copied()));
+        outcome.refusal(5, &["no coordinator answers", away]);
+    }
+    let insecure = ["coordinator", "--insecure", "--listen", "127.0.0.1:0", "--ledger", "no/l.db"];
+    for tls in ["true", "false", "1", "0"] {
+        let outcome = run(queens(&insecure).env("QUEENS_TLS", tls).env("QUEENS_JOIN_FILE", "x"));
+        assert!(outcome.stderr.contains("there is no folder no"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_switch_that_is_exported_says_yes_or_no_in_every_usual_way() {
+    let args = ["list", "6", "--number", "2", "--format", "squares", "--by-file"];
+    let (with, without) = (run(&mut queens(&args)), run(&mut queens(&args[..6])));
+    let (with, without) = (with.success(), without.success());
+    assert_ne!(with, without);
+    let by_file = |says: &str| run(queens(&args[..6]).env("QUEENS_BY_FILE", says));
+    for (says, expected) in ["1", "yes", "true", "TRUE", "on"]
+        .map(|yes| (yes, &with))
+        .into_iter()
+        .chain(["0", "no", "false", "No", "off", ""].map(|no| (no, &without)))
+    {
+        assert_eq!(&by_file(says).success(), expected, "{says}");
+    }
+    by_file("perhaps").refusal(2, &["QUEENS_BY_FILE cannot be 'perhaps': give 1, yes or true"]);
+}
+
+#[test]
+fn errors_about_the_environment_name_the_variable() {
+    for (args, exported, said) in [
+        (
+            &["jobs"][..],
+            &[("QUEENS_COORDINATOR", "http://x:1"), ("QUEENS_JOIN_FILE", "y")][..],
+            &["QUEENS_COORDINATOR", "QUEENS_JOIN_FILE"][..],
+        ),
+        (&["count", "8"], &[("QUEENS_THREADS", "many")], &["QUEENS_THREADS cannot be 'many'"]),
+        (&["token", "list"], &[("QUEENS_LOG_FORMAT", "x")], &["QUEENS_LOG_FORMAT cannot be 'x'"]),
+        (
+            &["count", "8", "--threads", "x"],
+            &[("QUEENS_THREADS", "1")],
+            &["--threads <T> cannot be 'x'"],
+        ),
+    ] {
+        let outcome = run(queens(args).envs(exported.iter().copied()));
+        assert!(!outcome.stderr.contains("--coordinator"), "{}", outcome.stderr);
+        outcome.refusal(2, said);
+    }
+}
+
+#[test]
+fn several_sizes_are_counted_one_after_the_other() {
+    let counted = run(&mut queens(&["count", "0..7"])).success();
+    let expected: String = (0..=7).map(|n| format!("{n} {}\n", vectors::total(n))).collect();
+    assert_eq!(counted, expected);
+    let json = run(&mut queens(&["count", "6..7", "--json"])).success();
+    assert_eq!(
+        json.lines().filter(|line| line.starts_with("{\"problem\":\"total\",\"n\":")).count(),
+        2
+    );
+}
+
+#[test]
+fn the_help_has_small_groups_and_a_page_of_all_else() {
+    let help = run(&mut queens(&["-h"])).success();
+    assert_eq!(run(&mut queens(&["help"])).success(), help);
+    let groups: Vec<&str> = help.split("\n\n").filter(|part| part.contains(":\n  ")).collect();
+    assert_eq!(groups.len(), 5, "{help}");
+    for group in groups {
+        let lines = group.lines().skip(1).filter(|line| !line.starts_with("  also "));
+        let named = group.split("  also ").nth(1).map_or(0, |names| names.split(',').count());
+        assert!(lines.count() + named <= 7, "{group}");
+    }
+    let all = run(&mut queens(&["help", "all"])).success();
+    for page in ["connection", "logs", "exit-codes"] {
+        let page = run(&mut queens(&["help", page])).success();
+        assert!(all.contains(&page), "{page}");
+    }
+    let connection = run(&mut queens(&["help", "connection"])).success();
+    assert!(connection.contains("--join-file <FILE>") && connection.contains("QUEENS_JOIN_FILE"));
+    let count = run(&mut queens(&["help", "count"])).success();
+    assert_eq!(count, run(&mut queens(&["count", "--help"])).success());
+    assert!(!count.contains("--log-format") && count.contains("QUEENS_SHARD"), "{count}");
+    assert!(run(&mut queens(&["help", "token", "create"])).success().contains("--trusted"));
+    run(&mut queens(&["help", "token", "break"])).refusal(2, &["no help on break", "help all"]);
+}
+
+#[test]
+fn the_version_says_what_the_program_is() {
+    let version = run(&mut queens(&["--version"])).success();
+    for word in [
+        "queens ",
+        "\ncommit    ",
+        "\ncompiler  rustc ",
+        "\ntarget    ",
+        "\nbackends  reference, portable",
+    ] {
+        assert!(version.contains(word), "{version}");
+    }
+    assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);
+}
+
+#[test]
+fn a_duration_is_said_alike_everywhere() {
+    for args in [
+        &["plan", "8", "--seconds", "1s"][..],
+        &["complete", "8", "--given", "a1", "--limit-seconds", "1m"],
+        &["compare", "5", "--seconds", "500ms"],
+        &["bench", "--n", "8", "--sample-ms", "1ms", "--backend", "portable"],
+        &["count", "8", "--time-limit", "00:01:00"],
+    ] {
+        run(&mut queens(args)).success();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bash_completes_names_with_spaces() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    for name in ["my ledger.db", "my * other.db", "none"] {
+        std::fs::write(folder.path().join(name), "").expect("it can be written");
+    }
+    let script = folder.path().join("none");
+    let text = run(&mut queens(&["completions", "bash"])).success();
+    std::fs::write(&script, text).expect("it can be written");
+    let complete = "source ./none; COMP_WORDS=(queens count 8 --ledger my); COMP_CWORD=4; \
+                    _queens queens my --ledger; printf '%s|' \"${COMPREPLY[@]}\"";
+    let mut bash = std::process::Command::new("bash");
+    let found = run(bash.args(["--norc", "-c", complete]).current_dir(&folder)).success();
+    let mut names: Vec<&str> = found.trim_end_matches('|').split('|').collect();
+    names.sort_unstable();
+    assert_eq!(names, ["my * other.db", "my ledger.db"]);
+}
+
+#[test]
+fn completions_know_all_commands() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run(&mut queens(&["completions", shell])).success();
+        assert!(script.contains("coordinator") && script.contains("priority"), "{shell}");
+    }
+}

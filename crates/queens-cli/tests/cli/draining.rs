@@ -1,0 +1,143 @@
+//! Workers that leave: by themselves, or at a signal.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::log::{self, Entry};
+use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
+use crate::support::{Farm, Scratch};
+
+/// A board that takes much longer to count than any worker here stays.
+const ENDLESS: u32 = 18;
+
+#[test]
+fn a_worker_without_work_leaves_after_a_while() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    // The job is there before: a slow machine takes longer to submit it than the worker waits.
+    let job = farm.client(&["submit", "10"]).success();
+    let mut worker = farm.start_worker_with("--exit-when-idle 500ms");
+    let total = farm.client(&["watch", job.trim()]).success();
+    assert_eq!(total, format!("{}\n", vectors::total(10)));
+
+    assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
+    assert!(worker.said().contains("nothing to do"), "{}", worker.said());
+}
+
+#[test]
+fn a_worker_gives_up_where_no_coordinator_comes() {
+    let farm = Farm::new("", "");
+    let args = ["worker", "--give-up-after", "300ms", "--exit-when-idle", "1ms", "--log", "error"];
+    farm.client(&args).refusal(5, &["--give-up-after", &farm.address(), "counted again"]);
+}
+
+#[test]
+fn a_worker_whose_time_ends_takes_on_only_what_it_can_finish() {
+    // Given leases as long as the job, and a worker that has six seconds
+    let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
+    let _coordinator = farm.start_coordinator();
+    let job = farm.submit(ENDLESS, 5, 0);
+    let begun = Instant::now();
+    let mut worker = farm.start_worker_with("--time-limit 6s");
+
+    // When it has left
+    assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
+
+    // Then it did so in time, also on a busy machine, and it has finished most of what it was leased.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    let leased: u64 = leases(&worker).iter().sum();
+    let counted = farm.snapshot().jobs[&job].accepted().len();
+    assert!(counted > 100, "it has counted");
+    assert!((leased - counted) * 2 < leased, "leased {leased}, and {counted} of it were counted");
+}
+
+#[test]
+fn the_end_of_a_slurm_job_is_a_time_limit() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    let end = (ledger::unix_ms() / 1_000 + 4).to_string();
+    let mut command = queens(&["worker", "--coordinator", &farm.url()]);
+
+    let mut worker = Process::start(command.env("SLURM_JOB_END_TIME", end), farm.new_log());
+
+    assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
+    assert!(worker.said().contains("the time limit is near"), "{}", worker.said());
+}
+
+#[test]
+fn signals_of_batch_systems_make_a_worker_hand_back_and_leave() {
+    let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
+    let mut coordinator = farm.start_coordinator();
+    farm.submit(ENDLESS, 5, 0);
+    for signal in ["HUP", "USR1", "INT", "TERM"] {
+        let args = ["worker", "--threads", "1", "--name", signal, "--coordinator", &farm.url()];
+        let mut command = queens_at_a_terminal(&args);
+        let mut worker = Process::start(&mut command, farm.new_log());
+        wait_until("a lease", || farm.client(&["jobs", "1"]).success().contains("workers   1"));
+
+        worker.signal(signal);
+
+        assert_eq!(worker.wait().code(), Some(0), "{signal}: {}", worker.said());
+        assert!(worker.said().contains("asked to stop: handing back"), "{}", worker.said());
+        coordinator.wait_for_line(&format!("worker={signal:?} reason=None"));
+    }
+}
+
+#[test]
+fn the_end_of_its_terminal_is_nothing_to_a_worker_that_ignores_it() {
+    let farm = Farm::new("", "");
+    let mut command = Command::new("nohup");
+    command.args([env!("CARGO_BIN_EXE_queens"), "worker", "--coordinator", &farm.url()]);
+    let mut worker = Process::start(&mut command, farm.new_log());
+    worker.wait_for_line("no coordinator");
+
+    worker.signal("HUP");
+    std::thread::sleep(Duration::from_millis(300));
+
+    assert!(worker.is_running());
+    worker.stop();
+}
+
+#[test]
+fn a_second_signal_ends_a_worker_at_once() {
+    // Given a worker whose last words nobody acknowledges
+    let farm = Farm::new("", "--report-ms 50");
+    let coordinator = farm.start_coordinator();
+    farm.submit(ENDLESS, 5, 0);
+    let mut worker = farm.start_worker();
+    worker.wait_for_line("acknowledged");
+    coordinator.signal("STOP");
+    worker.signal("TERM");
+    worker.wait_for_line("asked to stop");
+    std::thread::sleep(Duration::from_millis(700));
+
+    let begun = Instant::now();
+    worker.signal("TERM");
+
+    assert_eq!(worker.wait().code(), Some(130), "{}", worker.said());
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn durations_that_are_none_are_refused() {
+    for option in ["--exit-when-idle", "--time-limit", "--give-up-after"] {
+        run(&mut queens(&["worker", option, "soon"])).usage(option);
+    }
+    let scratch = Scratch::new();
+    let ages = ["worker", "--time-limit", "100000000years", "--give-up-after", "1ms"];
+    run(queens(&ages)
+        .current_dir(scratch.path(""))
+        .args(["--coordinator", "127.0.0.1:1"])
+        .args(["--log", "error"]))
+    .refusal(5, &["--give-up-after"]);
+}
+
+/// The numbers of tasks of a worker's leases.
+fn leases(worker: &Process) -> Vec<u64> {
+    let lines = log::read(worker.log()).into_iter();
+    let leased = lines.filter_map(|line| match line.entry {
+        Entry::Lease { range, .. } => Some(range.len()),
+        Entry::Acknowledged { .. } => None,
+    });
+    leased.collect()
+}

@@ -1,0 +1,400 @@
+//! The one owner of the farm: puts the world's events in line, and carries the effects out.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bytesize::ByteSize;
+use farm::{
+    Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
+    LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, Restored, SessionId,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::handle::{FarmHandle, Input, Order};
+use super::job_api::known;
+use super::metrics::{Gone, Meters};
+use crate::error::ServiceError;
+use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
+
+/// Inputs that may wait; beyond that their senders wait.
+const QUEUE: usize = 4_096;
+/// Orders that may wait for a slow worker; beyond that it is dismissed. More than it can have
+/// reports on the way.
+const OUTBOX: usize = 16_384;
+/// How often the ledger's file is looked for while nothing is written.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The farm and everything that its effects reach.
+pub struct EventLoop {
+    farm: Farm,
+    started: Instant,
+    path: Option<PathBuf>,
+    inputs: mpsc::Receiver<Input>,
+    ledger: LedgerHandle,
+    /// The number of the ledger's opening.
+    epoch: u64,
+    /// Whether the log says that the ledger is an older copy.
+    is_older_told: bool,
+    pace: watch::Sender<Pace>,
+    meters: Meters,
+    outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
+    /// Clients whose requests are not answered.
+    waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
+    /// Who wants to know of a job's end.
+    ends: Vec<(JobId, oneshot::Sender<JobView>)>,
+    /// Jobs of which the log says that no worker has the memory for them.
+    stranded: BTreeSet<JobId>,
+    next_session: u64,
+    next_request: u64,
+}
+
+impl EventLoop {
+    /// A farm that goes on where `ledger` was left.
+    pub fn new(config: Config, key: LeaseKey, mut ledger: Ledger) -> (EventLoop, FarmHandle) {
+        let path = ledger.path().map(Path::to_path_buf);
+        let restored = ledger.take_restored();
+        EventLoop::over(config, key, ledger::spawn(ledger), restored, path)
+    }
+
+    /// A farm that begins with nothing, and whose jobs and counts are lost when it ends: for a farm within this process.
+    /// It must be made within a runtime.
+    pub fn in_memory(config: Config, key: LeaseKey) -> (EventLoop, FarmHandle) {
+        let (serve, ledger) = ledger::in_memory();
+        tokio::spawn(serve);
+        let restored = Restored { epoch: 1, ..Restored::default() };
+        EventLoop::over(config, key, ledger, restored, None)
+    }
+
+    /// A farm over a ledger with this content, in the file `path` if it is in one.
+    fn over(
+        config: Config,
+        key: LeaseKey,
+        ledger: LedgerHandle,
+        restored: Restored,
+        path: Option<PathBuf>,
+    ) -> (EventLoop, FarmHandle) {
+        let epoch = restored.epoch;
+        let restored = restored.with_known(known);
+        let (handle, inputs) = mpsc::channel(QUEUE);
+        let meters = Meters::new();
+        let pace = watch::Sender::new(Pace::default());
+        let handle = FarmHandle {
+            inputs: handle,
+            ledger: ledger.requests.downgrade(),
+            meters: meters.clone(),
+            ledger_path: path.as_deref().map(Arc::from),
+            paces: pace.subscribe(),
+            open: watch::Sender::new(false),
+        };
+        let farm = EventLoop {
+            farm: Farm::restore(config, key, Millis(0), restored),
+            started: Instant::now(),
+            path,
+            inputs,
+            ledger,
+            epoch,
+            is_older_told: false,
+            pace,
+            meters,
+            outboxes: HashMap::new(),
+            waiting: HashMap::new(),
+            ends: Vec::new(),
+            stranded: BTreeSet::new(),
+            next_session: 1,
+            next_request: 1,
+        };
+        (farm, handle)
+    }
+
+    /// Runs until it is told to stop, or until the ledger fails.
+    pub async fn run(mut self) -> Result<(), ServiceError> {
+        self.step(Event::Tick).await?;
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let wakeup = self.farm.next_wakeup();
+            let now = self.now();
+            let sleep = wakeup.map(|at| Duration::from_millis(at.0 - now.0.min(at.0)));
+            tokio::select! {
+                biased;
+                event = self.ledger.events.recv() => match event {
+                    Some(LedgerEvent::Answered(asker, command, answer)) => {
+                        let at_ms = unix_ms();
+                        let event = Event::Ledger { asker, command: *command, answer, at_ms };
+                        self.step(event).await?;
+                    }
+                    Some(LedgerEvent::Committed { requests, took }) => {
+                        self.meters.committed(requests, took);
+                    }
+                    Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
+                    Some(LedgerEvent::Closed) | None => return Err(died()),
+                },
+                input = self.inputs.recv() => match input {
+                    None | Some(Input::Stop) => break,
+                    Some(input) => self.take(input).await?,
+                },
+                _ = looks.tick() => {
+                    // If the ledger is busy, it looks anyway.
+                    let _ = self.ledger.requests.try_send(LedgerRequest::Look);
+                }
+                () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
+                    self.step(Event::Tick).await?;
+                }
+            }
+        }
+        self.close().await
+    }
+
+    /// Waits for the ledger: what was taken in is written, and what is written is acknowledged.
+    async fn close(self) -> Result<(), ServiceError> {
+        let LedgerHandle { requests, mut events } = self.ledger;
+        drop(requests);
+        let (mut farm, mut outboxes, started) = (self.farm, self.outboxes, self.started);
+        while let Some(event) = events.recv().await {
+            match event {
+                LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
+                LedgerEvent::Committed { .. } => {}
+                LedgerEvent::Answered(asker, command, answer) => {
+                    let event =
+                        Event::Ledger { asker, command: *command, answer, at_ms: unix_ms() };
+                    for effect in farm.step(millis_since(started), event) {
+                        if let Effect::Tell { session, order } = effect {
+                            send_to_worker(&mut outboxes, session, order);
+                        }
+                    }
+                }
+                LedgerEvent::Closed => return Ok(()),
+            }
+        }
+        Err(died())
+    }
+
+    async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
+        match input {
+            Input::Join { owner, is_trusted, hello, reply } => {
+                self.warn_of_older_copy(&hello);
+                let session = SessionId(self.next_session);
+                self.next_session += 1;
+                let (outbox, orders) = mpsc::channel(OUTBOX);
+                if reply.send((session, orders)).is_ok() {
+                    self.outboxes.insert(session, outbox);
+                    self.step(Event::Joined { session, owner, is_trusted, hello }).await?;
+                }
+            }
+            Input::Session(event) => {
+                if let Event::Left { session } = event {
+                    self.outboxes.remove(&session);
+                }
+                self.step(event).await?;
+            }
+            Input::Ask { by, ask, reply } => {
+                let request = RequestId(self.next_request);
+                self.next_request += 1;
+                self.waiting.insert(request, reply);
+                self.step(Event::Asked { request, by, ask }).await?;
+            }
+            Input::Look(see) => see(&mut self.farm),
+            Input::End(job, reply) => match self.farm.job(job) {
+                Some(view) if view.state.is_at_rest() => {
+                    let _ = reply.send(view);
+                }
+                _ => self.ends.push((job, reply)),
+            },
+            Input::Stop => unreachable!("handled by the loop"),
+        }
+        Ok(())
+    }
+
+    /// A worker that holds a lease of a later opening has worked with a later state of the ledger than this one.
+    fn warn_of_older_copy(&mut self, Hello { worker, holding, .. }: &Hello) {
+        let latest = holding.iter().map(|holding| holding.lease.epoch()).max();
+        if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_told) {
+            self.is_older_told = true;
+            tracing::warn!(
+                worker,
+                "an older copy of the ledger is served: the worker holds a lease of its opening {latest}, and here \
+                it is opened as number {}. What was decided since the copy is missing, such as jobs, revoked tokens and whom \
+                nobody believes; counts are counted again",
+                self.epoch
+            );
+        }
+    }
+
+    async fn step(&mut self, event: Event) -> Result<(), ServiceError> {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for effect in self.farm.step(self.now(), event) {
+                let dismissed = self.carry_out(effect).await;
+                events.extend(dismissed.map(|session| Event::Left { session }));
+            }
+        }
+        self.log_stranded();
+        self.send_pace();
+        Ok(())
+    }
+
+    /// Sessions tell their workers.
+    fn send_pace(&self) {
+        let now = self.farm.pace();
+        let is_new = |reported: &mut Pace| std::mem::replace(reported, now) != now;
+        if self.pace.send_if_modified(is_new) {
+            tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
+        }
+    }
+
+    /// A job that none of the workers can count would wait in silence. While there are no workers at
+    /// all nothing is said: the same ones may come back.
+    fn log_stranded(&mut self) {
+        if !self.farm.take_staffing_change() || self.farm.workers() == 0 {
+            return;
+        }
+        let stranded: BTreeSet<JobId> = self.farm.stranded().collect();
+        for &job in stranded.difference(&self.stranded) {
+            let view = self.farm.job(job).expect("it is stranded");
+            let needed = ByteSize(view.thread_memory).display().iec();
+            tracing::warn!(%job, plan = %view.spec.plan, %needed,
+                "no connected worker has the memory for this job; it waits for one that has");
+        }
+        // One that ended or rests has no able workers either.
+        let has_able =
+            |job: &&JobId| self.farm.job(**job).is_some_and(|view| view.able_workers > 0);
+        for &job in self.stranded.difference(&stranded).filter(has_able) {
+            tracing::info!(%job, "no longer waits for a worker with more memory");
+        }
+        self.stranded = stranded;
+    }
+
+    /// Returns a session that had to be dismissed.
+    async fn carry_out(&mut self, effect: Effect) -> Option<SessionId> {
+        match effect {
+            Effect::Ledger { asker, command } => {
+                log_dispute(&command);
+                // A closed queue means that the ledger failed; its last event says why.
+                let _ = self.ledger.requests.send(LedgerRequest::Farm(asker, command)).await;
+            }
+            Effect::Reply { request, answer } => {
+                if let Some(reply) = self.waiting.remove(&request) {
+                    let _ = reply.send(answer);
+                }
+            }
+            Effect::Contradicted { report, author } => {
+                tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                    principal = %author.principal, worker = author.worker,
+                    "a late count contradicts the accepted one; the range is counted again if its job runs, \
+                     and `queens audit` has it counted again if the job is over");
+            }
+            Effect::Finished { job } => {
+                let view = self.farm.job(job).expect("a job with something pending is not removed");
+                let total = view.total.map(tracing::field::display);
+                tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
+                self.tell_end(job);
+            }
+            Effect::Held { job } => {
+                let view = self.farm.job(job).expect("a job with something pending is not removed");
+                tracing::error!(%job, plan = %view.spec.plan, reason = view.held,
+                    "job held: its total contradicts what is known; audit or cancel it");
+                self.tell_end(job);
+            }
+            Effect::Lost { principal, processes } => log_lost(&principal, processes),
+            Effect::Poisoned { job, ordinal } => {
+                tracing::error!(%job, task = ordinal,
+                    "this task was lost three times or more with the worker that counted it; it is not leased any more, \
+                     and the rest of the job goes on. Look into the workers' logs, give them another \
+                     build or backend, then resume the job");
+            }
+            Effect::Dismiss { session, reason } => {
+                self.meters.dismissed(match reason {
+                    Dismissal::Replaced => Gone::Replaced,
+                    Dismissal::Distrusted => Gone::Distrusted,
+                    Dismissal::Unproven => Gone::Unproven,
+                });
+                let outbox = self.outboxes.remove(&session);
+                // One that takes no orders is told when it comes back.
+                if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
+                    let _ = outbox.try_send(Err(reason));
+                }
+            }
+            Effect::Tell { session, order } => {
+                let slow = send_to_worker(&mut self.outboxes, session, order);
+                slow.inspect(|_| self.meters.dismissed(Gone::Slow));
+                return slow;
+            }
+        }
+        None
+    }
+
+    /// Tells those who wait for a job that waiting longer is no use.
+    fn tell_end(&mut self, job: JobId) {
+        let view = self.farm.job(job).expect("a job with something pending is not removed");
+        for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
+            let _ = reply.send(view.clone());
+        }
+    }
+
+    fn now(&self) -> Millis {
+        millis_since(self.started)
+    }
+}
+
+/// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
+fn log_lost(principal: &Principal, processes: usize) {
+    if processes > 1 && processes.is_power_of_two() {
+        tracing::warn!(%principal, processes,
+            "worker processes of this machine were lost while they counted, and have not come back. If the system \
+             killed them for lack of memory, which their status 137 or an oom-kill in its log shows, start them with \
+             less --memory, or allow them more");
+    }
+}
+
+/// A contradiction is a machine that miscounts: whoever runs the farm should know which.
+fn log_dispute(command: &LedgerCommand) {
+    match command {
+        LedgerCommand::Dispute { report, author } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                kernel = %report.kernel, principal = %author.principal, worker = author.worker,
+                "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",
+                report.job);
+        }
+        LedgerCommand::Settle { report, author, wrong, ground } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
+                principal = %author.principal, worker = author.worker,
+                "settled: this count is right");
+            for party in wrong {
+                tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.reason(),
+                    "this party counted wrong: nothing of it is trusted any more, and what nobody \
+                     has confirmed of its counts is counted again; check the memory and cooling of its \
+                     machines, then see `queens trust`");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Never waits: a worker that does not take its orders is dismissed, by closing its outbox.
+/// Returns its session then.
+fn send_to_worker(
+    outboxes: &mut HashMap<SessionId, mpsc::Sender<Order>>,
+    session: SessionId,
+    order: CoordinatorMessage,
+) -> Option<SessionId> {
+    let outbox = outboxes.get(&session)?;
+    if let Err(mpsc::error::TrySendError::Full(_)) = outbox.try_send(Ok(order)) {
+        tracing::warn!(%session, "dismissed: the worker does not take its orders");
+        outboxes.remove(&session);
+        return Some(session);
+    }
+    None
+}
+
+/// The error for a ledger that has ended while the event loop still needs it.
+fn died() -> ServiceError {
+    anyhow!("the ledger's writer ended").into()
+}
+
+fn millis_since(started: Instant) -> Millis {
+    Millis(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,152 @@
+//! What clients ask for, and who may ask for what. The gRPC service and the forms of the page both ask here.
+
+use std::sync::Arc;
+
+use board::MethodChoice;
+use farm::{
+    Answer, Change, JobId, JobSpec, JobView, Known, Origin, Plan, Problem, Refusal, Request, Slice,
+};
+use tonic::Status;
+use wire::v1::ask_request::Request as Asked;
+use wire::{AuditDefaults, WireError, v1};
+
+use super::plans::NoPlan;
+use super::{Credentials, FarmHandle, Identity, Plans, Right};
+
+/// Where the requests of clients are granted or refused.
+#[derive(Clone)]
+pub(super) struct JobApi {
+    farm: FarmHandle,
+    plans: Arc<Plans>,
+    credentials: Credentials,
+}
+
+impl JobApi {
+    pub(super) fn new(farm: FarmHandle, plans: Arc<Plans>, credentials: Credentials) -> JobApi {
+        JobApi { farm, plans, credentials }
+    }
+
+    /// Has the farm do what somebody asks for who may.
+    ///
+    /// # Errors
+    ///
+    /// A status that says why not.
+    pub(super) async fn ask(&self, identity: &Identity, asked: Asked) -> Result<Answer, Status> {
+        let seed = rand::random::<u64>() >> 1;
+        let defaults = AuditDefaults { seed, usual: self.credentials.across() };
+        let ask = match asked {
+            Asked::Submit(submit) => self.submission(identity, submit, defaults).await?,
+            Asked::Change(change) => change.with(defaults)?,
+            Asked::Remove(job) => Request::Remove(JobId(job)),
+            Asked::Trust(trust) => Request::try_from(trust)?,
+        };
+        self.require(identity, &ask).await?;
+        let reported = ask.clone();
+        let answer = self.farm.ask(&identity.owner, ask).await?.map_err(refused)?;
+        log(&reported, &answer, &identity.owner);
+        Ok(answer)
+    }
+
+    /// One job.
+    ///
+    /// # Errors
+    ///
+    /// A status that says that there is none of this number.
+    pub(super) async fn view(&self, job: JobId) -> Result<JobView, Status> {
+        self.farm.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
+    }
+
+    /// The job that somebody submits. Its plan is made only for those who may.
+    async fn submission(
+        &self,
+        identity: &Identity,
+        submit: v1::Submit,
+        defaults: AuditDefaults,
+    ) -> Result<Request, Status> {
+        identity.require(Right::Change)?;
+        let v1::Submit { problem, method, priority, audit, key } = submit;
+        identity.require_priority(priority)?;
+        let problem = Problem::try_from(problem.ok_or(WireError::Missing("problem"))?)?;
+        let method = MethodChoice::from(method.ok_or(WireError::Missing("method"))?);
+        let origin = Origin { owner: identity.owner.clone(), key: wire::key(key)? };
+        let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
+        let plan = self.plans.submitted(problem, method).await?;
+        let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
+        Ok(Request::Submit { spec, audit, known: known(&plan, Slice::ALL).into() })
+    }
+
+    /// Refuses what somebody may not ask for.
+    async fn require(&self, identity: &Identity, ask: &Request) -> Result<(), Status> {
+        match *ask {
+            Request::Submit { .. } => Ok(()),
+            Request::Change(job, change) => {
+                if let Change::Priority(priority) = change {
+                    identity.require_priority(priority)?;
+                }
+                self.require_own(identity, job).await
+            }
+            Request::Remove(job) => self.require_own(identity, job).await,
+            Request::Trust { .. } => identity.require(Right::Decide),
+        }
+    }
+
+    async fn require_own(&self, identity: &Identity, job: JobId) -> Result<(), Status> {
+        identity.require(Right::Change)?;
+        // The owner of a job never changes.
+        identity.require_own(&self.view(job).await?)
+    }
+}
+
+/// What is known of the counts of a slice of a plan, and of what they take, before they are counted.
+pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
+    Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
+}
+
+/// Tells the log what was done for whom.
+fn log(ask: &Request, answer: &Answer, by: &str) {
+    match (ask, answer) {
+        (Request::Submit { spec: JobSpec { plan, .. }, .. }, Answer::Job(job)) => {
+            tracing::info!(job = %job.id, by, %plan, tasks = plan.tasks, "job submitted");
+        }
+        (Request::Change(job, Change::Audit(policy)), _) => {
+            tracing::info!(%job, by, share_ppm = policy.share_ppm, "audit ordered");
+        }
+        (Request::Change(job, change), _) => tracing::info!(%job, by, ?change, "job changed"),
+        (Request::Remove(_), Answer::Job(job)) => {
+            let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
+            let total = total.map(tracing::field::display);
+            tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
+        }
+        (Request::Trust { party, trusted, reason }, _) => {
+            tracing::warn!(%party, by, trusted, reason, "trust changed by hand");
+        }
+        _ => {}
+    }
+}
+
+fn refused(refusal: Refusal) -> Status {
+    let text = refusal.to_string();
+    match refusal {
+        Refusal::NoSuchJob(_) => Status::not_found(text),
+        Refusal::Over(..)
+        | Refusal::NotOver(..)
+        | Refusal::Proof(_)
+        | Refusal::Unsettled(_)
+        | Refusal::Held(_) => Status::failed_precondition(text),
+        Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
+            Status::resource_exhausted(text)
+        }
+        Refusal::KeyTaken(_) => Status::already_exists(text),
+    }
+}
+
+impl From<NoPlan> for Status {
+    fn from(failure: NoPlan) -> Status {
+        let text = failure.to_string();
+        match failure {
+            NoPlan::Cut(_) => Status::invalid_argument(text),
+            NoPlan::TooLong { .. } => Status::resource_exhausted(text),
+            NoPlan::Internal(_) => Status::internal(text),
+        }
+    }
+}

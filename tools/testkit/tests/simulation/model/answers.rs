@@ -1,0 +1,183 @@
+//! What workers and clients are answered.
+
+use std::fmt;
+
+use farm::{
+    Answer, Author, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer,
+    LedgerCommand, Range, Refusal, RequestId, Verdict, WorkerMessage,
+};
+
+use super::Model;
+use crate::books::ordinals;
+use crate::ledger::Ledger;
+use crate::rows::{cover, vote};
+use crate::scenario::ClientRequest;
+use crate::tally::Tally;
+
+impl Model {
+    /// A worker that voted may forget its vote only when that is durable.
+    fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
+        let Author { principal, .. } = self.reporter(event);
+        let Some(voted) = self.books[&job].disputes.get(&range) else { return };
+        if voted.iter().any(|vote| vote.principal == principal) {
+            let known = ledger.stored(job);
+            let stored = vote(&known.rows, range);
+            let counted = stored.is_some_and(|vote| vote.principal == principal);
+            let mut evidence = known.evidence.iter();
+            let durable = counted
+                || evidence.any(|(row, state)| {
+                    *state == DisputeState::Open
+                        && row.range == range
+                        && row.author.principal == principal
+                });
+            assert!(durable, "{principal}'s vote on {range} is not durable");
+        }
+    }
+
+    pub(super) fn ack(
+        &mut self,
+        event: &Event,
+        job: JobId,
+        range: Range,
+        verdict: Verdict,
+        ledger: &Ledger,
+        tally: &mut Tally,
+    ) {
+        let what = fmt::from_fn(|f| write!(f, "{verdict:?} for {range} of job {job} on {event:?}"));
+        let book = self.books.get_mut(&job);
+        match verdict {
+            Verdict::Accepted => {
+                tally.accepted += 1;
+                assert!(ledger.accepted.contains(&(job, range)), "not durable: {what}");
+            }
+            Verdict::Agreed => {
+                tally.agreed += 1;
+                match event {
+                    Event::Ledger {
+                        command: LedgerCommand::Compare { report, .. },
+                        answer: LedgerAnswer::Compared(Some(claim)),
+                        ..
+                    } => {
+                        assert_eq!(*claim, report.tally.claim(), "they differ: {what}");
+                        let rows = &ledger.stored(job).rows;
+                        assert!(cover(rows, range), "not durable: {what}");
+                    }
+                    Event::Ledger { command: LedgerCommand::Confirm { report, .. }, .. } => {
+                        assert_eq!((report.job, report.range), (job, range), "{what}");
+                        assert!(ledger.confirmed.contains(&(job, range)), "not durable: {what}");
+                    }
+                    _ => panic!("unasked: {what}"),
+                }
+            }
+            Verdict::Superseded => {
+                tally.superseded += 1;
+                let known = book.expect("a job that exists");
+                assert!(ordinals(range).any(|ordinal| known.claimed[ordinal]), "useful: {what}");
+                self.check_vote(event, job, range, ledger);
+                if let Event::Said { session, message: WorkerMessage::Report(report) } = event
+                    && self.seats[session].leases.contains_key(&report.lease)
+                {
+                    let freed = self.book(job).free(range, Some(report.lease));
+                    self.no_longer_outstanding(&freed);
+                }
+            }
+            Verdict::Disputed => {
+                assert!(ledger.evidence.contains(&(job, range)), "not durable: {what}");
+            }
+            Verdict::Obsolete => {
+                tally.obsolete += 1;
+                assert!(book.is_none_or(|b| b.state == JobState::Cancelled), "wanted: {what}");
+            }
+            Verdict::Foreign => {
+                let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+                    panic!("unasked: {what}")
+                };
+                assert_ne!(report.fingerprint, ledger.jobs[&job].fingerprint, "{what}");
+            }
+            Verdict::Invalid => {
+                let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+                    panic!("unasked: {what}")
+                };
+                let is_part = self.books[&job].ordinals.contains(range);
+                assert!(!is_part || !report.tally.is_sound(), "{what}");
+            }
+        }
+    }
+
+    pub(super) fn no_longer_outstanding(&mut self, leases: &[LeaseId]) {
+        for lease in leases {
+            let mut seats = self.seats.values_mut();
+            let seat = seats.find(|seat| seat.leases.contains_key(lease)).expect("it is leased");
+            seat.outstanding -= 1;
+            let held = seat.leases.get_mut(lease).expect("it was found");
+            held.open -= 1;
+            if held.open == 0 {
+                seat.leases.remove(lease);
+            }
+        }
+    }
+
+    pub(super) fn reply(
+        &mut self,
+        request: RequestId,
+        answer: Result<&Answer, Refusal>,
+        ledger: &Ledger,
+        tally: &mut Tally,
+    ) {
+        let (wanted, named) = self.requests.remove(&request).expect("one answer to a question");
+        let withdraws = matches!(
+            &wanted,
+            ClientRequest::Change(_, Change::Audit(policy)) if policy.is_none()
+        );
+        let state = match wanted {
+            ClientRequest::Submit(submission) => {
+                let Ok(Answer::Job(job)) = answer else {
+                    panic!("every plan is welcome: {answer:?}")
+                };
+                let durable = ledger.jobs[&job.id].plan;
+                assert_eq!(durable, submission.plan, "the job is not durable");
+                return;
+            }
+            ClientRequest::Change(_, Change::Audit(_)) => "audited",
+            ClientRequest::Change(_, Change::Priority(_)) => "prioritised",
+            ClientRequest::Change(_, Change::Pause) => JobState::Paused.name(),
+            ClientRequest::Change(_, Change::Resume) => JobState::Running.name(),
+            ClientRequest::Change(_, Change::Cancel) => JobState::Cancelled.name(),
+        };
+        match answer {
+            Ok(Answer::Distrusted(_)) => panic!("nobody decides whom to trust"),
+            Ok(Answer::Job(view)) => {
+                let job = view.id;
+                assert_eq!(Some(job), named, "the answer is about another job");
+                tally.audits_asked += u64::from(state == "audited");
+                let reported = self.told_states.entry((job, state)).or_default();
+                *reported += 1;
+                let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
+                assert!(*reported <= durable, "{state} of job {job} is not durable");
+            }
+            Err(
+                Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } | Refusal::KeyTaken(_),
+            ) => {
+                panic!("only a submission can be refused so")
+            }
+            Err(Refusal::NotOver(..) | Refusal::Proof(_) | Refusal::Unsettled(_)) => {
+                panic!("nobody wants a job to leave")
+            }
+            Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
+            Err(Refusal::Held(job)) => {
+                let book = &self.books[&job];
+                let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
+                // Of a job that is held an audit is not withdrawn.
+                let is_refused = state != "audited" || withdraws;
+                assert!(is_covered && is_refused, "job {job} is not held");
+            }
+            Err(Refusal::Over(job, _)) => {
+                let book = &self.books[&job];
+                // Its end may be on the way into the ledger, and something that reopens it, too.
+                let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
+                let is_done = is_covered && state != "audited";
+                assert!(book.state == JobState::Cancelled || is_done, "job {job} is not over");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What is leased.
+
+use farm::{JobId, JobState, Lease, LeaseKind, Range, Recount, SessionId};
+
+use super::{Leased, Model};
+use crate::books::{Book, Held, Seat, ordinals};
+use crate::ledger::Ledger;
+use crate::tally::Tally;
+
+impl Model {
+    pub(super) fn assign(
+        &mut self,
+        session: SessionId,
+        lease: &Lease,
+        ledger: &Ledger,
+        tally: &mut Tally,
+    ) {
+        let Lease { id: lease, job, plan, fingerprint, range, recount, token } = *lease;
+        let whole = recount.is_some();
+        assert!(lease.0 > self.last_lease, "lease {lease} was leased before");
+        self.last_lease = lease.0;
+        let owner = self.seats[&session].author.principal.owner.clone();
+        self.leased.insert(lease, Leased { owner, job, range, kind: token.kind });
+        assert_eq!((token.range, token.kind == LeaseKind::Recount), (range, whole), "{lease:?}");
+        let durable = ledger.jobs.get(&job).expect("only a durable job is leased");
+        assert_eq!((plan, fingerprint), (durable.plan, durable.fingerprint));
+        assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
+        let seat = self.seats.get(&session).expect("only a session that is there is leased to");
+        if !whole {
+            self.check_attempts(seat, job, ordinals(range), tally);
+        }
+        let overtakes = self.books[&job].holder[ordinals(range)].iter().any(Option::is_some);
+        if !whole && overtakes {
+            self.check_overtaking(seat, job, ordinals(range));
+            tally.overtaken += 1;
+        }
+        let seat = self.seats.get_mut(&session).expect("it was found");
+        assert!(!seat.draining, "{session} wants no more");
+        let alone =
+            whole && seat.outstanding == 0 && seat.credit > 0 && seat.credit >= seat.first_credit;
+        seat.outstanding += range.len();
+        assert!(
+            seat.outstanding <= seat.credit || alone,
+            "{} of {} leased to {session}: {lease:?}",
+            seat.outstanding,
+            seat.credit
+        );
+        seat.leases
+            .insert(lease, Held { job, hull: range, whole, open: range.len(), reported: false });
+        let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
+        let is_audited = book.state == JobState::Done && recount.is_some();
+        assert!(book.state == JobState::Running || is_audited, "leased of job {job}");
+        assert!(seat.may_count(job, book), "{session} has no memory for it: {lease:?}");
+        assert!(book.ordinals.contains(range), "{range} is not in the slice");
+        if let Some(recount) = recount {
+            let other = book.recounts.insert(range, lease);
+            assert!(other.is_none(), "{lease:?} is counted again under {other:?} already");
+            return check_recount(seat, book, range, recount, tally);
+        }
+        let priority = book.priority;
+        for ordinal in ordinals(range) {
+            assert!(!book.claimed[ordinal], "{ordinal} of job {job} is accepted, and leased again");
+            match book.holder[ordinal].replace(lease) {
+                Some(holder) => drop(book.overtaken.entry(holder).or_default().insert(ordinal)),
+                None => book.free -= 1,
+            }
+        }
+        if overtakes {
+            return;
+        }
+        let (seat, book) = (&self.seats[&session], &self.books[&job]);
+        let late = seat.late;
+        let patient = self.seats.values().any(|seat| seat.is_ready_for(job, book));
+        assert!(!late || !patient, "{session} missed a deadline, and is served first: {lease:?}");
+        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
+        let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
+        let earlier = earlier.find(|(id, book)| waits(book) && seat.may_count(**id, book));
+        assert!(earlier.is_none(), "job {} comes first: {lease:?}", earlier.expect("some").0);
+    }
+}
+
+impl Model {
+    /// What somebody has is leased to another one, too, only if that one has nothing and finds nothing else; and not what may
+    /// have killed workers.
+    fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {
+        let book = &self.books[&job];
+        assert_eq!(
+            seat.outstanding, 0,
+            "{range:?} of job {job} is leased twice, to one who has other work"
+        );
+        let is_held =
+            |ordinal: usize| book.holder[ordinal].is_some() && !book.is_suspected(ordinal);
+        assert!(range.clone().all(is_held), "{range:?} of job {job}");
+        let own = range.find(|&ordinal| seat.leases.keys().any(|&id| book.expects(ordinal, id)));
+        assert_eq!(own, None, "it has it already, of job {job}");
+        let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
+        let mut others = self.books.iter();
+        let other = others.find(|(id, book)| waits(book) && seat.may_count(**id, book));
+        assert!(other.is_none(), "of job {job}, while another waits");
+    }
+}
+
+/// Whoever counts again has not counted this before, and is asked for another kernel.
+fn check_recount(seat: &Seat, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
+    let principal = &seat.author.principal;
+    if book.disputes.contains_key(&range) {
+        assert!(
+            seat.is_trusted || book.has_vote(range, principal),
+            "{principal} has voted on {range}"
+        );
+        return;
+    }
+    tally.audits_leased += 1;
+    let row = book.unaudited(range).expect("only what waits for it is counted again");
+    let is_apart = row.author.principal.is_apart_from(principal, book.across());
+    assert!(is_apart, "it would agree with itself");
+    let by_search = book.policy.is_some_and(|policy| policy.by_search);
+    assert_eq!(recount, Recount { unlike: row.kernel, by_search });
+}

@@ -1,0 +1,483 @@
+//! Watches everything that goes into the farm and comes out of it, and keeps its own books.
+//!
+//! The books say what the farm's documentation promises, kept the slow and obvious way: one entry
+//! per ordinal. They are begun anew whenever the coordinator is, from what was durable.
+
+mod answers;
+mod leases;
+mod records;
+mod task_counts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farm::{
+    Ack, Author, Change, CoordinatorMessage, Dismissal, Distrusted, Effect, Event, Farm, Hello,
+    JobId, JobState, LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Principal, Range, Report,
+    Request, RequestId, SessionId, WorkerMessage,
+};
+
+use crate::books::{Book, Held, Seat, hull, ordinals};
+use crate::ledger::Ledger;
+use crate::scenario::{ClientRequest, League};
+use crate::tally::Tally;
+
+#[derive(Default)]
+pub struct Model {
+    pub books: BTreeMap<JobId, Book>,
+    pub seats: BTreeMap<SessionId, Seat>,
+    /// Who may be called wrong at all.
+    league: League,
+    /// Who was proven wrong.
+    distrusted: Distrusted,
+    /// All leases of all lives of the coordinator.
+    leased: BTreeMap<LeaseId, Leased>,
+    /// The time that the farm was told, ms.
+    pub now: u64,
+    /// The end of a dispute is on its way: what it takes back is not known.
+    settling: bool,
+    /// The disputes that the last settlement ended: recounts of them are told to stop.
+    over: BTreeSet<(JobId, Range)>,
+    /// Questions of clients that wait, with the job that they named.
+    requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
+    /// How often a client was told that a job is in a state.
+    told_states: BTreeMap<(JobId, &'static str), u64>,
+    /// The number of the newest lease, in all lives of the coordinator.
+    last_lease: u64,
+    /// The tasks of a process that was lost in this step, and whether it held one suspected task alone.
+    pub lost_now: Option<(Vec<(JobId, usize)>, bool)>,
+    /// Tasks that became poison in this step.
+    pub poisoned_now: Vec<(JobId, u64)>,
+    /// The farm has decided what becomes of the report of this step.
+    judged: bool,
+}
+
+/// A lease, as it was made.
+struct Leased {
+    owner: String,
+    job: JobId,
+    range: Range,
+    kind: LeaseKind,
+}
+
+impl Model {
+    pub fn new(league: League) -> Model {
+        Model { league, ..Model::default() }
+    }
+
+    /// The coordinator died; these are the books of the next one, which begins at the time `now`.
+    pub fn restart(&mut self, now: u64, ledger: &Ledger) {
+        self.seats.clear();
+        self.distrusted = ledger.distrusted();
+        self.now = now;
+        self.settling = false;
+        self.requests.clear();
+        let jobs = ledger.store.jobs.iter();
+        self.books = jobs.map(|(&id, job)| (id, Book::restored(job))).collect();
+    }
+
+    pub fn asked(&mut self, request: RequestId, wanted: ClientRequest, job: Option<JobId>) {
+        self.requests.insert(request, (wanted, job));
+    }
+
+    /// Before the farm sees it.
+    pub fn event(&mut self, now: u64, event: &Event, tally: &mut Tally) {
+        self.now = self.now.max(now);
+        self.judged = !self.may_end_leases(event);
+        match event {
+            Event::Joined { session, owner, is_trusted, hello } => {
+                self.joined(*session, (owner, *is_trusted), hello, tally);
+            }
+            Event::Said { session, message: WorkerMessage::Credit(credit) } => {
+                if let Some(seat) = self.seats.get_mut(session) {
+                    seat.credit = *credit;
+                }
+            }
+            Event::Said { session, message: WorkerMessage::Decline(lease) } => {
+                if let Some(seat) = self.seats.get_mut(session)
+                    && let Some(held) = seat.leases.get(lease)
+                {
+                    tally.declined += 1;
+                    seat.declined.insert(held.job);
+                }
+            }
+            Event::Said { session, message: WorkerMessage::Draining } => {
+                if let Some(seat) = self.seats.get_mut(session) {
+                    seat.draining = true;
+                }
+            }
+            Event::Left { session } => self.lost(*session),
+            Event::Said { session, message: WorkerMessage::Report(report) }
+                if self.is_usable(event) =>
+            {
+                self.renew(*session, report, tally);
+            }
+            Event::Said { session, message: WorkerMessage::Working(lease) } => {
+                if let Some(seat) = self.seats.get_mut(session)
+                    && let Some(held) = seat.leases.get_mut(lease).filter(|held| held.whole)
+                {
+                    held.reported = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All that one step wants, before any of it is done.
+    pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
+        self.note_loss(effects, tally);
+        let is_decision = |effect: &Effect| {
+            let Effect::Ledger { command, .. } = effect else { return false };
+            matches!(
+                command,
+                LedgerCommand::Dispute { .. }
+                    | LedgerCommand::Confirm { .. }
+                    | LedgerCommand::Settle { .. }
+            )
+        };
+        if let Event::Ledger { command, answer: LedgerAnswer::Compared(found), .. } = event {
+            let decided = effects.iter().any(is_decision);
+            self.judged = !decided;
+            let LedgerCommand::Compare { report, .. } = command else { panic!("{command:?}") };
+            let book = &self.books[&report.job];
+            let live = book.state != JobState::Cancelled;
+            let is_certain = !self.settling
+                && !book.confirming.contains(&report.range)
+                && book.has_claimed(report.range);
+            let acked = effects.iter().any(|effect| {
+                matches!(effect, Effect::Tell { order: CoordinatorMessage::Ack(_), .. })
+            });
+            if live && !is_certain {
+                tally.doubts += 1;
+                assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
+            } else if live
+                && let Some(claim) = found
+                && *claim != report.tally.claim()
+                && !book.is_frozen(report.range)
+            {
+                let is_contradiction =
+                    |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
+                let reported = effects.iter().any(is_contradiction);
+                let was_asked = report.token.kind == LeaseKind::Recount;
+                assert!(decided != reported, "a conflict is kept or told: {report:?}, {claim:?}");
+                assert!(was_asked || !decided, "nobody asked: {report:?}");
+                tally.contradictions += u64::from(reported);
+            }
+        }
+        self.learn_adopted(farm, event, tally);
+        self.check_dismissals(event, effects);
+        self.check_poison(event, effects, tally);
+        let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
+        if !is_look_up
+            && !matches!(event, Event::Tick | Event::Said { message: WorkerMessage::Report(_), .. })
+        {
+            for view in farm.jobs(.., |_| true) {
+                let rows = &self.books[&view.id].rows;
+                assert_eq!(view.tasks_done, rows.tasks, "tasks done of job {}", view.id);
+                assert_eq!(view.counted, rows.total, "running total of job {}", view.id);
+                let audits = (view.audits_wanted, view.audits_agreed);
+                assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
+                self.check_poisoned(&view);
+            }
+        }
+    }
+
+    /// Who was proven wrong is sent away at once, and whenever he comes again.
+    fn check_dismissals(&self, event: &Event, effects: &[Effect]) {
+        let is_dismissed = |who: SessionId| {
+            let reason = Dismissal::Distrusted;
+            effects.contains(&Effect::Dismiss { session: who, reason })
+        };
+        let unproven =
+            |session| effects.contains(&Effect::Dismiss { session, reason: Dismissal::Unproven });
+        if let Event::Joined { session, owner, hello, .. } = event {
+            let principal = Principal { owner: owner.clone(), machine: hello.machine.clone() };
+            let is_honest = self.has_leased_all(owner, hello);
+            let known = self.distrusted.includes(&principal);
+            assert_eq!(is_dismissed(*session), is_honest && known, "{principal}");
+            assert_eq!(unproven(*session), !is_honest, "{principal}");
+        }
+        if let Event::Said { session, message: WorkerMessage::Report(_) } = event
+            && self.seats.contains_key(session)
+        {
+            assert_eq!(unproven(*session), !self.is_proven(event), "{event:?}");
+        }
+        for effect in effects {
+            let Effect::Ledger { command: LedgerCommand::Settle { wrong, .. }, .. } = effect else {
+                continue;
+            };
+            for (&session, seat) in &self.seats {
+                let principal = &seat.author.principal;
+                let is_wrong = wrong.iter().any(|party| party.includes(principal));
+                assert_eq!(is_dismissed(session), is_wrong, "{principal}");
+            }
+        }
+    }
+
+    /// One effect, as it is carried out.
+    pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
+        self.judged |= !matches!(effect, Effect::Tell { order: CoordinatorMessage::Revoke(_), .. });
+        match effect {
+            Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
+                self.assign(*session, lease, ledger, tally)
+            }
+            Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) } => {
+                let seat = self.seats.get_mut(session).expect("only sessions that are there");
+                let Some(held) = seat.leases.get(lease) else { return };
+                let expired = match event {
+                    Event::Asked {
+                        ask: Request::Change(job, Change::Pause | Change::Cancel),
+                        ..
+                    } => *job != held.job,
+                    // It ends recounts alone, and only if it withdraws them.
+                    Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
+                        *job != held.job || !held.whole || !policy.is_none()
+                    }
+                    Event::Ledger { answer: LedgerAnswer::AuditNoted { .. }, .. } => !held.whole,
+                    Event::Said { message: WorkerMessage::Report(_), .. }
+                    | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
+                    Event::Said { message: WorkerMessage::Decline(declined), .. } => {
+                        declined != lease
+                    }
+                    Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
+                        let is_over = self.over.contains(&(held.job, held.hull));
+                        !is_over && self.books[&held.job].wants_again(held.hull)
+                    }
+                    _ => true,
+                };
+                if expired {
+                    tally.expiries += 1;
+                    seat.late |= !held.reported;
+                }
+                self.end_lease(*session, *lease);
+            }
+            Effect::Tell {
+                order: CoordinatorMessage::Ack(Ack { job, range, verdict, .. }),
+                ..
+            } => {
+                self.ack(event, *job, *range, *verdict, ledger, tally);
+            }
+            Effect::Tell { order, .. } => panic!("the farm does not say this: {order:?}"),
+            Effect::Dismiss { session, reason: Dismissal::Replaced } => {
+                tally.dismissals += 1;
+                assert!(!self.seats.contains_key(session), "{session} was not replaced");
+            }
+            Effect::Dismiss { session, reason: Dismissal::Unproven } => {
+                tally.unproven += 1;
+                self.left(*session);
+            }
+            Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
+            Effect::Ledger { command, .. } => self.command(event, command, tally),
+            Effect::Reply { request, answer } => {
+                self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, tally);
+            }
+            Effect::Poisoned { .. } => {} // looked at in `check_poison`
+            Effect::Lost { .. } => {}     // for people
+            Effect::Contradicted { .. } => {} // looked at in `step`
+            Effect::Held { job } => {
+                let states = (self.books[job].state, ledger.state(*job));
+                assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
+            }
+            Effect::Finished { job } => {
+                let state = self.books[job].state;
+                let is_durable = state == JobState::Done || ledger.state(*job) == state;
+                assert!(state.is_over() && is_durable, "job {job} is {state}");
+            }
+        }
+    }
+
+    /// After a step: no worker stands idle while there is work for it.
+    pub fn check_idle(&self) {
+        let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
+        for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
+            let mut seats = self.seats.iter();
+            let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
+            let idle = waiting.map(|(session, _)| session);
+            assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
+        }
+    }
+
+    /// The world is over: nothing may be left.
+    pub fn end(&self) {
+        for (id, book) in &self.books {
+            let held = book.holder.iter().flatten().next();
+            assert!(held.is_none(), "job {id}: a lease remains: {held:?}");
+            assert!(book.disputes.is_empty() || book.state != JobState::Done);
+        }
+    }
+
+    /// Whether its range was leased to its owner.
+    fn is_proven(&self, event: &Event) -> bool {
+        let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
+            return false;
+        };
+        let Some(seat) = self.seats.get(session) else { return false };
+        let Report { lease, job, fingerprint, range, token, .. } = report;
+        self.leased.get(lease).is_some_and(|leased| {
+            let is_known = leased.owner == seat.author.principal.owner && leased.job == *job;
+            let is_whole = (leased.range, leased.kind) == (token.range, token.kind);
+            let is_of_plan =
+                self.books.get(job).is_none_or(|book| book.fingerprint == *fingerprint);
+            is_known && is_whole && is_of_plan && leased.range.intersect(*range) == Some(*range)
+        })
+    }
+
+    /// Whether all that a worker says that it holds was leased to its owner.
+    fn has_leased_all(&self, owner: &str, hello: &Hello) -> bool {
+        hello.holding.iter().all(|holding| {
+            self.leased.get(&holding.lease).is_some_and(|leased| {
+                let is_part = leased.range.intersect(holding.range) == Some(holding.range);
+                leased.owner == owner && leased.job == holding.job && is_part
+            })
+        })
+    }
+
+    fn is_usable(&self, event: &Event) -> bool {
+        let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
+            return false;
+        };
+        if !self.is_proven(event) {
+            return false;
+        }
+        let book = self.books.get(&report.job).filter(|_| self.seats.contains_key(session));
+        book.is_some_and(|book| {
+            book.fingerprint == report.fingerprint
+                && book.ordinals.contains(report.range)
+                && report.tally.is_sound()
+        })
+    }
+
+    /// Whether a report may take ordinals from leases: a vote in a dispute does not.
+    fn may_end_leases(&self, event: &Event) -> bool {
+        let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
+            return false;
+        };
+        self.is_usable(event) && !self.books[&report.job].disputes.contains_key(&report.range)
+    }
+
+    pub fn book(&mut self, job: JobId) -> &mut Book {
+        self.books.get_mut(&job).expect("only jobs that are durable")
+    }
+
+    fn joined(
+        &mut self,
+        id: SessionId,
+        (owner, is_trusted): (&str, bool),
+        hello: &Hello,
+        tally: &mut Tally,
+    ) {
+        if !self.has_leased_all(owner, hello) {
+            return;
+        }
+        for holding in &hello.holding {
+            let book = self.books.get_mut(&holding.job);
+            let Some(book) = book.filter(|book| book.fingerprint == holding.fingerprint) else {
+                continue;
+            };
+            for ordinal in ordinals(holding.range) {
+                tally.poison_lifted += u64::from(book.poisoned.contains(&ordinal));
+                book.clear(ordinal);
+            }
+        }
+        let process = (owner.to_string(), hello.instance);
+        let same = |seat: &Seat| seat.process() == process;
+        let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
+        earlier.into_iter().for_each(|earlier| self.left(earlier));
+        let principal = Principal { owner: owner.into(), machine: hello.machine.clone() };
+        if self.distrusted.includes(&principal) {
+            return;
+        }
+        let (worker, build) = (hello.worker.clone(), hello.build.clone());
+        let seat = Seat {
+            author: Author { principal, worker, build },
+            is_trusted,
+            instance: hello.instance,
+            memory: hello.memory,
+            declined: BTreeSet::new(),
+            credit: hello.credit,
+            first_credit: hello.credit,
+            draining: false,
+            outstanding: 0,
+            leases: BTreeMap::new(),
+            late: false,
+        };
+        self.seats.insert(id, seat);
+    }
+
+    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was leased to
+    /// it, and nobody else has it.
+    fn learn_adopted(&mut self, farm: &Farm, event: &Event, tally: &mut Tally) {
+        let Event::Joined { session, hello, .. } = event else { return };
+        let Some(seat) = self.seats.get_mut(session) else { return };
+        let held = |lease| hello.holding.iter().filter(move |holding| holding.lease == lease);
+        for (lease, job, open) in farm.leased_to(*session) {
+            if held(lease).next().is_none() {
+                continue; // It is leased just now.
+            }
+            tally.adoptions += 1;
+            let book = self.books.get_mut(&job).expect("a job that is durable");
+            assert_eq!(book.state, JobState::Running, "adopted of job {job}");
+            for range in open.iter() {
+                for ordinal in ordinals(range) {
+                    let is_held = held(lease)
+                        .any(|of| of.job == job && ordinals(of.range).contains(&ordinal));
+                    assert!(is_held, "{ordinal} of job {job} was not held");
+                    assert!(!book.claimed[ordinal], "{ordinal} was counted already");
+                    assert_eq!(
+                        book.holder[ordinal].replace(lease),
+                        None,
+                        "{ordinal} is leased twice"
+                    );
+                }
+                book.free -= range.len();
+            }
+            let whole = open.iter().reduce(hull).expect("a lease is not empty");
+            let (hull, open) = (whole, open.len());
+            seat.outstanding += open;
+            let held = Held { job, hull, whole: false, open, reported: false };
+            seat.leases.insert(lease, held);
+        }
+        assert!(seat.outstanding <= seat.credit, "more is adopted than the credit allows");
+    }
+
+    pub fn left(&mut self, id: SessionId) {
+        let Some(seat) = self.seats.get(&id) else { return };
+        for lease in seat.leases.keys().copied().collect::<Vec<_>>() {
+            self.end_lease(id, lease);
+        }
+        self.seats.remove(&id);
+    }
+
+    fn end_lease(&mut self, session: SessionId, lease: LeaseId) {
+        let seat = self.seats.get_mut(&session).expect("a lease of a session that is there");
+        let Some(held) = seat.leases.remove(&lease) else { return };
+        seat.outstanding -= held.open;
+        if held.whole {
+            self.book(held.job).recounts.retain(|_, holder| *holder != lease);
+        } else {
+            let freed = self.book(held.job).free(held.hull, Some(lease)).len() as u64;
+            assert_eq!(freed, held.open, "lease {lease}");
+        }
+    }
+
+    /// A report with something that is expected of its lease renews the lease; with that, or with something that
+    /// nobody has counted, its worker does not hang. A recount comes back as a whole, and is over.
+    fn renew(&mut self, session: SessionId, report: &Report, tally: &mut Tally) {
+        let Some(seat) = self.seats.get_mut(&session) else { return };
+        let book = &self.books[&report.job];
+        if ordinals(report.range).all(|ordinal| !book.claimed[ordinal]) {
+            seat.late = false;
+        }
+        let Some(held) = seat.leases.get_mut(&report.lease) else { return };
+        let mut reported = ordinals(report.range);
+        if !held.whole && !reported.any(|ordinal| book.expects(ordinal, report.lease)) {
+            tally.no_news += 1;
+            return;
+        }
+        (held.reported, seat.late) = (true, false);
+        if held.whole {
+            let row = self.books[&report.job].unaudited(report.range);
+            tally.repetitions += u64::from(row.is_some_and(|row| row.kernel == report.kernel));
+            self.end_lease(session, report.lease);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What the ledger is asked for.
+
+use std::collections::BTreeSet;
+
+use farm::{
+    AuditPolicy, AuditScope, Author, Change, Event, JobChange, JobId, JobState, LeaseKind,
+    LedgerCommand, Party, Report, Request, Vote, WorkerMessage,
+};
+
+use super::Model;
+use crate::books::ordinals;
+use crate::tally::Tally;
+
+impl Model {
+    pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
+        match command {
+            LedgerCommand::Compare { report, author } => {
+                let Event::Said { session, message: WorkerMessage::Report(reported) } = event
+                else {
+                    panic!("{command:?}: why?")
+                };
+                let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
+                assert_eq!(of(report), of(reported));
+                assert_eq!(*author, self.seats[session].author, "whose count is it?");
+            }
+            LedgerCommand::FindAudits { job, .. } => {
+                assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
+            }
+            LedgerCommand::Accept { report, author, audit } => {
+                self.check_author(event, author);
+                let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
+                let plan = book.fingerprint;
+                let chosen = book.policy.is_some_and(|policy| policy.chooses(plan, report.range));
+                assert_eq!(*audit, chosen, "{:?} on {report:?}", book.policy);
+                for ordinal in ordinals(report.range) {
+                    assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
+                    book.claimed[ordinal] = true;
+                    book.clear(ordinal);
+                    book.free -= u64::from(book.holder[ordinal].is_none());
+                }
+                let freed = book.free(report.range, None);
+                self.no_longer_outstanding(&freed);
+            }
+            LedgerCommand::Change { change: JobChange::Begun, by, .. } => {
+                assert!(by.is_empty(), "nobody asks for it");
+            }
+            LedgerCommand::Change { job, change, by } => {
+                let (asked, who) = asked(event, *job);
+                assert_eq!(by, who, "another one asked");
+                let is_it = match asked {
+                    Change::Cancel => *change == JobChange::State(JobState::Cancelled),
+                    Change::Pause => *change == JobChange::State(JobState::Paused),
+                    Change::Resume => *change == JobChange::State(JobState::Running),
+                    Change::Priority(priority) => *change == JobChange::Priority(priority),
+                    Change::Audit(_) => false,
+                };
+                assert!(is_it, "{asked:?} was asked: {command:?}");
+                match *change {
+                    JobChange::State(state) => self.book(*job).state = state,
+                    JobChange::Priority(priority) => self.book(*job).priority = priority,
+                    JobChange::Begun => {}
+                }
+            }
+            LedgerCommand::RequestAudit { job, policy, by } => {
+                // What was promised of strangers is not taken back, and no more is promised by who withdraws an audit.
+                let (change, who) = asked(event, *job);
+                let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
+                let own = self.books[job].across();
+                let across = if wanted.share_ppm == 0 { own } else { wanted.across.max(own) };
+                let wanted = AuditPolicy { across, ..wanted };
+                assert_eq!((*policy, by), (wanted, who), "another thing was asked");
+                let book = self.book(*job);
+                book.policy = Some(*policy);
+                book.asked += 1;
+            }
+            LedgerCommand::Confirm { report, author } => {
+                self.check_author(event, author);
+                assert!(!self.settling, "rows may be about to go: {report:?}");
+                let book = self.book(report.job);
+                let row = book.unaudited(report.range).expect("only what waits, and once");
+                assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
+                let is_apart = row.author.principal.is_apart_from(&author.principal, book.across());
+                assert!(is_apart, "the same party: {report:?}");
+                assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
+                assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
+                book.confirming.insert(report.range);
+            }
+            LedgerCommand::Dispute { report, author } => {
+                self.check_author(event, author);
+                assert!(!self.settling, "rows may be about to go: {report:?}");
+                self.vote(report, author);
+            }
+            LedgerCommand::Settle { report, author, wrong, .. } => {
+                self.check_author(event, author);
+                assert!(!self.settling, "one at a time: {report:?}");
+                self.vote(report, author);
+                let claim = report.tally.claim();
+                let is_trusted = self.is_trusted(author);
+                let votes = &self.books[&report.job].disputes[&report.range];
+                let across = self.books[&report.job].across();
+                let (right, others): (Vec<_>, Vec<_>) =
+                    votes.iter().partition(|vote| vote.claim == claim);
+                let owners = |votes: &[&Vote]| -> BTreeSet<String> {
+                    votes.iter().map(|vote| vote.principal.owner.clone()).collect()
+                };
+                let machines: BTreeSet<_> = right.iter().map(|vote| &vote.principal).collect();
+                let right = owners(&right);
+                let is_own_word = across == AuditScope::Machines
+                    && machines.len() >= 2
+                    && owners(&others).is_subset(&right);
+                let is_decided = is_trusted || right.len() >= 2 || is_own_word;
+                assert!(is_decided, "one owner about another: {votes:?}");
+                let machine = |vote: &&Vote| vote.principal.party(AuditScope::Machines);
+                let mut known = self.distrusted.0.clone();
+                known.extend(others.iter().map(machine));
+                let party = |vote: &&Vote| {
+                    let owner = &vote.principal.owner;
+                    let machines = known.iter().filter(|party| party.owner == *owner).count();
+                    let is_whole = machines >= 2 && !right.contains(owner);
+                    vote.principal.party(if is_whole { across } else { AuditScope::Machines })
+                };
+                let expected: BTreeSet<Party> = others.iter().map(party).collect();
+                assert_eq!(expected, wrong.iter().cloned().collect(), "{votes:?}");
+                let mut honest = wrong.iter().filter(|party| !self.league.may_be_wrong(party));
+                assert_eq!(honest.next(), None, "an honest party is distrusted: {votes:?}");
+                tally.by_trusted += u64::from(is_trusted && right.len() < 2);
+                tally.corrected_by_own += u64::from(is_own_word && right.len() < 2);
+                self.distrusted.0.extend(wrong.iter().cloned());
+                self.settling = true;
+            }
+            LedgerCommand::Finish { job, tasks, total }
+            | LedgerCommand::Hold { job, tasks, total, .. } => {
+                let book = &self.books[job];
+                assert!(book.is_complete(), "job {job} is not done");
+                assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
+                assert!(!self.settling && book.asked == 0, "job {job} may not be done");
+            }
+            LedgerCommand::Doubt { report, author } => {
+                let Event::Ledger {
+                    command: LedgerCommand::Compare { report: compared, .. }, ..
+                } = event
+                else {
+                    panic!("{command:?}: why?")
+                };
+                assert_eq!(report, compared, "another range is doubted");
+                assert_eq!(self.reporter(event), *author, "whose count is it?");
+                let book = self.book(report.job);
+                assert!(
+                    !matches!(book.state, JobState::Done | JobState::Held),
+                    "it is over: {report:?}"
+                );
+                book.asked += 1;
+            }
+            LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
+            LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
+            LedgerCommand::CreateJob { .. } => {}
+        }
+    }
+
+    fn vote(&mut self, report: &Report, author: &Author) {
+        let is_trusted = self.is_trusted(author);
+        let book = self.book(report.job);
+        if matches!(book.state, JobState::Done | JobState::Held) {
+            book.state = JobState::Running;
+        }
+        assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
+        let principal = author.principal.clone();
+        let vote = Vote { principal: principal.clone(), claim: report.tally.claim() };
+        if book.disputes.contains_key(&report.range) {
+            let may = is_trusted || book.has_vote(report.range, &principal);
+            assert!(may, "{principal} has no vote on {}", report.range);
+            book.disputes.get_mut(&report.range).expect("it was found").push(vote);
+        } else {
+            // It may contradict itself.
+            let stored = book.rows.vote(report.range).expect("only what rows tile");
+            book.disputes.insert(report.range, vec![stored, vote]);
+        }
+    }
+
+    fn is_trusted(&self, author: &Author) -> bool {
+        self.seats.values().any(|seat| seat.is_trusted && seat.author == *author)
+    }
+
+    /// A count goes down in the ledger under the name of the worker that told it.
+    fn check_author(&self, event: &Event, author: &Author) {
+        assert_eq!(self.reporter(event), *author, "whose count is it?");
+        assert!(!self.distrusted.includes(&author.principal), "{author:?} is trusted again");
+    }
+
+    /// Who told the count that this is about.
+    pub(super) fn reporter(&self, event: &Event) -> Author {
+        match event {
+            Event::Said { session, message: WorkerMessage::Report(_) } => {
+                self.seats[session].author.clone()
+            }
+            Event::Ledger {
+                command: LedgerCommand::Compare { author, .. } | LedgerCommand::Doubt { author, .. },
+                ..
+            } => author.clone(),
+            _ => panic!("a count comes from a report"),
+        }
+    }
+}
+
+/// The change of a job that somebody has just asked for, and who that is.
+fn asked(event: &Event, job: JobId) -> (Change, &String) {
+    match event {
+        Event::Asked { by, ask: Request::Change(of, change), .. } if *of == job => (*change, by),
+        _ => panic!("nobody asked for a change of job {job}: {event:?}"),
+    }
+}

@@ -1,0 +1,216 @@
+//! What the farm is told about its ledger, and so the books.
+
+use std::collections::BTreeSet;
+
+use farm::rules::MemoryStore;
+use farm::{
+    AuditScope, Check, CountedRange, DisputeState, Distrusted, JobState, LedgerAnswer,
+    LedgerCommand, Row, Withdrawn,
+};
+
+use super::Model;
+use crate::books::Book;
+use crate::ledger::Done;
+use crate::rows::Rows;
+use crate::tally::Tally;
+
+impl Model {
+    /// What the farm is told about its ledger.
+    pub fn reported(&mut self, done: &Done, tally: &mut Tally) {
+        match &done.answer {
+            LedgerAnswer::Written => self.told_written(done, tally),
+            LedgerAnswer::AuditNoted { wanted, agreed } => {
+                let (job, policy) = match &done.command {
+                    LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
+                    LedgerCommand::Doubt { report, .. } => (&report.job, None),
+                    other => panic!("{other:?} asks for no audit"),
+                };
+                let after = done.after.as_ref().expect("it may change any row of the job");
+                let rows = &after.jobs[job].rows;
+                let book = self.book(*job);
+                assert!(book.rows.count_like(rows), "an audit changes no count of job {job}");
+                (book.asked, book.rows) = (book.asked - 1, Rows::of(rows));
+                let audits = (book.rows.wanted, book.rows.agreed);
+                assert_eq!(audits, (*wanted, *agreed), "audits of job {job}");
+                let Some(policy) = policy else { return };
+                let plan = book.fingerprint;
+                let is_forgotten = |counted: &&CountedRange| {
+                    counted.check == Check::NotChosen && policy.chooses(plan, counted.row.range)
+                };
+                assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
+                let withdraws = policy.share_ppm == 0 && book.state != JobState::Held;
+                assert!(!withdraws || *wanted == 0, "{policy:?} leaves what waited");
+                tally.audits_withdrawn += u64::from(withdraws);
+                if book.state == JobState::Held {
+                    book.state = JobState::Running;
+                }
+            }
+            LedgerAnswer::Settled { withdrawn } => {
+                let after = done.after.as_ref().expect("it may change any row");
+                self.told_settled(&done.command, withdrawn, after, tally);
+            }
+            LedgerAnswer::Removed { .. } => unreachable!("no job leaves"),
+            LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
+        }
+    }
+
+    fn told_written(&mut self, done: &Done, tally: &mut Tally) {
+        match &done.command {
+            LedgerCommand::CreateJob { job, spec, audit } => {
+                self.books.insert(*job, Book::new(spec, *audit));
+            }
+            LedgerCommand::Finish { job, .. } => {
+                tally.put_off += u64::from(self.settling);
+                let book = self.book(*job);
+                book.ended = book.is_complete();
+                self.conclude();
+            }
+            LedgerCommand::Hold { job, .. } => {
+                let book = self.book(*job);
+                let is_at_rest = book.is_complete() && book.asked == 0;
+                if is_at_rest && book.state != JobState::Cancelled {
+                    book.state = JobState::Held;
+                }
+            }
+            LedgerCommand::Accept { report, author, audit } => {
+                let check = if *audit { Check::Wanted } else { Check::NotChosen };
+                let row = Row::new(report, author);
+                let rows = &mut self.book(report.job).rows;
+                rows.put(CountedRange { row, check });
+                rows.join(&done.joined);
+            }
+            LedgerCommand::Confirm { report, .. } => {
+                let book = self.book(report.job);
+                book.confirming.remove(&report.range);
+                let counted = book.rows.take(report.range);
+                book.rows.put(CountedRange { check: Check::Agreed, ..counted });
+            }
+            LedgerCommand::Change { .. } | LedgerCommand::Dispute { .. } => {}
+            LedgerCommand::RequestAudit { .. }
+            | LedgerCommand::Doubt { .. }
+            | LedgerCommand::Settle { .. }
+            | LedgerCommand::Trust { .. }
+            | LedgerCommand::Remove { .. }
+            | LedgerCommand::Compare { .. }
+            | LedgerCommand::FindAudits { .. } => {
+                panic!("more is to be told: {done:?}")
+            }
+        }
+    }
+
+    /// Whatever rows a settlement takes back, the farm is told of all of them, and of a worker that was wrong
+    /// nothing is left that nobody confirmed.
+    fn told_settled(
+        &mut self,
+        command: &LedgerCommand,
+        withdrawn: &[Withdrawn],
+        after: &MemoryStore,
+        tally: &mut Tally,
+    ) {
+        let LedgerCommand::Settle { report, .. } = command else {
+            panic!("{command:?} ends nothing")
+        };
+        self.settling = false;
+        self.over = BTreeSet::from([(report.job, report.range)]);
+        assert!(withdrawn.iter().any(|of| of.job == report.job), "{withdrawn:?}");
+        let book = self.book(report.job);
+        book.disputes.remove(&report.range).expect("it was disputed");
+        let replaced: Vec<_> = book.rows.overlapping(report.range).map(|row| row.range).collect();
+        replaced.into_iter().for_each(|range| drop(book.rows.take(range)));
+        book.rows.put(after.jobs[&report.job].rows[&report.range.start()].clone());
+        for Withdrawn { job, ranges, total, audits_wanted, audits_agreed, .. } in withdrawn {
+            let rows = &after.jobs[job].rows;
+            let book = self.books.get_mut(job).expect("only jobs that are durable");
+            let before = book.rows.total;
+            let over = book.withdraw(ranges, &self.distrusted);
+            self.over.extend(over.into_iter().map(|range| (*job, range)));
+            assert_eq!(before - book.rows.total, *total, "the sum of what goes");
+            assert!(book.rows.count_like(rows), "{ranges:?} is not all that goes of job {job}");
+            book.rows = Rows::of(rows);
+            let audits = (book.rows.wanted, book.rows.agreed);
+            assert_eq!(audits, (*audits_wanted, *audits_agreed), "audits of job {job}");
+            book.ended &= book.is_covered();
+            let is_at_rest = match book.state {
+                JobState::Done => book.is_covered(),
+                JobState::Held => book.is_complete(),
+                _ => true,
+            };
+            if !is_at_rest {
+                book.state = JobState::Running;
+            }
+        }
+        for (id, book) in &self.books {
+            assert!(book.rows.are(&after.jobs[id].rows), "nobody was told of job {id}");
+        }
+        check_nothing_is_left(after);
+        check_task_counts(after, tally);
+        self.check_votes(after);
+        self.conclude();
+    }
+
+    /// No vote of a worker that was wrong counts any more.
+    fn check_votes(&self, after: &MemoryStore) {
+        let distrusted = Distrusted::after(&after.trust);
+        let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
+        for (id, book) in live {
+            let mut votes = book.disputes.values().flatten();
+            let is_wrong = |principal| distrusted.includes(principal);
+            let vote = votes.find(|vote| is_wrong(&vote.principal));
+            assert!(vote.is_none(), "still counts in job {id}: {vote:?}");
+        }
+    }
+
+    /// Jobs whose end is durable are done, once it is known that their rows stay.
+    fn conclude(&mut self) {
+        let settling = self.settling;
+        for book in self.books.values_mut().filter(|book| book.ended && !settling) {
+            (book.ended, book.state) = (false, JobState::Done);
+        }
+    }
+}
+
+/// What is told of single tasks belongs to an accepted row, and adds up to it.
+fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
+    for (id, job) in &store.jobs {
+        let plan = job.job.spec.plan.fingerprint();
+        let rows = job.rows.values().map(|counted| &counted.row);
+        for row in rows {
+            let Some(counts) = job.task_counts.get(&row.range.start()) else { continue };
+            assert!(counts.add_up_to(plan, row.range, row.tally), "job {id}: {row:?}");
+            tally.rows_told += 1;
+        }
+        for start in job.task_counts.keys() {
+            assert!(job.rows.contains_key(start), "job {id} tells tasks of no row: {start}");
+        }
+    }
+}
+
+/// Nothing that rests on the word of a worker that was wrong alone is left in jobs that go on.
+fn check_nothing_is_left(store: &MemoryStore) {
+    let distrusted = Distrusted::after(&store.trust);
+    let is_wrong = |row: &Row| distrusted.includes(&row.author.principal);
+    let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
+    for (id, job) in live {
+        // Two machines of one owner may have agreed on it before only another owner's opinion counted.
+        let is_across = job.job.policy.is_some_and(|policy| policy.across == AuditScope::Owners);
+        let may_wait = |range| {
+            let mut evidence = job.evidence.iter();
+            is_across
+                && evidence.any(|(row, why)| (row.range, *why) == (range, DisputeState::TakenBack))
+        };
+        let is_left = |counted: &&CountedRange| match counted.check {
+            Check::Agreed => false,
+            Check::Wanted if may_wait(counted.row.range) => false,
+            Check::Wanted | Check::NotChosen => is_wrong(&counted.row),
+        };
+        assert_eq!(job.rows.values().find(is_left), None, "still in job {id}");
+        let is_void = |(start, second): &(&u64, &Row)| {
+            let first = &job.rows[start].row.author.principal;
+            distrusted.0.iter().any(|party| party.voids(first, &second.author.principal))
+        };
+        assert_eq!(job.seconds.iter().find(is_void), None, "still in job {id}");
+        let is_open =
+            |(row, state): &&(Row, DisputeState)| *state == DisputeState::Open && is_wrong(row);
+        assert_eq!(job.evidence.iter().find(is_open), None, "still in job {id}");
+    }
+}
