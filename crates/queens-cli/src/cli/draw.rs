@@ -1,12 +1,11 @@
 //! `queens draw`.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
-use solve::{Listing, Placement, Rules, attack};
+use solve::{Placement, Rules, Solutions, attack};
 
 use super::queens_input::{self, Queens};
 use crate::draw::{self, Diagram, Style};
@@ -216,12 +215,7 @@ fn tiled(n: u32, queens: &[Square], copies: u32) -> Result<Diagram, Failure> {
 }
 
 fn fundamental(n: u32) -> Result<Vec<Placement>, Failure> {
-    let listing = Listing::new(n, Vec::new()).map_err(anyhow::Error::from)?.fundamental();
-    let mut placements = Vec::new();
-    let _: ControlFlow<()> = listing.visit(|placement| {
-        placements.push(placement.clone());
-        ControlFlow::Continue(())
-    });
+    let placements: Vec<Placement> = Solutions::fundamental(n).collect();
     if placements.is_empty() {
         return Err(Failure::NoPlacement(format!(
             "there is no placement of {n} queens: give another N"
