@@ -13,6 +13,7 @@ use crate::devices::{Devices, Feeder};
 use crate::kernel::{DeviceKernel, NamedKernel};
 use crate::memory::{TooLittleMemory, fit};
 use crate::queue::{Chunk, KernelFor, Queue};
+use crate::stopwatch::Stopwatch;
 
 /// How long a thread should take to count one chunk: long enough that taking chunks costs nothing, short
 /// enough that all threads end together and a stop is quick.
@@ -350,11 +351,15 @@ fn count_until_closed(
     let mut desk = Desk { feeder, ..Desk::default() };
     let mut most = 1;
     while let Some(chunk) = shared.take(most, &mut desk) {
-        let begun = Instant::now();
+        let (begun, watch) = (Instant::now(), Stopwatch::start());
         let counted = desk.count(shared, backend, &chunk);
-        let busy = begun.elapsed();
-        most = next_chunk(chunk.at.len(), busy);
-        let part = counted.map(|count| chunk.report(count, busy));
+        let elapsed = begun.elapsed();
+        most = next_chunk(chunk.at.len(), elapsed);
+        let part = counted.map(|count| {
+            // A thread that feeds a device sleeps while the device counts.
+            let busy = if count.kernel.is_of_device() { elapsed } else { watch.elapsed() };
+            chunk.report(count, busy)
+        });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
         shared.give_back();
@@ -364,10 +369,10 @@ fn count_until_closed(
     }
 }
 
-/// The number of tasks for the next chunk, after `tasks` tasks took `busy`. It aims at [`CHUNK`] and
+/// The number of tasks for the next chunk, after `tasks` tasks took `elapsed`. It aims at [`CHUNK`] and
 /// grows at most eight-fold.
-fn next_chunk(tasks: usize, busy: Duration) -> usize {
-    let ideal = tasks as f64 * CHUNK.as_secs_f64() / busy.as_secs_f64().max(1e-9);
+fn next_chunk(tasks: usize, elapsed: Duration) -> usize {
+    let ideal = tasks as f64 * CHUNK.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
     (ideal as usize).clamp(1, tasks.saturating_mul(8))
 }
 
@@ -522,6 +527,23 @@ mod tests {
         let of_short = |part: Report| part.lease == LeaseId(2);
         while !of_short(parts.recv().expect("it runs").expect("tasks are right")) {}
         assert!(executor.waiting_tasks() < short.tasks as usize);
+    }
+
+    /// Threads that wait for a processor are not busy.
+    #[test]
+    fn threads_are_no_longer_busy_than_processors_are() {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let (plan, tasks) = all_tasks(14, Method::Rows { rows: 3 });
+        let (executor, parts) = start(8 * processors, Backend::Portable, MEMORY);
+        let begun = Instant::now();
+        push(&executor, lease(1, plan), tasks);
+        let (mut left, mut busy_us) = (plan.tasks, 0);
+        while left > 0 {
+            let part = parts.recv().expect("it runs").expect("tasks are right");
+            (left, busy_us) = (left - part.range.len(), busy_us + part.busy_us);
+        }
+        let (busy, elapsed) = (Duration::from_micros(busy_us), begun.elapsed());
+        assert!(busy <= elapsed * processors as u32, "{busy:?} of {processors} x {elapsed:?}");
     }
 
     /// The second thread has no memory for the first job and counts the second job meanwhile. The first job
