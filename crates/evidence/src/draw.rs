@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beacon_draws_the_same_for_everybody_but_not_for_each_bundle() {
+    fn a_beacon_draws_the_same_for_everybody_per_bundle() {
         let number =
             |value, bundle: &str| Seed::Beacon(value).number(blake3::hash(bundle.as_bytes()));
         assert_eq!(number("round 7", "a"), number("round 7", "a"));

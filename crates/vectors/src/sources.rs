@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_have_unique_names_and_sources_and_sources_have_figures() {
+    fn figures_have_unique_names_and_known_sources() {
         let mut names: Vec<&str> = figures().iter().map(|figure| figure.name.as_str()).collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

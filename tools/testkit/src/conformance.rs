@@ -58,7 +58,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_batch_is_applied_whole_or_not_at_all(&mut new());
     rows_are_compared_where_they_tile(&mut new());
     audits_are_found_in_order_and_confirmed(&mut new());
-    confirmations_within_an_owner_are_void_if_owners_are_demanded(&mut new());
+    an_audit_by_owners_voids_confirmations_within_an_owner(&mut new());
     an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(&mut new());
     a_suspended_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(&mut new());
@@ -147,7 +147,7 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
 }
 
-fn confirmations_within_an_owner_are_void_if_owners_are_demanded(store: &mut impl Subject) {
+fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subject) {
     // Given: two ranges of one owner's machine. Its other machine confirmed one of them, and
     // another owner's machine the other.
     let by = |owner: &str| Author {
