@@ -99,10 +99,10 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         let seen = decode(bytes).and_then(|line| running.see(line, bytes.len()));
         seen.with_context(|| format!("line {}", lines.number))?;
     }
-    let said = [header.policies, header.trust, header.authors];
+    let stated = [header.policies, header.trust, header.authors];
     let Content { policies, trust, authors, .. } = &running.content;
     let seen = [policies.len(), trust.len(), authors.len()];
-    let agrees = said == seen.map(|lines| lines as u64)
+    let agrees = stated == seen.map(|lines| lines as u64)
         && [header.ranges, header.audits, header.disputes]
             == [running.ranges, running.audits, running.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");

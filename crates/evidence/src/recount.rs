@@ -113,8 +113,8 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         None => Some((Sizes { whole: u64::MAX, piece: u64::MAX }, 0.0)),
         Some(time) => {
             let task = work.pilot(drawn, begun, time)?;
-            let said = checked.content.busy.counts.as_secs_f64() / header.covered.max(1) as f64;
-            task.map(|task| (sizes(usual(task, said), time, fit, drawn), task))
+            let stated = checked.content.busy.counts.as_secs_f64() / header.covered.max(1) as f64;
+            task.map(|task| (sizes(usual(task, stated), time, fit, drawn), task))
         }
     };
     let pieces = Pieces::cut(drawn, sizes.map_or(Sizes { whole: 1, piece: 1 }, |(sizes, _)| sizes));
@@ -145,9 +145,9 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
 /// The seconds of a task that decide the sizes. The farm's value is used, so that a seed chooses
 /// the same pieces whatever else this machine does. A value far from the one `measured` here is
 /// limited, so that the writer of a bundle has little influence on what is recounted.
-fn usual(measured: f64, said: f64) -> f64 {
+fn usual(measured: f64, stated: f64) -> f64 {
     const FAR: f64 = 8.0;
-    if (measured / FAR..=measured * FAR).contains(&said) { said } else { measured }
+    if (measured / FAR..=measured * FAR).contains(&stated) { stated } else { measured }
 }
 
 /// The sizes of what is recounted, if a task takes `task` seconds. If there is time for all drawn

@@ -121,8 +121,8 @@ pub(crate) async fn run(args: ConnectionsArgs) -> Result<()> {
 /// A crowd in its own process. Dropping the value ends the process.
 struct Members {
     child: Child,
-    said: BufReader<ChildStdout>,
-    reported: ChildStdin,
+    output: BufReader<ChildStdout>,
+    input: ChildStdin,
 }
 
 impl Members {
@@ -145,20 +145,20 @@ impl Members {
             .stdout(Stdio::piped())
             .spawn()
             .context("a crowd cannot be started")?;
-        let said = BufReader::new(child.stdout.take().context("it is piped")?);
-        let reported = child.stdin.take().context("it is piped")?;
-        Ok(Members { child, said, reported })
+        let output = BufReader::new(child.stdout.take().context("it is piped")?);
+        let input = child.stdin.take().context("it is piped")?;
+        Ok(Members { child, output, input })
     }
 
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
-        self.said.read_line(&mut line)?;
+        self.output.read_line(&mut line)?;
         ensure!(line.ends_with('\n'), "a crowd ended early");
         Ok(line.trim_end().into())
     }
 
     fn say(&mut self, word: &str) -> Result<()> {
-        Ok(writeln!(self.reported, "{word}")?)
+        Ok(writeln!(self.input, "{word}")?)
     }
 }
 

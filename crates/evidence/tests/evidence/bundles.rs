@@ -278,9 +278,9 @@ fn invented_task_counts_are_found_in_a_range_counted_whole() {
     };
     let recounted = recount(&checked, effort).expect("it is honest");
     assert!(recounted.verdict.is_exact);
-    let reported =
+    let checksum =
         checked.drawn.checksums.get_mut(&0).expect("the tasks of the first range are reported");
-    *reported = blake3::hash(b"other counts of the same sum and digest");
+    *checksum = blake3::hash(b"other counts of the same sum and digest");
     let found = recount(&checked, effort).expect_err("they are others").to_string();
     assert!(found.contains("are invented"), "{found}");
 }
@@ -420,7 +420,7 @@ fn a_distrusted_principal_confirms_nothing() {
     forger.second(0, "avx2 mirrored", author("p", "n"));
     let change = |trusted| {
         let party = Party { owner: "p".into(), machine: None };
-        let reason = "said so".to_string();
+        let reason = "it lied".to_string();
         EvidenceRecord::Trust(TrustChange { party, trusted, proof: None, reason, at_ms: 0 })
     };
     forger.records.insert(0, change(false));

@@ -61,8 +61,8 @@ impl Prometheus {
 
     /// The names of the alerts that are firing.
     pub(crate) fn firing(&self) -> Vec<String> {
-        let reported = self.ask("sum by (alertname) (ALERTS{alertstate=\"firing\"})");
-        let names = reported.lines().filter_map(|line| line.split('"').nth(1));
+        let answer = self.ask("sum by (alertname) (ALERTS{alertstate=\"firing\"})");
+        let names = answer.lines().filter_map(|line| line.split('"').nth(1));
         names.map(String::from).collect()
     }
 }

@@ -57,11 +57,12 @@ pub enum Happening {
         epoch: u64,
     },
     FarmStarts,
-    /// The ledger makes a batch durable, or reports one.
+    /// The ledger makes a batch durable.
     Commit {
         epoch: u64,
     },
-    Tell {
+    /// The farm gets one of the ledger's answers.
+    Answer {
         epoch: u64,
     },
     /// A client's request is due.

@@ -60,8 +60,8 @@ impl Book {
         };
         assert!(lease.clone().all(|ordinal| alike(&ordinal)), "leased with others: {lease:?}");
         let before = (0..lease.start).rev().take_while(alike).count();
-        let stretch = before + (lease.start..self.claimed.len()).take_while(alike).count();
-        assert!(lease.len() <= (stretch / 2).max(1), "{lease:?} of {stretch}");
+        let block = before + (lease.start..self.claimed.len()).take_while(alike).count();
+        assert!(lease.len() <= (block / 2).max(1), "{lease:?} of {block}");
     }
 }
 

@@ -139,15 +139,15 @@ impl World {
         }
         for _ in 0..batch {
             let at = self.soon(0, 5);
-            self.agenda.plan(at, Happening::Tell { epoch });
+            self.agenda.plan(at, Happening::Answer { epoch });
         }
     }
 
-    pub fn tell(&mut self, epoch: u64) {
+    pub fn deliver_answer(&mut self, epoch: u64) {
         if epoch != self.epoch || self.farm.is_none() {
             return;
         }
-        let done = self.ledger.answers.pop_front().expect("one for each telling");
+        let done = self.ledger.answers.pop_front().expect("one for each answer");
         self.model.reported(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
         self.step(Event::Ledger { asker, command, answer, at_ms: 0 });

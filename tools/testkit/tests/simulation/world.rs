@@ -134,7 +134,7 @@ impl World {
             Happening::FarmWakes { epoch } => self.farm_wakes(epoch),
             Happening::FarmStarts => self.farm_starts(),
             Happening::Commit { epoch } => self.commit(epoch),
-            Happening::Tell { epoch } => self.tell(epoch),
+            Happening::Answer { epoch } => self.deliver_answer(epoch),
             Happening::Asked { wanted, request } => self.requested(request, wanted),
             Happening::Quiesce => self.quiesce(),
             Happening::Look => self.look(),
