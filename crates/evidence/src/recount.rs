@@ -142,9 +142,10 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     })
 }
 
-/// The seconds of a task that decide the sizes. The farm's value is used, so that a seed chooses
-/// the same pieces whatever else this machine does. A value far from the one `measured` here is
-/// limited, so that the writer of a bundle has little influence on what is recounted.
+/// The seconds of a task that decide the sizes. They are the ones `stated` by the bundle, so that a
+/// seed chooses the same pieces whatever else this machine does. If they are far from the ones
+/// `measured` here, those are used, so that the writer of a bundle has little influence on what is
+/// recounted.
 fn usual(measured: f64, stated: f64) -> f64 {
     const FAR: f64 = 8.0;
     if (measured / FAR..=measured * FAR).contains(&stated) { stated } else { measured }

@@ -65,7 +65,8 @@ pub(super) struct Running {
     known_authors: HashSet<blake3::Hash>,
     kept: usize,
     pub(super) ranges: u64,
-    /// Number of ranges according to the header. All of them may be kept if there are few.
+    /// Number of ranges according to the header. If they are few, all of them are kept, so there
+    /// must not be more.
     most_ranges: u64,
     pub(super) audits: u64,
     pub(super) disputes: u64,

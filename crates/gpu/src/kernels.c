@@ -45,7 +45,7 @@ typedef ulong u64;
 typedef uint4 u32x4;
 #elif defined(__CUDACC__)
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
-// A multiprocessor of data centres has shared memory for four groups of 48 KiB.
+// A multiprocessor of a data-centre device has shared memory for four groups of 48 KiB.
 #define JOIN_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
@@ -66,7 +66,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef uint4 u32x4;
 #else
-// Plain C, for tests without a driver: emulate.c defines these words.
+// Plain C, for tests without a driver: emulate.c defines these names.
 #endif
 
 #define LANES 256u
