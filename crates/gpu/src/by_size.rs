@@ -29,7 +29,6 @@ pub(crate) struct BySize {
 impl BySize {
     /// The parameters for boards of size `n` (4 to 29).
     ///
-    ///
     /// The number of bits of a code leaves at most 32 bits for an item. There are 2(N-1) diagonals
     /// on an even board and 2(N-2) on an odd one, and two of them never meet at N = 28. With more
     /// low bits a half-board is tabulated more often. With more bits in all, fewer half-boards are

@@ -1,6 +1,5 @@
 //! What a driver provides: memory, kernels and a queue. Both drivers are loaded at run time.
 //!
-//!
 //! A queue executes its commands one after the other. All calls but [`read`](Queue::read) return
 //! without waiting for them.
 
@@ -123,7 +122,6 @@ impl Device {
     /// All devices of this machine: those of CUDA, and those of OpenCL that CUDA does not have. The
     /// list is empty if no driver is installed, or if the program is linked statically and cannot
     /// load any.
-    ///
     ///
     /// Loading drivers takes some tenths of a second.
     #[must_use]

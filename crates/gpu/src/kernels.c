@@ -532,9 +532,7 @@ FUNCTION u32 find(GLOBAL const u32 *sums, u32 len, u32 place, SHARED_POINTER u32
 // the lanes that have none of its bits. A row of 128 bytes has the entries of all four bytes for
 // one value:
 //
-//
 //   [byte 0: 256 lanes][byte 1][byte 2][byte 3]
-//
 //
 // Two threads look up a half-board of a probe list, each in 128 lanes. They load 16 bytes for each
 // byte of its item. Shared memory serves four pairs of threads at a time. These begin with

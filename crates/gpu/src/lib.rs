@@ -1,7 +1,6 @@
 //! Counts splits of a board on a graphics processor: the method `halves`, from a split's columns to
 //! its sum.
 //!
-//!
 //! This crate knows the kernels' text, devices and their memory, and two drivers. The drivers are
 //! loaded at run time, so a program with this crate also runs on machines without a device. It
 //! deliberately knows nothing of plans, ranges, leases and threads.

@@ -1,6 +1,5 @@
 //! What is known about a count in advance: published totals, symmetry and bounds.
 //!
-//!
 //! Farms compare reports and totals with it, and so do readers of ledgers and bundles. This crate
 //! knows where the numbers come from. It deliberately does not know what follows from a
 //! contradiction.

@@ -2,7 +2,6 @@
 //! articles, their comparison with the farm's methods, an explanation of the methods on one small
 //! board, and reproduced figures of the sources.
 //!
-//!
 //! This crate knows sources and their claims. It deliberately knows nothing of farms, options,
 //! files and terminals. Only the program depends on it.
 

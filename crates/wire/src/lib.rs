@@ -1,6 +1,5 @@
 //! The gRPC types and their conversions to and from the farm's own types.
 //!
-//!
 //! This crate knows the messages of `proto/` and when one is well-formed. It deliberately knows
 //! nothing of connections, of the effects of a message, or of counting.
 #![forbid(unsafe_code)]

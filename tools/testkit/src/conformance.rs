@@ -1,6 +1,5 @@
 //! The conformance suite of stores of rows: short histories with known answers and results.
 //!
-//!
 //! The rules are the farm's. Stores differ in how they find, change and keep rows. So every history
 //! reads back what it has written.
 

@@ -1,6 +1,5 @@
 //! `cargo xtask fuzz`: inputs for the targets of the crate `fuzz`, random or guided.
 //!
-//!
 //! Guided inputs are made by libFuzzer, through `cargo bolero`. It varies inputs that reached new
 //! code.
 //!

@@ -1,6 +1,5 @@
 //! The daily commands, on a laptop and in CI: `cargo xtask --help` lists them.
 //!
-//!
 //! Each command prints the commands that it runs, and ends with the exit code of the first one that
 //! fails.
 #![forbid(unsafe_code)]

@@ -1,6 +1,5 @@
 //! `cargo xtask package`: builds the static program, and its archive, deb and wheel.
 //!
-//!
 //! The tools for packages come from crates.io and PyPI into `target/packages/tools`, at fixed
 //! versions.
 

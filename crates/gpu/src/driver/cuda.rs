@@ -1,6 +1,5 @@
 //! NVIDIA's driver, version 525 or later. It exists wherever an NVIDIA device can be used.
 //!
-//!
 //! The driver compiles `kernels.ptx` for the device when a queue is opened. `cargo xtask ptx` has
 //! made that file from the same text that OpenCL uses.
 

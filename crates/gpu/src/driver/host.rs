@@ -1,6 +1,5 @@
 //! A queue that runs the kernels as plain C on this machine, for tests. See `emulate.c`.
 //!
-//!
 //! A page that must not be touched follows each buffer, so that an index beyond the buffer ends the
 //! test.
 

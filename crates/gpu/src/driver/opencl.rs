@@ -1,6 +1,5 @@
 //! OpenCL 1.2, for devices of AMD, Intel and NVIDIA, and for processors by PoCL.
 //!
-//!
 //! The driver compiles the text when a queue is opened.
 
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,6 @@
 //! Plain backtracking with three boolean arrays, which say which columns and diagonals hold a
 //! queen.
 //!
-//!
 //! Source: the arrays a, b and c of Wirth, "Program Development by Stepwise Refinement" (CACM 14,
 //! 1971), and "Algorithms + Data Structures = Programs" (1976); Dijkstra, "Notes on Structured
 //! Programming" (in Dahl, Dijkstra and Hoare, 1972).

@@ -1,6 +1,5 @@
-//! The search of [`masks`](super::masks) for one of every two placements that are images in the
-//! horizontal axis, or for one of every four that are images in one axis or both.
-//!
+//! The search of [`masks`] for one of every two placements that are images in the horizontal axis,
+//! or for one of every four that are images in one axis or both.
 //!
 //! The horizontal axis exchanges the first row and the last one, so it excludes nothing before the
 //! last queen. The search visits all other nodes, and only the last row loses half of its queens.

@@ -1,6 +1,5 @@
 //! A search with three bit masks, in which one expression gives the free squares of a row.
 //!
-//!
 //! Source: M. Richards, "Backtracking Algorithms in MCPL using Bit Patterns and Recursion"
 //! (University of Cambridge Computer Laboratory, Technical Report 433, 1997).
 

@@ -1,6 +1,4 @@
-//! The search of [`masks`](super::masks) for one of every two mirror images, which takes half of
-//! the work.
-//!
+//! The search of [`masks`] for one of every two mirror images, which takes half of the work.
 //!
 //! Source: folklore. J. Somers, "The N Queens Problem: a study in optimization" (2002), made it
 //! widely known.

@@ -1,6 +1,5 @@
 //! The algorithms with which textbooks count placements, each in one short file.
 //!
-//!
 //! They fill the board row by row, and differ in how they find free squares:
 //!
 //! | module | how a free square is found | squares tried at N = 8 |

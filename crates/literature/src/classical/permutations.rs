@@ -1,7 +1,6 @@
 //! A search of the permutations of the columns, in which each new number must have diagonals that
 //! no earlier one has.
 //!
-//!
 //! Source: Gauss, in letters to Schumacher of 1850, states the problem as permutations whose sums
 //! and differences with their places are all distinct (P. J. Campbell, "Gauss and the Eight Queens
 //! Problem", Historia Mathematica 4, 1977). Here a permutation is abandoned at the first number

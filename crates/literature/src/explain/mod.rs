@@ -1,6 +1,5 @@
 //! Explains each way of counting on one small board, with pictures.
 //!
-//!
 //! Every number in the text is counted when the text is written, and every sum is compared with the
 //! total.
 

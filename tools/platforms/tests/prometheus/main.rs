@@ -1,7 +1,6 @@
 //! Tests Debian's Prometheus with the files of deploy/prometheus against farms of real processes:
 //! the metrics that it reads, and each alert. A minute of the rules takes a second here.
 //!
-//!
 //! Needs Debian's packages prometheus and strace, and root for a small disk, so a plain `cargo
 //! test` leaves these tests out:
 //!

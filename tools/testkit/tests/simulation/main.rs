@@ -1,6 +1,5 @@
 //! Simulates the farm core and the worker's agent in a world of faults.
 //!
-//!
 //! A seed decides a whole history: jobs, workers and all faults. Messages are lost, repeated,
 //! delayed and overtaken. Sessions break, and one end may notice much later. Leases expire. Workers
 //! hang, die, lie and come back. In some worlds one task of each plan kills every worker that

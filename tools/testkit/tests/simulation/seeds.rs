@@ -9,9 +9,7 @@ const THREADS: usize = 2;
 
 /// Runs the seeds `0..seeds`, and returns the sum of their tallies.
 ///
-///
 /// # Panics
-///
 ///
 /// Panics if a history does, with the lowest of those seeds. `replay` returns the command that runs
 /// one seed again.

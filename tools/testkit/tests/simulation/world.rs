@@ -93,9 +93,7 @@ impl World {
 
     /// Runs the whole history.
     ///
-    ///
     /// # Panics
-    ///
     ///
     /// Panics if anything is wrong.
     pub fn live(mut self) -> Tally {

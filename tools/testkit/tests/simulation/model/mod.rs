@@ -1,7 +1,6 @@
 //! The model checker: it watches all events and effects of the farm, and keeps its own state of
 //! jobs.
 //!
-//!
 //! The state says what the farm's documentation promises, in a slow and obvious form: one entry for
 //! each ordinal. It is restored from the durable state whenever the coordinator restarts.
 
