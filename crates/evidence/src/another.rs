@@ -10,11 +10,12 @@ use farm::Plan;
 use crate::check::Checked;
 use crate::{BundleError, RecountError};
 
-/// Whether the method of this choice can be compared with the bundle.
+/// Checks that the method of `choice` can be compared with the bundle.
 ///
 /// # Errors
 ///
-/// [`BundleError`] if the bundle has no total, was counted by the same method, or cannot be counted by that one.
+/// [`BundleError`] if the bundle has no total, was counted by the same method, or cannot be counted
+/// by the chosen one.
 pub fn another(checked: &Checked, choice: MethodChoice) -> Result<(), BundleError> {
     let Plan { problem, method: own, .. } = checked.plan;
     let suits = problem.suits(choice.for_problem(problem));
@@ -34,12 +35,12 @@ pub fn another(checked: &Checked, choice: MethodChoice) -> Result<(), BundleErro
     Ok(check()?)
 }
 
-/// Counts all boards of the bundle by a choice that [`another`] has found good, however long it takes. Returns the method,
-/// if it counts what the bundle says.
+/// Counts all boards of the bundle by a choice that [`another`] accepts, without a time limit.
+/// Returns the method if its total is the bundle's.
 ///
 /// # Errors
 ///
-/// [`RecountError::Differs`] if the total is another one; other variants if this machine cannot count it.
+/// [`RecountError::Differs`] if the totals differ. Other variants if this machine cannot count it.
 pub fn count_by_another(
     checked: &Checked,
     choice: MethodChoice,

@@ -1,8 +1,9 @@
-//! One spelling for each content: how a line of a bundle is written.
+//! The one spelling of a line of a bundle.
 //!
-//! A line is what [`encode`] makes of its content, byte for byte, and [`decode`] refuses every other spelling:
-//! another order of fields, spaces, `+5` or `0005` for 5, needless escapes, upper case in hexadecimal numbers.
-//! So one content has one hash, and whoever compares two bundles compares what they say.
+//! [`encode`] writes a line, and [`decode`] refuses every other spelling of the same content:
+//! another order of fields, spaces, `+5` or `0005` for 5, needless escapes, or upper case in
+//! hexadecimal numbers. So one content has one hash, and a comparison of two files compares their
+//! contents.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use anyhow::{Result, ensure};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The bytes of a line, without the line feed at its end.
+/// The bytes of a line, without its line feed.
 pub(super) fn encode(line: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(line).expect("a line is JSON")
 }
@@ -19,7 +20,7 @@ pub(super) fn encode(line: &impl Serialize) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// Says what is wrong with it, or that it is spelled otherwise.
+/// The line is malformed, or is not spelled as [`encode`] spells it.
 pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T> {
     let line = serde_json::from_slice(bytes)?;
     let written = encode(&line);
@@ -31,7 +32,8 @@ pub(super) fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T>
     Ok(line)
 }
 
-/// A number as a decimal string, because programs that read JSON lose digits of numbers beyond 2^53.
+/// A number as a decimal string, because programs that read JSON lose digits of numbers beyond
+/// 2^53.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal(pub(super) u128);
 
@@ -49,7 +51,7 @@ impl<'de> Deserialize<'de> for Decimal {
     }
 }
 
-/// `N` bytes as a string of 2 x `N` hexadecimal digits, the highest byte of a number first.
+/// `N` bytes as a string of 2 x `N` hexadecimal digits. A number has its highest byte first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hex<const N: usize>(pub(super) [u8; N]);
 

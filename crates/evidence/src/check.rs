@@ -1,7 +1,7 @@
 //! Checks that a bundle does not contradict itself.
 //!
-//! This module counts nothing. It trusts nothing that a bundle says: lines have a bounded length and one spelling, only
-//! known fields are accepted, and every number is compared with the others.
+//! This module counts nothing and trusts nothing in a bundle. Lines have a bounded length and one
+//! spelling. Only known fields are accepted, and every number is compared with the others.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,38 +29,39 @@ pub struct Checked {
     pub name: Hash,
     /// The plan that was counted.
     pub plan: Plan,
-    /// The part of the plan that was to be counted.
+    /// The slice of the plan that was to be counted.
     pub slice: Slice,
     /// The job's state when it was exported.
     pub state: JobState,
     /// The sum over all ranges.
     pub total: u128,
-    /// What is known of the total, and what it therefore satisfies; nothing if it is no total.
+    /// What is known about the total, and what the total therefore satisfies. Empty if the bundle
+    /// has no total.
     pub facts: Vec<Fact>,
-    /// What its other lines say.
+    /// The content of the other lines.
     pub content: Content,
-    /// The cut of the plan, to count its tasks again.
+    /// The cut of the plan, which yields its tasks again.
     pub cut: Cut,
     /// The ranges to recount.
     pub drawn: Drawn,
 }
 
 impl Checked {
-    /// Whether the bundle is about a total: a whole plan, and nothing is missing.
+    /// Whether the bundle has a total: it covers the whole plan, and nothing is missing.
     #[must_use]
     pub fn is_total(&self) -> bool {
         self.state == JobState::Done && self.slice.is_all()
     }
 
-    /// The kernels that counted, as the bundle says.
+    /// The kernels that counted, according to the bundle.
     #[must_use]
     pub fn kernels(&self) -> BTreeSet<KernelName> {
         self.content.authors.iter().map(|author| author.kernel).collect()
     }
 }
 
-/// Reads a bundle from beginning to end, and chooses the ranges to recount. It takes memory for the ranges that are
-/// drawn, for authors, and for the plan, but not for the rows.
+/// Reads a bundle from beginning to end, and chooses the ranges to recount. It keeps the drawn
+/// ranges, the authors and the plan in memory, but not the rows.
 ///
 /// # Errors
 ///
@@ -74,7 +75,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let mut lines = Lines::open(bundle)?;
     let first = lines.next()?.context("it is empty")?.to_vec();
     let version: Version = serde_json::from_slice(&first).map_err(|_| {
-        anyhow!("it is not a bundle: its first line does not name the version of one")
+        anyhow!("it is not a bundle: its first line does not name the version of the format")
     })?;
     let version = version.queens_bundle;
     if version != VERSION {
@@ -98,10 +99,10 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         let seen = decode(bytes).and_then(|line| running.see(line, bytes.len()));
         seen.with_context(|| format!("line {}", lines.number))?;
     }
-    let said = [header.policies, header.trust, header.authors];
+    let stated = [header.policies, header.trust, header.authors];
     let Content { policies, trust, authors, .. } = &running.content;
     let seen = [policies.len(), trust.len(), authors.len()];
-    let agrees = said == seen.map(|lines| lines as u64)
+    let agrees = stated == seen.map(|lines| lines as u64)
         && [header.ranges, header.audits, header.disputes]
             == [running.ranges, running.audits, running.disputes];
     ensure!(agrees, "the numbers of lines differ from those in its header");
@@ -136,7 +137,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     })
 }
 
-/// The field of the header that says which version its other fields are of.
+/// The field of the header that gives the version of the format.
 #[derive(serde::Deserialize)]
 struct Version {
     queens_bundle: u32,

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //!   counted    |--- range 1 ---|-2-|---------- range 3 ----------|4|    each as long as its count
-//!                        ^draw 0              ^draw 2   ^draw 4          points of the claimed total
+//!                        ^draw 0              ^draw 2   ^draw 4       points of the claimed total
 //!   tasks      |-1-|--- range 2 ---|--- range 3 ---|--- range 4 ---|    each as long as its tasks
 //!                          ^draw 1         ^draw 3             ^draw 5   tasks
 //! ```
 //!
-//! A range of which a bundle tells what each task counts is one unit for each of its tasks, and any other range is one
-//! unit. Even draws are points of the claimed total, so that whoever overstates counts is hit the more often, the more
-//! they overstate. Odd draws are tasks, so that a range is hit even if it claims nothing. Neither depends on how
-//! the prover has cut tasks into ranges. Auditors of accounts draw in the same way, each unit of money being as likely
-//! as any other (T. W. McRae, "Statistical Sampling for Audit and Control", 1974, "monetary unit sampling").
+//! If a bundle reports the count of each task of a range, each of these tasks is one unit. Any
+//! other range is one unit. Even draws are points of the claimed total, so a unit is hit more often
+//! if its count is overstated. Odd draws are tasks, so a range is hit even if it claims nothing.
+//! Neither depends on how the prover has cut tasks into ranges. Auditors of accounts draw in the
+//! same way, where each unit of money is equally likely (T. W. McRae, "Statistical Sampling for
+//! Audit and Control", 1974, "monetary unit sampling").
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -21,30 +22,31 @@ use farm::{Claim, Range};
 
 use crate::format::StatedRow;
 
-/// Which ranges are counted again.
+/// The sample of ranges to count again.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
     /// The number of draws.
     pub draws: usize,
-    /// What decides which.
+    /// The seed of the draws.
     pub seed: Seed<'a>,
-    /// Whether to keep all ranges, in memory, and not only those that are drawn.
+    /// Whether to keep all ranges in memory, and not only the drawn ones.
     pub all: bool,
 }
 
-/// What decides what is drawn.
+/// What the draws are derived from.
 #[derive(Clone, Copy, Debug)]
 pub enum Seed<'a> {
-    /// A number that whoever wrote the bundle could not know.
+    /// A number that the writer of the bundle could not know.
     Number(u64),
-    /// A public random value from after the day on which the bundle's name was published, such as a round of drand.
-    /// With it everybody draws the same, and neither who wrote the bundle nor who checks it had a choice.
+    /// A public random value that appeared after the bundle's name was published, such as a round
+    /// of drand. With it everybody draws the same ranges. Neither the writer of the bundle nor its
+    /// reader can choose them.
     Beacon(&'a str),
 }
 
 impl Seed<'_> {
-    /// The number, for the bundle of this name. With a beacon it is the first 8 bytes, little-endian, of the
-    /// BLAKE3 hash of `queens beacon; bundle NAME; value VALUE`.
+    /// The seed as a number, for the bundle with this name. With a beacon it is the first 8 bytes,
+    /// little-endian, of the BLAKE3 hash of `queens beacon; bundle NAME; value VALUE`.
     pub(super) fn number(self, bundle: Hash) -> u64 {
         match self {
             Seed::Number(seed) => seed,
@@ -58,14 +60,15 @@ impl Seed<'_> {
     }
 }
 
-/// What a draw has hit.
+/// The range and the task that a draw has hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// The place of the range in [`Drawn::rows`].
+    /// The index of the range in [`Drawn::rows`].
     pub row: usize,
-    /// A task of this range. It is the one that was hit if the range's tasks are told; otherwise each is equally likely.
+    /// A task of this range. If the counts of its tasks are reported, it is the task that was hit.
+    /// Otherwise it is chosen uniformly.
     pub ordinal: u64,
-    /// What the task counts, if that is told.
+    /// The claim of this task, if it is reported.
     pub reported: Option<Claim>,
 }
 
@@ -76,27 +79,27 @@ pub struct Drawn {
     pub seed: u64,
     /// The ranges, in ascending order.
     pub rows: Vec<StatedRow>,
-    /// Each draw, in the order in which they are to be recounted.
+    /// The draws, in the order in which they are recounted.
     pub draws: Vec<Draw>,
-    /// Whether the rows are all rows of the bundle.
+    /// Whether `rows` has all rows of the bundle.
     pub are_all: bool,
-    /// A hash over what each task of such a range counts, by the place of the range, if it is told.
+    /// The checksum of the task counts of a range, by the index of the range, if they are reported.
     pub checksums: HashMap<usize, Hash>,
-    /// The ranges with the largest counts, the largest first, one more than draws.
+    /// The ranges with the largest counts, the largest first. There is one more of them than draws.
     pub largest: Vec<StatedRow>,
-    /// The least probability with which a draw hits any of the ranges, averaged over both kinds of draws.
+    /// The smallest probability with which a draw hits a range, averaged over both kinds of draws.
     pub least_share: f64,
-    /// The same for the units.
+    /// The smallest such probability of a unit.
     pub least_unit_share: f64,
 }
 
-/// Whether draw number `draw` is a point of the claimed total; otherwise, it is a task.
+/// Whether draw number `draw` is a point of the claimed total. Otherwise, it is a task.
 pub(super) fn is_by_count(draw: usize, counted: u128) -> bool {
     draw.is_multiple_of(2) && counted > 0
 }
 
-/// Draws while rows pass by. It keeps the rows that were hit and no others, unless there are no more rows than
-/// draws: then it keeps all.
+/// Draws while rows are read. It keeps only the rows that were hit, or all rows if there are no
+/// more of them than draws.
 pub(super) struct Drawing {
     /// Points that are not yet reached, the nearest last, with the number of the draw.
     by_count: Vec<(u128, usize)>,
@@ -107,10 +110,10 @@ pub(super) struct Drawing {
     draws: Vec<Option<Draw>>,
     seed: u64,
     rows: Vec<StatedRow>,
-    /// Whether the row that passes by is kept already.
+    /// Whether the current row is kept already.
     is_kept: bool,
     checksums: HashMap<usize, Hash>,
-    /// The largest rows, one more than draws, and some others until there are too many.
+    /// The largest rows, one more than draws, and some others until they are sorted out.
     largest: Vec<StatedRow>,
     sums: (u128, u64),
     least_share: f64,
@@ -118,7 +121,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// Draws from `ranges` rows, which count `counted` and have `tasks` tasks.
+    /// Draws from `ranges` rows, which together count `counted` and have `tasks` tasks.
     pub(super) fn new(
         sample: Sample<'_>,
         bundle: Hash,
@@ -156,13 +159,13 @@ impl Drawing {
         }
     }
 
-    /// Sees the next row, in ascending order.
+    /// Reads the next row, in ascending order.
     pub(super) fn row(&mut self, row: &StatedRow) {
         self.begin(row);
         self.unit(row, row.range, row.claim, None);
     }
 
-    /// Sees the next row, of which it is told what each task counts, with the hash over that.
+    /// Reads the next row with the claims of its tasks and their checksum.
     pub(super) fn reported(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], checksum: Hash) {
         self.begin(row);
         for &(task, claim) in tasks {
@@ -202,7 +205,7 @@ impl Drawing {
         self.draws[draw] = Some(Draw { row: self.rows.len() - 1, ordinal, reported });
     }
 
-    /// The probability with which a draw hits it, averaged over both kinds.
+    /// The probability with which a draw hits the unit, averaged over both kinds of draws.
     fn share(&self, range: Range, claim: Claim) -> f64 {
         let (counted, tasks) = self.sums;
         let of_tasks = range.len() as f64 / tasks as f64;
@@ -219,13 +222,13 @@ impl Drawing {
         }
     }
 
-    /// Keeps the largest rows only, the largest first, and the earlier one first among equals.
+    /// Keeps only the largest rows, the largest first. Among equal ones the earlier is first.
     fn keep_largest(&mut self) {
         self.largest.sort_unstable_by_key(|row| (Reverse(row.claim.count), row.range));
         self.largest.truncate(self.draws.len() + 1);
     }
 
-    /// What was drawn. The rows must have had the sums that they were said to have.
+    /// Ends the draw. The sums of the rows must be those that [`Drawing::new`] was given.
     pub(super) fn end(mut self) -> Drawn {
         self.keep_largest();
         let draws = self.draws.into_iter();
@@ -243,9 +246,9 @@ impl Drawing {
     }
 }
 
-/// Two independent random numbers for a draw: the halves of the BLAKE3 hash of the text
-/// `queens verify; seed SEED; draw DRAW`, as little-endian numbers. Their remainders modulo M are biased by less than
-/// M / 2^128.
+/// Two independent random numbers for a draw. They are the halves of the BLAKE3 hash of the text
+/// `queens verify; seed SEED; draw DRAW`, as little-endian numbers. Their remainders modulo M have
+/// a bias of less than M / 2^128.
 fn random(seed: u64, draw: usize) -> (u128, u128) {
     let hash = blake3::hash(format!("queens verify; seed {seed}; draw {draw}").as_bytes());
     let half = |at: usize| {
@@ -285,13 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_hit_by_half_of_the_draws_in_proportion_to_its_count_and_by_half_to_its_tasks() {
+    fn draws_hit_ranges_in_proportion_to_counts_and_to_tasks() {
         // Given: a tenth of the tasks claims nothing, and another tenth claims half of the total.
         let all = rows(&[(100, 0), (100, 5_000), (800, 5_000)]);
         let drawn = draw(20_000, 1, &all);
         let hits = |row: usize| drawn.draws.iter().filter(|draw| draw.row == row).count();
-        // Then: a twentieth; a quarter and a twentieth; the rest. Four standard deviations of 20,000 draws are 262 at
-        // most.
+        // Then: the expected shares are a twentieth, a quarter and a twentieth, and the rest. Four
+        // standard deviations of 20,000 draws are 262 at most.
         for (row, expected) in [(0, 1_000), (1, 6_000), (2, 13_000)] {
             assert!(hits(row).abs_diff(expected) < 262, "{row}: {}", hits(row));
         }
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_hit_is_kept_and_a_seed_replays_it() {
+    fn only_rows_that_were_hit_are_kept_and_a_seed_replays_them() {
         let all = rows(&[(10, 10); 1_000]);
         let places = |seed| {
             let drawn = draw(20, seed, &all);
@@ -324,12 +327,15 @@ mod tests {
         assert_eq!(places(3), places(3));
         assert_ne!(places(3), places(4));
         let few = draw(2_000, 1, &all);
-        assert!(few.are_all && few.rows == all, "all of them, if there are no more than draws");
+        assert!(
+            few.are_all && few.rows == all,
+            "all rows are kept if there are no more than draws"
+        );
         assert!(draw(5, 1, &[]).draws.is_empty());
     }
 
     #[test]
-    fn a_beacon_draws_alike_for_everybody_and_otherwise_for_another_bundle() {
+    fn a_beacon_draws_the_same_for_everybody_per_bundle() {
         let number =
             |value, bundle: &str| Seed::Beacon(value).number(blake3::hash(bundle.as_bytes()));
         assert_eq!(number("round 7", "a"), number("round 7", "a"));

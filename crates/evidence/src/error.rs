@@ -12,7 +12,8 @@ use crate::verdict::TooFar;
 pub struct BundleError(#[from] anyhow::Error);
 
 impl BundleError {
-    /// Whether the bundle is of a version that this program does not read, so that nothing is known about it.
+    /// Whether the bundle has a version that this program does not read. Then nothing is known
+    /// about it.
     #[must_use]
     pub fn is_of_unknown_format(&self) -> bool {
         self.0.is::<UnknownFormat>()
@@ -22,11 +23,12 @@ impl BundleError {
 /// A bundle of another version.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "its version is {0}, and this program reads version {VERSION}: use the version of the program that wrote it"
+    "its version is {0}, and this program reads version {VERSION}; use the version of the program \
+     that wrote it"
 )]
 pub(crate) struct UnknownFormat(pub(crate) u32);
 
-/// Why ranges of a bundle were not counted again with the same result.
+/// Why a bundle was not confirmed by counting ranges again.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
     /// The boards cannot be counted by another method.
@@ -41,7 +43,7 @@ pub enum RecountError {
     /// The count of a range here differs from the bundle's.
     #[error("{0}")]
     Differs(String),
-    /// The counts of pieces of ranges do not go together with the total.
+    /// The counts of pieces of ranges contradict the total.
     #[error(transparent)]
     TooFar(#[from] TooFar),
 }

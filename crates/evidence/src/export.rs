@@ -23,9 +23,9 @@ pub struct Exported {
     pub name: Hash,
 }
 
-/// Writes the evidence of `job` to the new file `bundle`, completely or not at all, compressed by
-/// gzip if the file's name ends in `.gz`. `records` passes every row of evidence to the function
-/// that it gets, in the order of a bundle; it is called twice and must pass the same rows both
+/// Writes the evidence of `job` to the new file `bundle`, completely or not at all. The file is
+/// compressed by gzip if its name ends in `.gz`. `records` passes every record to the function that
+/// it is given, in the order of a bundle. It is called twice and must pass the same records both
 /// times. `exported_at` is in milliseconds since 1970.
 ///
 /// # Errors
@@ -48,7 +48,8 @@ pub fn export<E: From<io::Error>>(
     Ok(Exported { header, name: name.finalize() })
 }
 
-/// The header of the bundle of `job`. It has the numbers of all lines, so all rows are read.
+/// The header of the bundle of `job`. All records are read, because the header has the numbers of
+/// lines.
 ///
 /// # Errors
 ///
@@ -72,8 +73,8 @@ pub fn summary<E>(
     Ok(header)
 }
 
-/// Passes the bytes of the bundle with this header to `write`, line by line. `records`
-/// must pass the same rows as for [`summary`].
+/// Passes the bytes of the bundle with this header to `write`, line by line. `records` must pass
+/// the same records as for [`summary`].
 ///
 /// # Errors
 ///
@@ -94,7 +95,7 @@ pub fn text<E>(
     })
 }
 
-/// Where a job stands, as its bundle says it: one that is done and of which ranges wait for second counts runs.
+/// The state of a job in its bundle. A job that is done but waits for second counts is running.
 fn state(job: &RestoredJob) -> JobState {
     if job.state == JobState::Done && job.audits_wanted > 0 { JobState::Running } else { job.state }
 }
@@ -125,7 +126,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
     }
 }
 
-/// Makes lines of records. An author stands before the first count that names it.
+/// Makes lines of records. The line of an author precedes the first count that names it.
 #[derive(Default)]
 struct Writer {
     authors: HashMap<AuthorLine, u32>,

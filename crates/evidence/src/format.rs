@@ -1,4 +1,5 @@
-//! The lines of a bundle behind its header, as JSON objects. `docs/BUNDLE.md` specifies them for other programs.
+//! The lines of a bundle after its header, as JSON objects. `docs/BUNDLE.md` specifies them for
+//! other programs.
 
 use std::time::Duration;
 
@@ -26,13 +27,13 @@ pub(super) enum Line {
     Dispute(DisputeLine),
 }
 
-/// Which ranges were to be counted twice.
+/// An audit: which ranges were to be counted twice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PolicyLine {
     share_ppm: u32,
     by_search: bool,
-    /// Between whom the second opinion lies: machines or owners.
+    /// What the second count must differ in: the machine or the owner.
     across: String,
     asked_at: i64,
 }
@@ -43,39 +44,39 @@ impl PolicyLine {
         PolicyLine { share_ppm, by_search, across: across.name().into(), asked_at }
     }
 
-    /// What it asks for.
+    /// The audit, if it is well-formed.
     pub(super) fn read(&self) -> Result<StatedPolicy> {
         let PolicyLine { share_ppm, by_search, asked_at, .. } = *self;
         ensure!(
             share_ppm <= AuditPolicy::ALL,
-            "the audited share is {share_ppm} millionths, which is more than all"
+            "the audited share is {share_ppm} millionths, which is more than 1"
         );
         let across = AuditScope::named(&self.across);
         let across =
-            across.with_context(|| format!("the audit is across unknown {:?}", self.across))?;
+            across.with_context(|| format!("the audit has the unknown scope {:?}", self.across))?;
         Ok(StatedPolicy { share_ppm, by_search, across, asked_at })
     }
 }
 
-/// An audit that was ordered, as a bundle states it.
+/// An audit that was ordered, according to a bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct StatedPolicy {
-    /// How many ranges of a million were to be counted twice.
+    /// The share of ranges that were to be counted twice, in millionths.
     pub share_ppm: u32,
-    /// Whether to count them by searching where the method does not search.
+    /// Whether the second count is by search, where the method does not search.
     pub by_search: bool,
-    /// Between whom the second opinion lies.
+    /// What the second count must differ in.
     pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.
     pub asked_at: i64,
 }
 
-/// Somebody was distrusted, or trusted again.
+/// A principal was distrusted, or trusted again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrustLine {
     owner: String,
-    /// `null` for all machines of the owner.
+    /// `null` means all machines of the owner.
     machine: Option<String>,
     trusted: bool,
     reason: String,
@@ -85,7 +86,8 @@ pub(super) struct TrustLine {
 impl From<TrustChange> for TrustLine {
     fn from(change: TrustChange) -> TrustLine {
         let TrustChange { party, trusted, reason, at_ms, .. } = change;
-        // Which range proved somebody wrong stands on the line of its dispute, if it is of this job.
+        // The range that proved a principal wrong is on the line of its dispute, if it belongs to
+        // this job.
         TrustLine { owner: party.owner, machine: party.machine, trusted, reason, at: at_ms }
     }
 }
@@ -98,7 +100,7 @@ impl From<TrustLine> for TrustChange {
     }
 }
 
-/// Who counted, and with what. Ranges name authors by their numbers.
+/// An author of counts. Ranges name authors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuthorLine {
@@ -118,19 +120,19 @@ impl From<&Row> for AuthorLine {
 }
 
 impl AuthorLine {
-    /// What tells it from every other one.
+    /// The hash of the line, which identifies the author.
     pub(super) fn hash(&self) -> blake3::Hash {
         let line = serde_json::to_vec(self).expect("text can be written");
         blake3::hash(&line)
     }
 }
 
-/// Somebody who counted ranges of a bundle.
+/// An author of counts, according to a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedAuthor {
-    /// Who, as the bundle says.
+    /// The worker, its principal and its build.
     pub author: Author,
-    /// The kernel, as the bundle says.
+    /// The kernel.
     pub kernel: KernelName,
 }
 
@@ -154,7 +156,7 @@ pub(super) struct RangeLine {
     #[serde(with = "CheckName")]
     pub(super) audit: Check,
     pub(super) row: RowText,
-    /// What each of its tasks counts; `null` if that is not told.
+    /// The count of each task. `null` if they are not reported.
     counts: Option<Vec<Decimal>>,
 }
 
@@ -165,7 +167,7 @@ impl RangeLine {
         RangeLine { audit: check, row, counts }
     }
 
-    /// What each of its tasks counts, if that is told.
+    /// The count of each task, if they are reported.
     pub(super) fn counts(&self) -> Result<Option<Vec<u64>>> {
         let small = |count: &Decimal| u64::try_from(count.0).ok();
         let Some(counts) = &self.counts else { return Ok(None) };
@@ -236,12 +238,12 @@ impl RowText {
         }
     }
 
-    /// The time of one thread that the count took, as the bundle says.
+    /// The time of one thread that the count took, according to the bundle.
     pub(super) fn busy(&self) -> Duration {
         Duration::from_micros(self.busy_us)
     }
 
-    /// The count, if it is by one of the first `authors` authors.
+    /// The count, if its author is one of the first `authors` authors.
     pub(super) fn read(self, authors: usize) -> Result<StatedRow> {
         let RowText { first, past, count, digest, by, .. } = self;
         let range =
@@ -252,7 +254,7 @@ impl RowText {
     }
 }
 
-/// A count of a range, as a bundle states it.
+/// A count of a range, according to a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatedRow {
     /// The ordinals.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::canonical::{Decimal, Hex};
 
-/// The first line.
+/// The first line of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -27,26 +27,26 @@ pub struct Header {
     /// The number of tasks of the plan.
     pub tasks: u64,
     pub(super) fingerprint: Hex<32>,
-    /// Number of the part of the plan that was to be counted, from 1 on.
+    /// Number of the shard of the plan that was to be counted, from 1 on.
     pub shard: u32,
-    /// Number of parts that the plan is divided into.
+    /// Number of shards that the plan is divided into.
     pub shards: u32,
     /// The state of the job.
     pub state: String,
-    /// The number of tasks that the ranges have.
+    /// The number of tasks in all ranges.
     pub covered: u64,
     pub(super) counted: Decimal,
-    /// Number of lines that say which ranges were to be counted twice.
+    /// Number of lines of audits that were ordered.
     pub policies: u64,
-    /// Number of lines that say who was distrusted, or trusted again.
+    /// Number of lines about principals that were distrusted, or trusted again.
     pub trust: u64,
-    /// Number of lines that say who counted.
+    /// Number of lines of authors.
     pub authors: u64,
     /// Number of lines of accepted ranges.
     pub ranges: u64,
     /// Number of lines of second counts.
     pub audits: u64,
-    /// Number of lines of counts that were contradicted, overruled or taken back.
+    /// Number of lines of counts that were contradicted, overruled or invalidated.
     pub disputes: u64,
 }
 

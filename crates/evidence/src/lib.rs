@@ -9,10 +9,10 @@
 //!   line 1      the header: plan, total, number of lines of each kind
 //!   then        policy       what was to be counted twice
 //!               trust        somebody was distrusted, or trusted again
-//!               author       somebody who counted, before the first count that names them
-//!               range        an accepted count: whose it is and when it came; its digest; what each task counts
+//!               author       who counted; it precedes the first count that names it
+//!               range        an accepted count: author, time, digest, the count of each task
 //!               audit        a second count of the range before it
-//!               dispute      what was contradicted, overruled or taken back
+//!               dispute      a count that was contradicted, overruled or invalidated
 //! ```
 //!
 //! Each line is a JSON object with one spelling. The BLAKE3 hash of the text is the bundle's name.

@@ -1,4 +1,4 @@
-//! The lines of a bundle file, whether it is compressed or not.
+//! Reads the lines of a bundle file, compressed or not.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,17 +8,17 @@ use anyhow::{Result, ensure};
 use blake3::{Hash, Hasher};
 use flate2::bufread::MultiGzDecoder;
 
-/// Bytes of the longest line that is read. A sound bundle has no longer ones.
+/// The length of the longest line that is read, in bytes. A sound bundle has no longer line.
 const MAX_LINE: u64 = 128 << 10;
 
-/// The first bytes of a file that is compressed by gzip.
+/// The first bytes of a file in gzip format.
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads lines, each of a bounded length.
 pub(super) struct Lines {
     input: Box<dyn BufRead>,
     line: Vec<u8>,
-    /// The number of the last line, from 1 on.
+    /// The number of the current line, from 1 on.
     pub(super) number: u64,
 }
 

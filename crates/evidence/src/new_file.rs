@@ -1,4 +1,4 @@
-//! A file that is written completely or not at all, compressed if its name says so.
+//! A file that is written completely or not at all, compressed if its name ends in `.gz`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 use crate::draw::{Sample, Seed};
 use crate::{BundleError, Checked};
 
-/// Bytes of text of the longest block of a bundle that arrives.
+/// The longest block of a bundle that is received, in bytes of text.
 const MAX_BLOCK: u64 = 1_200_000;
 
 /// A file that gets its name once it is complete.
@@ -32,7 +32,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::AlreadyExists`], and any other reason why it cannot be written there.
+    /// [`io::ErrorKind::AlreadyExists`], or another reason why the file cannot be written.
     pub fn begin(path: &Path) -> io::Result<NewFile> {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -58,11 +58,11 @@ impl NewFile {
         }
     }
 
-    /// Writes a block of `length` bytes of text that has arrived [compressed].
+    /// Writes a received block of `length` bytes of text, which is [compressed].
     ///
     /// # Errors
     ///
-    /// [`io::Error`] if it is no such block, or cannot be written.
+    /// [`io::Error`] if the block is not such a block, or cannot be written.
     pub fn write_block(&mut self, length: u64, block: &[u8]) -> io::Result<()> {
         let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         if length > MAX_BLOCK {
@@ -71,12 +71,12 @@ impl NewFile {
         let mut text = Vec::with_capacity(length as usize);
         GzDecoder::new(block).take(length + 1).read_to_end(&mut text)?;
         if text.len() as u64 != length {
-            return Err(wrong("the coordinator sent a block of another length"));
+            return Err(wrong("the coordinator sent a block whose length is wrong"));
         }
         self.write_all(&text)
     }
 
-    /// Gives the file its name, after all of it is on the disk.
+    /// Gives the file its name, once all of it is on the disk.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.complete()?;
         self.rename()
@@ -86,7 +86,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// [`NewFileError::Bundle`] if it does not hold, [`NewFileError::Output`] if it cannot be
+    /// [`NewFileError::Bundle`] if it contradicts itself, [`NewFileError::Output`] if it cannot be
     /// written.
     pub fn finish_bundle(mut self) -> Result<Checked, NewFileError> {
         self.complete()?;
@@ -113,17 +113,17 @@ impl NewFile {
     }
 }
 
-/// A block of a bundle's text, compressed by gzip as [`NewFile::write_block`] reads it.
+/// Compresses a block of a bundle's text by gzip, for [`NewFile::write_block`].
 #[must_use]
 pub fn compressed(text: &[u8]) -> Vec<u8> {
     let mut block = GzEncoder::new(Vec::new(), Compression::default());
     block.write_all(text).and_then(|()| block.finish()).expect("memory takes it")
 }
 
-/// Why what has arrived is no bundle.
+/// Why a received bundle was not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum NewFileError {
-    /// It does not hold.
+    /// It contradicts itself.
     #[error(transparent)]
     Bundle(#[from] BundleError),
     /// It cannot be written.
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_of_another_length_and_what_is_no_bundle_leave_nothing() {
+    fn a_bad_block_or_a_bad_bundle_leaves_no_file() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let bundle = folder.path().join("bundle");
         let block = compressed(b"{}\nmore");

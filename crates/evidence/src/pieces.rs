@@ -1,36 +1,39 @@
-//! What is recounted for each draw: the whole range that it has hit, or if that is large, the task that it has hit, or a
-//! piece of the range if its tasks are not told.
+//! Chooses what is recounted for each draw. A small range is recounted as a whole. In a large
+//! range, it is the task that was hit, or a piece around it if the counts of tasks are not
+//! reported.
 
 use farm::{Claim, Range};
 
 use crate::draw::{Draw, Drawn};
 use crate::format::StatedRow;
 
-/// A range, a task or a piece of a range that is to be counted again.
+/// A range, a task or a piece of a range to count again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The place of its range in [`Drawn::rows`].
+    /// The index of its range in [`Drawn::rows`].
     pub(super) row: usize,
     pub(super) range: Range,
-    /// What the bundle says about it: nothing about a piece.
+    /// The claim of the bundle. `None` for a piece, about which the bundle says nothing.
     pub(super) claim: Option<Claim>,
 }
 
-/// The pieces for all draws. None comes twice.
+/// The pieces for all draws, without repetition.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
-    /// In the order of their first draws; after them, the other ranges, if they are to be counted too.
+    /// The pieces in the order of their first draws, followed by the other ranges if those are
+    /// counted, too.
     pub(super) pieces: Vec<Piece>,
-    /// The number of the piece of each draw.
+    /// The index of each draw's piece.
     pub(super) of_draw: Vec<usize>,
 }
 
 /// The sizes of what is recounted, in tasks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// The longest range that is counted as a whole, if its tasks are not told.
+    /// The longest range that is counted as a whole, if its tasks are not reported.
     pub(super) whole: u64,
-    /// The longest piece of a longer range. Of a longer range whose tasks are told, one task is counted.
+    /// The longest piece of a longer range. In a longer range with reported tasks, one task is
+    /// counted.
     pub(super) piece: u64,
 }
 
@@ -74,8 +77,8 @@ impl Pieces {
     }
 }
 
-/// The piece with this ordinal when a range is cut into the least number of almost equal pieces of at most `most`
-/// tasks.
+/// The piece that contains `ordinal`, when `range` is cut into the fewest almost equal pieces of at
+/// most `most` tasks.
 fn piece(range: Range, most: u64, ordinal: u64) -> Range {
     let pieces = u128::from(range.len().div_ceil(most));
     let length = u128::from(range.len());

@@ -1,4 +1,4 @@
-//! Counts what was drawn again, within a time.
+//! Counts the drawn ranges again, within a time limit.
 
 use std::num::NonZero;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -18,22 +18,22 @@ use crate::pieces::{Piece, Pieces, Sizes};
 use crate::task_counts;
 use crate::verdict::{Outcome, Verdict};
 
-/// By which algorithm ranges are counted again. A bundle has no say in it.
+/// The algorithm that counts ranges again. The bundle has no influence on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
-    /// By a fast loop that is not the one by which farms count first.
+    /// A fast loop other than the one that farms count with first.
     #[default]
     Loop,
-    /// By the reference, which is as simple as the definition, and slow.
+    /// The reference, which is as simple as the definition, and slow.
     Reference,
-    /// By a plain search through all boards of a task, for methods that do not search.
+    /// A plain search through all boards of a task, for methods that do not search.
     Search,
 }
 
 impl By {
-    /// What counts tasks of `method` on this processor. `None` if it has nothing of this kind: only tasks of
-    /// `halves` have a search of their own, because tasks of the other methods are always searched. With
-    /// `backend` the loop is one of that backend.
+    /// The variant that counts tasks of `method` on this processor, with `backend` if one is given.
+    /// `None` for [`By::Search`] of a method other than `halves`, because the tasks of all other
+    /// methods are always searched.
     #[must_use]
     pub fn variant(self, method: Method, backend: Option<Backend>) -> Option<Variant> {
         match (self, method, backend) {
@@ -56,11 +56,11 @@ impl By {
 pub struct RecountEffort {
     /// Number of counting threads.
     pub threads: NonZero<usize>,
-    /// What counts.
+    /// The kernel's variant.
     pub variant: Variant,
-    /// Bytes of memory that all threads together may take.
+    /// Memory of all threads together, in bytes.
     pub memory: u64,
-    /// The time after which the recount is over; `None` to count all that was drawn, and every range as a whole.
+    /// The time limit. `None` counts all drawn ranges, each as a whole.
     pub time: Option<Duration>,
 }
 
@@ -69,9 +69,9 @@ pub struct RecountEffort {
 pub struct RecountSums {
     /// Number of whole ranges.
     pub ranges: usize,
-    /// Number of single tasks of larger ranges, whose tasks' counts are told.
+    /// Number of single tasks of larger ranges, whose counts are reported.
     pub reported: usize,
-    /// Number of pieces of ranges that are too large.
+    /// Number of pieces of larger ranges whose counts of tasks are not reported.
     pub pieces: usize,
     /// Number of tasks in all of them.
     pub tasks: u64,
@@ -79,25 +79,25 @@ pub struct RecountSums {
     pub busy: Duration,
 }
 
-/// What was counted again, with the same result.
+/// The result of a recount that found no difference.
 #[derive(Clone, Debug)]
 pub struct Recounted {
-    /// How much it was.
+    /// How much was counted.
     pub sums: RecountSums,
-    /// What counted.
+    /// The kernel that counted.
     pub kernel: KernelName,
-    /// Whether the time was over before all that was drawn was counted.
+    /// Whether the time was over before all drawn ranges were counted.
     pub is_cut_short: bool,
-    /// What follows.
+    /// What follows for the bundle.
     pub verdict: Verdict,
 }
 
-/// Counts what was drawn from a bundle again, in the order of the draws.
+/// Counts the drawn ranges of a bundle again, in the order of the draws.
 ///
 /// # Errors
 ///
-/// [`RecountError::Differs`] for a range whose count differs, [`RecountError::TooFar`] if the counts of pieces do not
-/// go together with the total; other variants if this machine cannot count the plan.
+/// [`RecountError::Differs`] if the count of a range differs, and [`RecountError::TooFar`] if the
+/// counts of pieces contradict the total. Other variants if this machine cannot count the plan.
 pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, RecountError> {
     let Checked { plan, drawn, header, .. } = checked;
     let fit = fit(*plan, effort.threads, effort.memory)?;
@@ -113,8 +113,8 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         None => Some((Sizes { whole: u64::MAX, piece: u64::MAX }, 0.0)),
         Some(time) => {
             let task = work.pilot(drawn, begun, time)?;
-            let said = checked.content.busy.counts.as_secs_f64() / header.covered.max(1) as f64;
-            task.map(|task| (sizes(usual(task, said), time, fit, drawn), task))
+            let stated = checked.content.busy.counts.as_secs_f64() / header.covered.max(1) as f64;
+            task.map(|task| (sizes(usual(task, stated), time, fit, drawn), task))
         }
     };
     let pieces = Pieces::cut(drawn, sizes.map_or(Sizes { whole: 1, piece: 1 }, |(sizes, _)| sizes));
@@ -128,7 +128,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
         let unfinished = outcomes[..begun].iter_mut().filter(|it| **it == Outcome::NotBegun);
         unfinished.for_each(|outcome| *outcome = Outcome::Unfinished);
     }
-    // With time to keep to, ranges that nobody drew are counted only if it lasts.
+    // Under a time limit, ranges that no draw has hit are counted only if time is left.
     let wanted = match effort.time {
         None => pieces.pieces.len(),
         Some(_) => pieces.of_draw.iter().max().map_or(0, |last| last + 1),
@@ -142,17 +142,19 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     })
 }
 
-/// The seconds of a task by which sizes are chosen. They are those that the farm says, so that the same seed
-/// chooses the same whatever else this machine does; but not if they are far from those `measured` here,
-/// so that who writes a bundle has little say in what is recounted.
-fn usual(measured: f64, said: f64) -> f64 {
+/// The seconds of a task that decide the sizes. They are the ones `stated` by the bundle, so that a
+/// seed chooses the same pieces whatever else this machine does. If they are far from the ones
+/// `measured` here, those are used, so that the writer of a bundle has little influence on what is
+/// recounted.
+fn usual(measured: f64, stated: f64) -> f64 {
     const FAR: f64 = 8.0;
-    if (measured / FAR..=measured * FAR).contains(&said) { said } else { measured }
+    if (measured / FAR..=measured * FAR).contains(&stated) { stated } else { measured }
 }
 
-/// The sizes of what is recounted, if a task takes so many seconds. If there is time for all ranges that were drawn, they
-/// are counted whole. Otherwise a range is, if it takes at most a tenth of the time of one thread, or, if its tasks are told, no
-/// longer than a piece. Pieces are so small that there is time for all draws.
+/// The sizes of what is recounted, if a task takes `task` seconds. If there is time for all drawn
+/// ranges, they are counted whole. Otherwise a range is counted whole if it takes at most a tenth
+/// of the time of one thread, or, with reported tasks, if it is no longer than a piece. Pieces are
+/// so small that there is time for all draws.
 fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
     let (seconds, threads) = (time.as_secs_f64(), fit.threads.get() as f64);
     let tasks = |seconds: f64| (seconds / task.max(1e-9)) as u64;
@@ -166,7 +168,7 @@ fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
     Sizes { whole, piece: tasks(each / 2.0).clamp(1, whole) }
 }
 
-/// What all threads know.
+/// What all threads share.
 #[derive(Clone)]
 struct Work {
     plan: Plan,
@@ -176,18 +178,18 @@ struct Work {
     end: Option<Instant>,
 }
 
-/// What a piece counts.
+/// The result for a piece.
 struct Counted {
     tally: Tally,
-    /// The hash over what each of its tasks counts, if plans of this kind tell that.
+    /// The checksum of the counts of its tasks, if plans of this kind report them.
     checksum: Option<Hash>,
     busy: Duration,
 }
 
-/// The next piece, and what tasks have taken so far.
+/// The next piece, and the time that tasks have taken so far.
 struct Turn {
     next: usize,
-    /// No further piece is begun.
+    /// Whether no further piece may begin.
     is_over: bool,
     seconds: f64,
     tasks: f64,
@@ -202,8 +204,8 @@ impl Work {
         KernelName::new(&self.variant.to_string()).expect("every variant has a name")
     }
 
-    /// The seconds that a task takes, measured for a twentieth of the time; `None` if the time is over before that is
-    /// known.
+    /// The seconds that a task takes, measured during a twentieth of the time limit. `None` if the
+    /// time is over before that.
     fn pilot(
         &self,
         drawn: &Drawn,
@@ -216,7 +218,7 @@ impl Work {
         if time.is_zero() || draws.is_empty() {
             return Ok(None);
         }
-        // A thread that cannot be stopped within a task is left alone when the time is over.
+        // A thread cannot be stopped within a task, so it is abandoned when the time is over.
         std::thread::spawn(move || {
             let mut kernel = work.kernel();
             let mut measure = || -> Result<f64, count::CountError> {
@@ -234,13 +236,14 @@ impl Work {
                 }
                 unreachable!("the draws come again and again")
             };
-            // Nobody listens any more if the time is over.
+            // Nobody receives it if the time is over.
             let _ = sender.send(measure());
         });
         Ok(receiver.recv_timeout(time).ok().transpose()?)
     }
 
-    /// Counts the pieces on threads, and tells `note` what was counted, until the time is over. Returns how many were begun.
+    /// Counts the pieces on threads and passes each result to `note`, until the time is over.
+    /// Returns how many were begun.
     fn count(
         &self,
         pieces: &[Piece],
@@ -269,13 +272,13 @@ impl Work {
         result.map(|()| turn.next)
     }
 
-    /// The next piece that was counted; `None` if there are no more, or if the time is over.
+    /// The next piece that was counted. `None` if no piece is left, or if the time is over.
     fn next<T>(&self, receiver: &Receiver<T>) -> Option<T> {
         let Some(end) = self.end else { return receiver.recv().ok() };
         receiver.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
     }
 
-    /// Counts one piece after the other. None is begun that would not be done in time.
+    /// Counts one piece after the other. A piece that would not finish in time is not begun.
     fn take_turns(
         &self,
         turn: &Mutex<Turn>,
@@ -311,7 +314,7 @@ impl Work {
             };
             let counted =
                 counted.map(|(tally, tasks)| Counted { tally, checksum: checksum(&tasks), busy });
-            // Nobody listens any more if the time is over.
+            // Nobody receives it if the time is over.
             if sender.send((number, counted)).is_err() {
                 return;
             }
@@ -322,7 +325,7 @@ impl Work {
 const NO_PANIC: &str = "no thread panics while holding it";
 
 impl RecountSums {
-    /// Notes what a piece counts, if that is what the bundle says.
+    /// Adds a result, if the bundle says the same.
     fn note(
         &mut self,
         piece: &Piece,
@@ -351,8 +354,8 @@ impl RecountSums {
             && *stated != checksum
         {
             return Err(RecountError::Differs(format!(
-                "the tasks of the range {} count otherwise here by {} than the bundle tells, although their sum and their digest \
-                 are the same: whoever told it has made it up",
+                "the tasks of the range {} count differently here by {} than in the bundle, although \
+                 their sum and their digest are the same: the counts in the bundle are invented",
                 piece.range,
                 work.name()
             )));
@@ -373,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_chosen_does_not_depend_on_load_nor_on_lies() {
+    fn sizes_depend_neither_on_load_nor_on_false_times() {
         assert!([0.2, 1.0, 7.0].into_iter().all(|measured| usual(measured, 1.0) == 1.0));
         assert_eq!((usual(1.0, 1e-6), usual(1.0, 1e6), usual(1.0, f64::NAN)), (1.0, 1.0, 1.0));
     }

@@ -14,39 +14,39 @@ use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
 use crate::task_counts;
 use crate::worth::{Amount, Worth};
 
-/// Bytes of lines that a check keeps: those about audits that were ordered, trust and authors.
+/// The most bytes of lines that a check keeps in memory: policies, trust and authors.
 const MOST_KEPT: usize = 64 << 20;
 
 /// The most lines of authors. Each takes some 300 bytes of memory besides its text.
 const MOST_AUTHORS: usize = 100_000;
 
-/// The most audits that can have been ordered: all of them are printed.
+/// The most policies. All of them are printed.
 const MOST_POLICIES: usize = 1000;
 
-/// The time of one thread that counts took, as a bundle says. What was contradicted or taken back is not among it. Who lies
-/// beyond the largest [`Duration`] gets no more than that.
+/// The time of one thread that counts took, according to the bundle. Contradicted and invalidated
+/// counts are not included. The sums are limited to the largest [`Duration`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Busy {
-    /// For the counts that make the total.
+    /// The counts that make the total.
     pub counts: Duration,
-    /// For second counts.
+    /// The second counts.
     pub second_counts: Duration,
 }
 
-/// What a bundle says in the lines behind its header.
+/// The content of the lines behind a bundle's header.
 #[derive(Debug, Default)]
 pub struct Content {
     /// All audits that were ordered, the oldest first.
     pub policies: Vec<StatedPolicy>,
-    /// Whom the farm distrusted, or trusted again, the oldest first.
+    /// The principals that the farm distrusted, or trusted again, the oldest first.
     pub trust: Vec<TrustChange>,
-    /// What second counts are worth.
+    /// What the second counts confirm.
     pub worth: Worth,
-    /// The tasks of which it is told what each of them counts.
+    /// Number of tasks whose counts are reported.
     pub tasks_reported: u64,
-    /// The thread time that it took.
+    /// The time that the counts took.
     pub busy: Busy,
-    /// Who counted.
+    /// The authors, by their numbers.
     pub authors: Vec<StatedAuthor>,
     /// What each author has counted, by its number.
     pub counted_by: BTreeMap<u32, Amount>,
@@ -61,15 +61,16 @@ pub(super) struct Running {
     known: Known,
     pub(super) drawing: Drawing,
     distrusted: Distrusted,
-    /// Hashes of the lines of authors, of which none may come twice.
+    /// Hashes of the lines of authors. No line may come twice.
     known_authors: HashSet<blake3::Hash>,
     kept: usize,
     pub(super) ranges: u64,
-    /// How many ranges the header says that there are: of so many, all may be kept to be counted again.
+    /// Number of ranges according to the header. If they are few, all of them are kept, so there
+    /// must not be more.
     most_ranges: u64,
     pub(super) audits: u64,
     pub(super) disputes: u64,
-    /// The range that the next line may be a second count of.
+    /// The range that a second count on the next line must be of.
     last: Option<(StatedRow, Check)>,
     /// The end of the last range.
     end: u64,
@@ -104,7 +105,7 @@ impl Running {
         }
     }
 
-    /// Checks one line, which has so many bytes.
+    /// Checks one line of `bytes` bytes.
     pub(super) fn see(&mut self, line: Line, bytes: usize) -> Result<()> {
         let is_kept = matches!(line, Line::Policy(_) | Line::Trust(_) | Line::Author(_));
         if is_kept {
@@ -139,7 +140,7 @@ impl Running {
                     self.content.authors.len() < MOST_AUTHORS,
                     "it has more than {MOST_AUTHORS} authors"
                 );
-                ensure!(self.known_authors.insert(line.hash()), "the author is there already");
+                ensure!(self.known_authors.insert(line.hash()), "the author has a line already");
                 self.content.authors.push(line.try_into()?);
             }
             Line::Range(line) => {
@@ -189,7 +190,7 @@ impl Running {
         ensure!(self.known.allows(range, count), "the tasks of {range} cannot count {count}");
         ensure!(
             self.ranges < self.most_ranges,
-            "it has more ranges than its header says, which are {}",
+            "it has more ranges than its header says, {}",
             self.most_ranges
         );
         self.ranges += 1;
@@ -203,20 +204,24 @@ impl Running {
         Ok(())
     }
 
-    /// Shows a range, or each of its tasks if their counts are told, to the drawing.
+    /// Passes a range to the drawing, or each of its tasks if their counts are reported.
     fn draw(&mut self, row: &StatedRow, counts: Option<&[u64]>) -> Result<()> {
         let Some(counts) = counts else {
             self.drawing.row(row);
             return Ok(());
         };
-        ensure!(self.plan.tells_tasks(), "what tasks by {} count is not told", self.plan.method);
+        ensure!(
+            self.plan.tells_tasks(),
+            "counts of tasks are not reported by {}",
+            self.plan.method
+        );
         let tasks = task_counts::claims(self.fingerprint, &self.known, row, counts)?;
         self.drawing.reported(row, &tasks, task_counts::checksum(counts));
         self.content.tasks_reported += row.range.len();
         Ok(())
     }
 
-    /// Looks at what the last range is worth, with the second count that follows it.
+    /// Records what confirms the last range: `second` is the second count that follows it.
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
         let across = self.content.policies.last().map(|policy| policy.across);
@@ -230,7 +235,7 @@ impl Running {
         )
     }
 
-    /// Checks what has to hold at the end of a job of this state.
+    /// Checks what has to hold at the end of a job in this state.
     pub(super) fn close(&mut self, state: JobState) -> Result<()> {
         self.settle(None)?;
         if state != JobState::Done {
@@ -251,7 +256,7 @@ impl Running {
         Ok(())
     }
 
-    /// What the total must satisfy.
+    /// The facts that the total must satisfy.
     pub(super) fn facts(&mut self) -> Vec<farm::Fact> {
         std::mem::take(&mut self.known.facts)
     }

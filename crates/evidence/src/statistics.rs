@@ -1,21 +1,25 @@
-//! What random draws say about a whole. This module does arithmetic only; `SAMPLING.md` derives it.
+//! What random draws say about a whole. This module only computes; `SAMPLING.md` derives the
+//! formulas.
 //!
 //! ```text
-//!   n draws, w of them wrong      the share that is wrong is at most p, where p solves
-//!                                 P(at most w of n | p) = 1 - confidence           Clopper and Pearson, 1934
-//!                                 w = 0:  p = 1 - (1 - confidence)^(1/n)
+//!   n draws, w of them wrong    the share that is wrong is at most p, where p solves
+//!                               P(at most w of n | p) = 1 - confidence
+//!                               w = 0:  p = 1 - (1 - confidence)^(1/n)
+//!                               (Clopper and Pearson, 1934)
 //!
-//!   values y, each drawn with     the mean of y / q over the draws has the sum of all y as its
-//!   probability q                 expectation, and their standard deviation / sqrt(n) is its standard error
-//!                                                                                  Hansen and Hurwitz, 1943
+//!   values y, each drawn with   the mean of y / q over the draws has the sum of all y as its
+//!   probability q               expectation; its standard error is their standard deviation
+//!                               divided by sqrt(n) (Hansen and Hurwitz, 1943)
 //! ```
 
-/// Draws that an error bar needs: with fewer, neither the standard error nor the normal distribution are near enough.
+/// The fewest draws for an error bar. With fewer, neither the standard error nor the normal
+/// distribution is accurate enough.
 pub(super) const LEAST_DRAWS: usize = 30;
 
-/// The largest share of wrong ones that is compatible with `wrong` among `draws` independent draws, in error with
-/// a probability of at most `risk`: the upper limit of C. J. Clopper and E. S. Pearson, "The use of confidence or
-/// fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934. It is 1 without draws.
+/// The upper confidence limit for the share of wrong units, if `wrong` of `draws` independent draws
+/// were wrong. It is too low with a probability of at most `risk` (C. J. Clopper and E. S. Pearson,
+/// "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika
+/// 26, 1934). It is 1 without draws.
 pub(super) fn at_most(draws: usize, wrong: usize, risk: f64) -> f64 {
     if wrong >= draws {
         return 1.0;
@@ -28,7 +32,8 @@ pub(super) fn at_most(draws: usize, wrong: usize, risk: f64) -> f64 {
     high
 }
 
-/// The probability of at most `wrong` of `draws`, each with probability `share`, more than 0 and less than 1.
+/// The probability of at most `wrong` hits in `draws` draws. Each hits with probability `share`,
+/// which is between 0 and 1.
 fn binomial(draws: usize, wrong: usize, share: f64) -> f64 {
     let (hit, miss) = (share.ln(), (-share).ln_1p());
     let mut ways = 0.0;
@@ -52,9 +57,9 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The sum of all y, from the quotients y / q of independent draws (M. H. Hansen and W. N. Hurwitz, "On the theory
-    /// of sampling from finite populations", Annals of Mathematical Statistics 14, 1943). `None` if there are too
-    /// few draws for a standard error.
+    /// Estimates the sum of all y from the quotients y / q of independent draws (M. H. Hansen and
+    /// W. N. Hurwitz, "On the theory of sampling from finite populations", Annals of Mathematical
+    /// Statistics 14, 1943). `None` if there are too few draws for a standard error.
     pub(super) fn of(quotients: &[f64]) -> Option<Estimate> {
         let draws = quotients.len();
         if draws < LEAST_DRAWS {
@@ -66,7 +71,8 @@ impl Estimate {
         Some(Estimate { value, standard_error: variance.sqrt(), draws })
     }
 
-    /// Half the width of the interval that has the sum with 95% confidence, by Student's distribution.
+    /// Half the width of the interval that contains the sum with 95% confidence, by Student's
+    /// distribution.
     #[must_use]
     pub fn error(&self) -> f64 {
         executor::student(self.draws as f64 - 1.0) * self.standard_error
@@ -82,7 +88,8 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_the_tables() {
-        // The rule of three, and two limits that tables of the binomial distribution have (one-sided 95%).
+        // The rule of three, and two limits from tables of the binomial distribution (one-sided
+        // 95%).
         assert!((at_most(100, 0, 0.05) - 0.029_513).abs() < 1e-6);
         assert!((at_most(10, 1, 0.05) - 0.394_163).abs() < 1e-5);
         assert!((at_most(20, 2, 0.05) - 0.282_619).abs() < 1e-5);
@@ -109,7 +116,8 @@ mod tests {
     #[test]
     fn an_estimate_has_no_bias_and_its_error_bar_holds() {
         const CASES: u64 = 2_000;
-        // Values that grow twenty-fold and differ among neighbours; drawn with unequal probabilities.
+        // The values grow twenty-fold and differ among neighbours. They are drawn with unequal
+        // probabilities.
         let values: Vec<f64> = (0..500_u64)
             .map(|at| (25 + at) as f64 * (1.0 + (at.wrapping_mul(0x9e37_79b9) % 97) as f64 / 97.0))
             .collect();

@@ -1,6 +1,6 @@
-//! What single tasks count, as a bundle tells it beside the sum of their range.
+//! The counts of single tasks that a bundle reports beside the sum of their range.
 //!
-//! A range whose tasks are told is drawn from by its tasks. Another one is drawn as a whole.
+//! A range with reported tasks is sampled by its tasks. Any other range is sampled as a whole.
 
 use anyhow::{Context, Result, ensure};
 use blake3::{Hash, Hasher};
@@ -8,11 +8,11 @@ use farm::{Claim, Digest, Fingerprint, Known, Range};
 
 use crate::format::StatedRow;
 
-/// What each task of a row claims.
+/// The claim of each task of a row.
 ///
 /// # Errors
 ///
-/// Says so if the counts do not add up to the row, or if a task cannot have so many.
+/// The counts do not add up to the row, or a task cannot have such a count.
 pub(super) fn claims(
     plan: Fingerprint,
     known: &Known,
@@ -22,7 +22,7 @@ pub(super) fn claims(
     let range = row.range;
     ensure!(
         counts.len() as u64 == range.len(),
-        "it does not tell what each task of {range} counts"
+        "it does not report the count of each task of {range}"
     );
     let (mut sum, mut claims) = (Claim::default(), Vec::with_capacity(counts.len()));
     for (ordinal, &count) in (range.start()..).zip(counts) {
@@ -37,7 +37,8 @@ pub(super) fn claims(
     Ok(claims)
 }
 
-/// A hash over what each task of a range counts: of different counts, it is different, which a digest need not be.
+/// The checksum of the counts of a range's tasks. Different counts have different checksums, but
+/// can have the same digest.
 pub(super) fn checksum(counts: &[u64]) -> Hash {
     let mut hasher = Hasher::new();
     counts.iter().for_each(|count| {

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //!   draw ──► a whole range,
-//!            or a told task    counted alike here, or the bundle does not hold
-//!        └─► a piece of a     what it counts is compared with its share of the range's count:
-//!            large range      on average, over many draws, the difference is the error of the total
+//!            or a reported task  equal count here, or the bundle is refused
+//!        └─► a piece of a        its count is compared with its share of the range's count:
+//!            large range         the mean difference over many draws is the error of the total
 //! ```
 //!
-//! The probability q of a piece is the mean of its share of the claimed total and of its share of the tasks, so that q is
-//! at least half of the latter, whatever a bundle claims (a defensive mixture: T. Hesterberg, "Weighted average
-//! importance sampling and defensive mixture distributions", Technometrics 37, 1995). The draws alternate between the
-//! two, which makes the standard error smaller than the formula for independent draws says (A. Owen and Y. Zhou, "Safe and
-//! effective importance sampling", Journal of the American Statistical Association 95, 2000), and never larger.
+//! The probability q of a piece is the mean of its share of the claimed total and its share of the
+//! tasks. So q is at least half of the latter, whatever a bundle claims (a defensive mixture: T.
+//! Hesterberg, "Weighted average importance sampling and defensive mixture distributions",
+//! Technometrics 37, 1995). The draws alternate between the two kinds. This makes the standard
+//! error smaller than the formula for independent draws says, and never larger (A. Owen and Y.
+//! Zhou, "Safe and effective importance sampling", Journal of the American Statistical Association
+//! 95, 2000).
 
 use std::collections::HashSet;
 
@@ -22,66 +24,70 @@ use crate::format::StatedRow;
 use crate::pieces::{Piece, Pieces};
 use crate::statistics::{Estimate, LEAST_DRAWS, at_most};
 
-/// How often a statement about a sample may be wrong.
+/// The probability with which a statement about a sample may be wrong.
 const RISK: f64 = 0.05;
 
-/// Standard errors between total and estimate beyond which a bundle is refused. An honest one sees that in one of 3,000
-/// verifications at most, if its pieces are as unequal as short ones are; otherwise in one of 11,000.
+/// The largest accepted distance between total and estimate, in standard errors. An honest bundle
+/// exceeds it in at most one of 3,000 verifications if its pieces are as unequal as short ones are,
+/// and otherwise in one of 11,000.
 const TOO_FAR: f64 = 4.0;
 
-/// Relative differences that may come from the rounding of floating-point numbers.
+/// The relative difference that rounding of floating-point numbers may cause.
 const ROUNDING: f64 = 1e-9;
 
-/// What became of a piece.
+/// The outcome of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The time was over before its turn.
+    /// The time was over before it began.
     NotBegun,
     /// The time was over while it was counted.
     Unfinished,
-    /// It was counted. If the bundle says what it counts, it says the same.
+    /// It was counted. Its count is the bundle's, if the bundle claims one.
     Counted(u128),
 }
 
-/// What the recounts say.
+/// What the recounts say about a bundle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Whether every range was counted again.
     pub is_exact: bool,
-    /// Number of draws that were counted again.
+    /// Number of draws whose pieces were counted again.
     pub draws: usize,
-    /// Whether single tasks of ranges were counted again in their place.
+    /// Whether single tasks were counted again instead of their ranges.
     pub by_task: bool,
-    /// Draws of them that hit ranges which are too large to be counted as a whole, and whose tasks are not told.
+    /// Number of draws that hit ranges which are too large to count as a whole and have no reported
+    /// tasks.
     pub in_large: usize,
-    /// The total, estimated from the recounts alone; `None` if there are too few.
+    /// The total, estimated from the recounts alone. `None` if there are too few.
     pub estimate: Option<Estimate>,
     /// The largest share of the claimed total that is wrong, with 95% confidence.
     pub wrong_of_total: f64,
-    /// The largest share of the tasks that are in wrong ranges, or are wrong themselves where they were counted one by one, with
-    /// 95% confidence. `None` if ranges are so large that they were only estimated.
+    /// The largest share of the tasks that are in wrong ranges, with 95% confidence. If tasks were
+    /// counted one by one, wrong tasks count instead of wrong ranges. `None` if ranges are so large
+    /// that they were only estimated.
     pub wrong_of_tasks: Option<f64>,
-    /// The probability that a single wrong range would have been missed, or a single wrong task where tasks were counted one by
-    /// one, if it is the one that is hardest to hit. It is 1 if ranges are so large that they were only estimated.
+    /// The probability of missing a single wrong range, for the range that is hardest to hit. If
+    /// tasks were counted one by one, it is for a single wrong task. It is 1 if ranges are so large
+    /// that they were only estimated.
     pub missed: f64,
     /// The range with the largest count that was not counted again as a whole.
     pub largest_left: Option<StatedRow>,
 }
 
-/// A total that is too far away from what the recounts say.
+/// The error of a total that is too far away from the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "its total of {counted} is {distance:.1} standard errors away from {:.6e} +- {:.1e}, the estimate that follows \
-     from {} draws counted again here; if that was bad luck, as it is once in 3,000 times, another --seed does not say so \
-     again",
+    "its total of {counted} is {distance:.1} standard errors away from {:.6e} +- {:.1e}, the estimate \
+     that follows from {} draws counted again here; an honest bundle has such bad luck once in 3,000 \
+     times, so verify it again with another --seed",
     estimate.value, estimate.standard_error, estimate.draws
 )]
 pub struct TooFar {
-    /// What the bundle says.
+    /// The bundle's total.
     pub counted: u128,
-    /// What the recounts say.
+    /// The estimate.
     pub estimate: Estimate,
-    /// Standard errors between the two.
+    /// The distance between the two, in standard errors.
     pub distance: f64,
 }
 
@@ -90,7 +96,7 @@ impl Verdict {
     ///
     /// # Errors
     ///
-    /// [`TooFar`] if the counts of the pieces do not go together with the total.
+    /// [`TooFar`] if the counts of the pieces contradict the total.
     pub(super) fn of(
         (counted, tasks): (u128, u64),
         drawn: &Drawn,
@@ -101,7 +107,7 @@ impl Verdict {
         let begun: Vec<usize> = begun.copied().collect();
         let shares = Shares::new(counted, tasks, begun.len());
         let (mut totals, mut differences) = (Vec::new(), Vec::new());
-        // Draws of each kind, and those of them that say nothing about their range.
+        // For each kind: the draws, those without a result, and those in large ranges.
         let (mut draws, mut unknown, mut in_large) = ([0; 2], [0; 2], [0; 2]);
         for (draw, &number) in begun.iter().enumerate() {
             let (piece, kind) = (&pieces[number], usize::from(!is_by_count(draw, counted)));
@@ -148,7 +154,8 @@ impl Verdict {
         let by_task = begun.iter().any(is_task);
         let least_share = if by_task { drawn.least_unit_share } else { drawn.least_share };
         let all_in_large = in_large.iter().sum::<usize>();
-        // Few draws in large ranges have no error bar of their own: these ranges count as unknown then.
+        // Few draws in large ranges have no error bar of their own. Their ranges then count as
+        // unknown.
         let error = error.filter(|_| all_in_large >= LEAST_DRAWS);
         Ok(Verdict {
             is_exact,
@@ -165,7 +172,7 @@ impl Verdict {
             missed: match all_in_large {
                 _ if is_exact => 0.0,
                 0 => (1.0 - least_share).powf(begun.len() as f64),
-                // A small error in a large range shows in no piece.
+                // A small error in a large range does not show in any piece.
                 _ => 1.0,
             },
             largest_left: largest_left(drawn, pieces, is_counted),
@@ -185,7 +192,7 @@ fn largest_left(
     drawn.largest.iter().find(|row| !counted.contains(&row.range)).cloned()
 }
 
-/// What the probability of a draw follows from.
+/// What the probability of a draw is computed from.
 struct Shares {
     counted: f64,
     tasks: f64,
@@ -200,7 +207,8 @@ impl Shares {
         Shares { counted: (counted as f64).max(1.0), tasks: tasks as f64, by_count }
     }
 
-    /// The probability, averaged over the draws of both kinds, of a piece that claims so much and has so many tasks.
+    /// The probability of a piece with this claim and this number of tasks, averaged over the draws
+    /// of both kinds.
     fn of(&self, claimed: f64, tasks: u64) -> f64 {
         self.by_count * claimed / self.counted + (1.0 - self.by_count) * tasks as f64 / self.tasks
     }

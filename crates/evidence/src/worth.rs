@@ -1,13 +1,13 @@
-//! What second counts are worth.
+//! What the second counts of a bundle confirm.
 //!
 //! ```text
-//!   by another machine with another kernel        protects against broken hardware
-//!     and by another owner                        protects against an owner that lies, unless the two collude
-//!   by the same kernel, or by somebody whom the
-//!   farm itself believes no more                  confirms nothing; but a machine that miscounts has not confirmed
-//!                                                 another owner's count by chance
-//!   by machines of one owner alone                is that owner's word
-//!   a settled dispute                             confirms nothing: it says that somebody was wrong
+//!   by another machine with another kernel    protects against broken hardware
+//!     and by another owner                    protects against an owner that lies, unless both
+//!                                             collude
+//!   by the same kernel, or by a principal     confirms nothing, but a machine that miscounts has
+//!     that the farm distrusts                 not confirmed another owner's count by chance
+//!   by machines of one owner alone            rests on the word of that owner
+//!   a settled dispute                         confirms nothing: one of the two was wrong
 //! ```
 
 use anyhow::{Result, ensure};
@@ -15,10 +15,10 @@ use farm::{AuditScope, Distrusted, Principal};
 
 use crate::format::{StatedAuthor, StatedRow};
 
-/// A number of ranges, and what they count together.
+/// A number of ranges and their count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// How many ranges.
+    /// Number of ranges.
     pub ranges: u64,
     /// The sum of their counts.
     pub count: u128,
@@ -27,35 +27,36 @@ pub struct Amount {
 impl Amount {
     fn add(&mut self, row: &StatedRow) {
         self.ranges += 1;
-        // The sum over all ranges is checked.
+        // The sum over all ranges is checked elsewhere.
         self.count = self.count.saturating_add(row.claim.count);
     }
 }
 
-/// What the second counts of a bundle are worth, as far as its names are true.
+/// What the second counts of a bundle confirm, as far as its names are true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worth {
-    /// Counted alike by another machine with another kernel.
+    /// Ranges that another machine confirmed with another kernel.
     pub by_machine: Amount,
-    /// These of them that an owner counted who is another one, too.
+    /// The part of `by_machine` that another owner confirmed.
     pub by_owner: Amount,
     /// Second counts by the same kernel, which confirm nothing.
     pub same_kernel: Amount,
-    /// Second counts by somebody whom the farm believes no more, which confirm nothing.
+    /// Second counts by a distrusted principal, which confirm nothing.
     pub by_distrusted: Amount,
-    /// Said to be counted twice, but without a second count.
+    /// Ranges that were counted twice according to the bundle, but have no second count.
     pub missing: Amount,
-    /// Counted only by somebody whom the farm believes no more.
+    /// Ranges that were counted only by distrusted principals.
     pub only_distrusted: Amount,
 }
 
 impl Worth {
-    /// Notes a range, and whether it is said to be counted twice; `second` is the count that
-    /// follows it.
+    /// Adds a range. `is_agreed` says whether the bundle calls it counted twice, and `second` is
+    /// the count that follows it.
     ///
     /// # Errors
     ///
-    /// Says why the second count cannot be one of a farm: it differs, or those who counted may not check each other.
+    /// The second count cannot come from a farm: it differs, or its author may not check the first
+    /// one.
     pub(super) fn note(
         &mut self,
         first: &StatedRow,
@@ -112,7 +113,7 @@ impl Worth {
     }
 }
 
-/// Who has counted a row.
+/// The author of a row.
 fn author<'a>(row: &StatedRow, authors: &'a [StatedAuthor]) -> &'a StatedAuthor {
     &authors[row.by as usize]
 }

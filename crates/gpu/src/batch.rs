@@ -1,9 +1,9 @@
-//! Carries a batch of jobs out on a device: the only place that knows what the kernels of
-//! `kernels.c` take.
+//! Counts a batch of jobs on a device. Only this file knows the parameters of the kernels in
+//! `kernels.c`.
 //!
 //! ```text
-//!   list    list half-boards, sample keys            the host reads the lists' lengths and the samples
-//!   join    sort by codes, sum up, join              the host reads how many pairs fit
+//!   list    list half-boards, sample keys       the host reads the lengths of lists and the samples
+//!   join    sort by codes, add up, join         the host reads the numbers of pairs that fit
 //! ```
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::driver::{Argument, Buffer, DeviceError, Kernel, Queue};
 use crate::job::{Fits, Job, Listed};
 
-/// One half of a split, `Half` of the kernels.
+/// One half of a split: `Half` of the kernels.
 #[derive(Clone, Copy)]
 struct HalfWords {
     columns: u32,
@@ -33,7 +33,7 @@ struct HalfWords {
     view: u32,
 }
 
-/// `Split` of the kernels.
+/// A split: `Split` of the kernels.
 #[derive(Clone, Copy)]
 struct SplitWords {
     halves: [HalfWords; 2],
@@ -41,14 +41,14 @@ struct SplitWords {
     looked_at: u32,
 }
 
-/// `List` of the kernels.
+/// A list: `List` of the kernels.
 #[derive(Clone, Copy)]
 struct ListWords {
     starts: u32,
     items: u32,
 }
 
-/// `Build` of the kernels.
+/// A list to tabulate: `Build` of the kernels.
 #[derive(Clone, Copy)]
 struct BuildWords {
     list: u32,
@@ -57,27 +57,29 @@ struct BuildWords {
     sums: u32,
 }
 
-/// The words of a split.
+/// The number of words of a split.
 const SPLIT_WORDS: usize = 2 * 11 + 2;
 
-/// What kernels count, in the order of `counters`; the lengths of lists follow.
+/// Indices into `counters` of the kernels. The lengths of lists follow.
 const KEYS: usize = 0;
 const LOOKED_UP: usize = 2;
 const TOO_LONG: usize = 4;
 const COUNTERS: usize = 5;
 
-/// Groups of the join for each multiprocessor.
+/// The number of groups of the join for each multiprocessor.
 const GROUPS_OF_UNIT: u32 = 4;
 
-/// What a batch has come to.
+/// The outcome of a batch.
 pub(crate) enum Outcome {
-    /// The fits of each job, and how many half-boards were looked up, each in a block of 256 others.
+    /// The fits of each job, and the number of half-boards that were looked up, each in a block of
+    /// 256 others.
     Counted(Vec<Fits>, u64),
-    /// There was too little room. For the only job of a batch, the half that has more half-boards.
+    /// There was too little room. For a batch of one job, this is the half that has more
+    /// half-boards.
     TooLong(usize),
 }
 
-/// What there is room for.
+/// The number of splits and half-boards that fit into the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     splits: usize,
@@ -85,11 +87,11 @@ struct Room {
 }
 
 impl Room {
-    /// As much as is of use within `memory` bytes and `buffer` bytes of each array, for boards
-    /// whose halves have so many choices. It is more than `memory`, if that is too little for a
-    /// split whose half-boards are paired a choice at a time.
+    /// The largest useful room within `memory` bytes, and `buffer` bytes for each array, for boards
+    /// whose halves have `choices` choices. It exceeds `memory` if that is too little for a split
+    /// whose choices are paired one at a time.
     fn within(by_size: BySize, choices: usize, memory: u64, buffer: u64) -> Room {
-        // Keys have eight bytes.
+        // A key has eight bytes.
         let most_keys = usize::try_from(buffer / 8).unwrap_or(usize::MAX);
         let room = |splits, keys: usize| Room { splits, keys: keys.min(most_keys) };
         let bytes = |room| -> u64 {
@@ -101,7 +103,7 @@ impl Room {
             let fixed = bytes(room(splits, 0));
             let left = memory.saturating_sub(fixed) / (bytes(room(splits, 1)) - fixed);
             let keys = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
-            // Fewer splits at a time, rather than a second try for most of them.
+            // Fewer splits at a time are better than a second try for most of them.
             if keys == wanted || splits == 1 {
                 return room(splits, keys.max(LEAST_KEYS));
             }
@@ -110,10 +112,10 @@ impl Room {
     }
 }
 
-/// Room for the half-boards of one choice of columns of each half.
+/// Room for the half-boards of one choice of columns in each half.
 const LEAST_KEYS: usize = 1 << 20;
 
-/// An array in a device's memory.
+/// An array in the device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Array {
     Splits,
@@ -156,12 +158,12 @@ impl Array {
         Array::Sums,
     ];
 
-    /// The bytes that it takes for boards of a size, whose halves have so many choices.
+    /// Its size in bytes, for boards whose halves have `choices` choices.
     fn bytes(self, by_size: BySize, choices: usize, room: Room) -> usize {
         let Room { splits, keys } = room;
         let BySize { code, .. } = by_size;
         let groups = splits.div_ceil(by_size.sharing);
-        // Boards whose lists are sliced have up to eight lists of the upper half and four of the
+        // If lists are sliced, a board has up to eight lists of the upper half and four of the
         // lower one.
         let (upper, lower) = if tasks_of_split(by_size.n) == 1 { (2, 2) } else { (8, 4) };
         let (lists, builds) = (splits * (upper + lower), splits * upper.max(lower));
@@ -169,7 +171,7 @@ impl Array {
             Array::Splits => splits * 4 * SPLIT_WORDS,
             Array::Choices => choices * 4,
             Array::Orders => by_size.orders()[1] as usize * 4,
-            Array::Segments => splits * 2 * choices * by_size.pieces() as usize * 12,
+            Array::Segments => splits * 2 * choices * by_size.chunks() as usize * 12,
             Array::Keys => keys * 8,
             Array::Ranks => keys * 4,
             Array::Counters => (COUNTERS + lists) * 4,
@@ -177,7 +179,7 @@ impl Array {
             Array::Samples => groups * by_size.sampled * 2 * by_size.keys * 8,
             Array::Lists => lists * 8,
             Array::Views => groups * 2 * size_of::<[[u64; 16]; 16]>(),
-            // One more, for all empty lists.
+            // There is one more, for all empty lists.
             Array::Starts => (lists + 1) * (by_size.buckets() + 1) * 4,
             Array::Items => keys * 4,
             Array::Builds => builds * 16,
@@ -188,32 +190,32 @@ impl Array {
     }
 }
 
-/// The buffers of a queue, and what they have room for.
+/// The buffers of a queue and their room.
 pub(crate) struct Batch {
     by_size: BySize,
     queue: Box<dyn Queue>,
-    /// In the order of [`Array::ALL`].
+    /// The buffers, in the order of [`Array::ALL`].
     buffers: Vec<Buffer>,
     room: Room,
     /// The number of ways to choose the upper quarter's columns among those of a half.
     choices: u32,
-    /// How many groups join.
+    /// The number of groups that join.
     groups: u32,
-    /// How long each kernel took, if that is measured.
+    /// The time that each kernel took, if it is measured.
     times: Option<[Duration; Kernel::ALL.len()]>,
 }
 
-/// The lists of a batch as kernels know them, and how many half-boards each has.
+/// The lists of a batch and the number of half-boards of each.
 struct Listing {
     splits: Vec<SplitWords>,
-    /// For each job its first list.
+    /// The first list of each job.
     first: Vec<usize>,
     lens: Vec<u32>,
     samples: Vec<SampledKeys>,
 }
 
 impl Batch {
-    /// Allocates buffers of at most `memory` bytes on the device, as many as are of use.
+    /// Allocates useful buffers of at most `memory` bytes on the device.
     pub(crate) fn new(
         mut queue: Box<dyn Queue>,
         device: &Device,
@@ -248,12 +250,12 @@ impl Batch {
         self.choices
     }
 
-    /// The most jobs of a batch.
+    /// The largest number of jobs of a batch.
     pub(crate) fn splits(&self) -> usize {
         self.room.splits
     }
 
-    /// Counts jobs, which are not none, and at most [`splits`](Batch::splits).
+    /// Counts at least one job, and at most [`splits`](Batch::splits).
     pub(crate) fn count(&mut self, jobs: &[Job]) -> Result<Outcome, DeviceError> {
         match self.list(jobs)? {
             Ok(listing) => self.join(jobs, listing),
@@ -261,8 +263,8 @@ impl Batch {
         }
     }
 
-    /// Lists the half-boards of jobs; the longer half of the first one, if there is too little
-    /// room.
+    /// Lists the half-boards of jobs. If there is too little room, returns the longer half of the
+    /// first job.
     fn list(&mut self, jobs: &[Job]) -> Result<Result<Listing, usize>, DeviceError> {
         let BySize { n, sharing, sampled, keys, .. } = self.by_size;
         let mut first = Vec::new();
@@ -273,7 +275,7 @@ impl Batch {
             splits.push(SplitWords::new(n, job, lists));
             lists += job.listed.iter().map(Listed::lists).sum::<usize>();
         }
-        // These are spread evenly over each group of splits that share a code.
+        // The sampled splits are spread evenly over each group of splits that share a code.
         let sampled: Vec<u32> = (0..jobs.len())
             .step_by(sharing)
             .flat_map(|start| {
@@ -303,7 +305,7 @@ impl Batch {
             Kernel::SampleKeys,
             2 * sampled.len() as u32,
             &[Array::Sampled, Array::Segments, Array::Keys, Array::Samples],
-            &[choices * self.by_size.pieces(), keys as u32],
+            &[choices * self.by_size.chunks(), keys as u32],
         )?;
         let mut counters = vec![0_u32; COUNTERS + lists];
         self.read(Array::Counters, &mut counters)?;
@@ -317,7 +319,7 @@ impl Batch {
         }
         let mut samples = vec![0_u32; 2 * 2 * sampled.len() * keys];
         self.read(Array::Samples, &mut samples)?;
-        // A sample of a short list ends with zeros, and no half-board has no diagonal.
+        // A sample of a short list ends with zeros. No half-board has the key zero.
         let sample = |words: &[u32]| -> Vec<u64> {
             let keys =
                 words.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
@@ -334,7 +336,7 @@ impl Batch {
     fn join(&mut self, jobs: &[Job], listing: Listing) -> Result<Outcome, DeviceError> {
         let BySize { code, sharing, sampled, .. } = self.by_size;
         let Listing { mut splits, first, lens, samples } = listing;
-        // All empty lists have the same starts, which are zeros.
+        // All empty lists share their starts, which are zeros.
         let stride = self.by_size.buckets() + 1;
         let (mut filled, mut items) = (0, 0);
         let mut lists = Vec::new();
@@ -346,7 +348,7 @@ impl Batch {
         }
         let mut views: Vec<KeyViews> = Vec::new();
         let mut builds = Vec::new();
-        // For each job the first sum, and which half is the build list.
+        // The first sum of each job, and which half is its build list.
         let mut places = Vec::new();
         let mut sums = 0;
         for (group, jobs) in jobs.chunks(sharing).enumerate() {
@@ -364,7 +366,7 @@ impl Batch {
                 let lists = members.clone().flat_map(|job| range(job, half));
                 lists.map(|list| u64::from(lens[list])).sum()
             };
-            // A table is for the shorter list: that makes fewer of them.
+            // The shorter list is tabulated, because that needs fewer tables.
             let build = usize::from(len(1) < len(0));
             let of_group: Vec<Split> = jobs.iter().map(|job| job.split).collect();
             let samples = &samples[group * sampled..(group + 1) * sampled];
@@ -376,7 +378,7 @@ impl Batch {
                     splits[job].halves[half].view = (2 * group + half) as u32;
                 }
                 let (built, probes) = (range(job, build), range(job, 1 - build));
-                // Mostly there are no ties, and then none are looked up.
+                // There are usually no ties, and then none are looked up.
                 let last = probes.clone().rfind(|list| lens[*list] > 0);
                 let len = last.map_or(0, |last| last + 1 - probes.start);
                 for (i, list) in built.clone().enumerate() {
@@ -417,9 +419,9 @@ impl Batch {
         Ok(Outcome::Counted(fits.collect(), looked_up))
     }
 
-    /// The numbers of pairs that fit, by sums, and how many half-boards were looked up;
-    /// `None`, if a low part of a list is too long. Lists and builds were written, and the starts
-    /// are zeros.
+    /// The numbers of pairs that fit, by sums, and the number of half-boards that were looked up.
+    /// `None` if a low part of a list is too long. Lists and builds must be written, and the starts
+    /// must be zeros.
     fn fits(
         &mut self,
         jobs: usize,
@@ -433,7 +435,7 @@ impl Batch {
         };
         let BySize { code, .. } = self.by_size;
         let (builds, rows) = (builds as u32, (builds << code.low) as u32);
-        let (segments, of_choice) = (self.segments(jobs), [self.choices, self.by_size.pieces()]);
+        let (segments, of_choice) = (self.segments(jobs), [self.choices, self.by_size.chunks()]);
         self.clear(Sums, sums * 8)?;
         self.launch(
             Kernel::NumberBuckets,
@@ -474,9 +476,9 @@ impl Batch {
         Ok((!is_too_long).then(|| (found, word(&counters[LOOKED_UP..]))))
     }
 
-    /// The number of segments of the lists of some jobs.
+    /// The number of segments of the lists of `jobs` jobs.
     fn segments(&self, jobs: usize) -> u32 {
-        2 * jobs as u32 * self.choices * self.by_size.pieces()
+        2 * jobs as u32 * self.choices * self.by_size.chunks()
     }
 
     fn write_splits(&mut self, splits: &[SplitWords]) -> Result<(), DeviceError> {
@@ -525,13 +527,12 @@ impl Batch {
         Ok(())
     }
 
-    /// Starts to measure how long each kernel takes, by waiting for it, so that nothing is done
-    /// meanwhile.
+    /// Starts to measure the time of each kernel. The host then waits for each of them.
     pub(crate) fn start_times(&mut self) {
         self.times = Some([Duration::ZERO; Kernel::ALL.len()]);
     }
 
-    /// How long each kernel took since then.
+    /// The time that each kernel took since [`start_times`](Batch::start_times).
     pub(crate) fn times(&self) -> Option<[(&'static str, Duration); Kernel::ALL.len()]> {
         let times = self.times?;
         Some(Kernel::ALL.map(|kernel| (kernel.name(), times[kernel as usize])))
@@ -547,8 +548,8 @@ impl Batch {
     }
 }
 
-/// The orders of the columns of `rows` rows, three bits for each row, the first row's lowest. The
-/// first r! of them are those of r rows.
+/// The orders of the columns of `rows` rows, with three bits for each row, the first row's lowest.
+/// The first r! of them are those of r rows.
 fn orders(rows: u32) -> Vec<u32> {
     (0..rows).fold(vec![0], |shorter, column| {
         let places = (0..=column).rev();
@@ -562,7 +563,8 @@ fn orders(rows: u32) -> Vec<u32> {
     })
 }
 
-/// The bits of a record for each value of each four bits of a key, from those for each byte.
+/// The bits of a record for each value of each four bits of a key, computed from those of each
+/// byte.
 fn by_nibbles(tables: &[[u64; 256]; 8]) -> impl Iterator<Item = u64> {
     tables
         .iter()
@@ -571,7 +573,7 @@ fn by_nibbles(tables: &[[u64; 256]; 8]) -> impl Iterator<Item = u64> {
 }
 
 impl SplitWords {
-    /// A job whose lists begin with `lists`.
+    /// The words of a job whose lists begin with `lists`.
     fn new(n: u32, job: &Job, lists: usize) -> SplitWords {
         let Job { split, shares, listed } = job;
         let lists = [lists, lists + listed[0].lists()];
@@ -581,9 +583,9 @@ impl SplitWords {
             let Listed { modulus, residues, choices } = listed[half].clone();
             let Window { below, above } = windows[half];
             let last = (1 << (n / 2)) - 1;
-            // Numbers from 0 on are all that there are; a bound beyond them is no tie.
+            // Numbers begin at 0. A bound outside the numbers is no tie.
             let (lowest, highest) = (below.max(0), above.min(last));
-            // No half-board counts where the lower bound is above the upper one.
+            // No half-board counts if the lower bound is above the upper one.
             let choices = if lowest <= highest { choices } else { 0..0 };
             HalfWords {
                 columns: columns[half],

@@ -1,36 +1,39 @@
-//! What depends on the size of a board: codes, batches, and how long lists are.
+//! The parameters that depend on the board's size: codes, batches and the lengths of lists.
 
 use count::CodeBits;
 
-/// How many orders of a quarter's columns a group of the kernels tries, `TRIED`.
-const ORDERS_OF_PIECE: u32 = 768;
+/// The number of orders of a quarter's columns that a group of threads tries: `TRIED` of the
+/// kernels.
+const ORDERS_OF_CHUNK: u32 = 768;
 
-/// How boards of one size are counted.
+/// The parameters of boards of one size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BySize {
     pub(crate) n: u32,
     pub(crate) code: CodeBits,
-    /// The most splits that are counted at a time, so that a batch takes a device some tenths of a
-    /// millisecond at least.
+    /// The most splits that are counted at a time. A batch takes a device at least some tenths of a
+    /// millisecond.
     pub(crate) splits: usize,
     /// The number of splits that share a code. A sample and a code take the host a millisecond.
     pub(crate) sharing: usize,
-    /// The number of splits of those that are sampled, and the half-boards of each of their lists.
+    /// The number of these splits that are sampled, and the number of half-boards in the sample of
+    /// each of their lists.
     pub(crate) sampled: usize,
     pub(crate) keys: usize,
-    /// The pairs of a sample that the code is chosen by.
+    /// The number of sampled pairs that the code is chosen by.
     pub(crate) pairs: u64,
-    /// About how many half-boards both lists of a split have on average.
+    /// The average number of half-boards in both lists of a split, roughly.
     half_boards: u64,
 }
 
 impl BySize {
-    /// For boards of size `n` (4 to 29).
+    /// The parameters for boards of size `n` (4 to 29).
     ///
-    /// A code has so many bits that an item has 32 at most: of 2(N-1) diagonals on an even board
-    /// and 2(N-2) on an odd one; at N = 28 two of them never meet. With more low bits a half-board
-    /// is tabulated more often, and with more bits fewer are looked up. Codes and batches are those
-    /// that were the fastest on one card: see docs/benchmarks.
+    /// The number of bits of a code leaves at most 32 bits for an item. There are 2(N-1) diagonals
+    /// on an even board and 2(N-2) on an odd one, and two of them never meet at N = 28. With more
+    /// low bits a half-board is tabulated more often. With more bits in all, fewer half-boards are
+    /// looked up. Codes and batches are the fastest that were measured on one card
+    /// (docs/benchmarks).
     pub(crate) fn new(n: u32) -> BySize {
         let (low, high) = match n {
             0..=15 => (0, 4),
@@ -74,26 +77,26 @@ impl BySize {
         1 << (self.code.low + self.code.high)
     }
 
-    /// The rows of an upper half-board's or a lower one's upper and lower quarter.
+    /// The numbers of rows of the upper and of the lower quarter of a half-board.
     pub(crate) fn quarter_rows(self) -> [u32; 2] {
         let rows = self.n / 2;
         [rows / 2, rows - rows / 2]
     }
 
-    /// The room for the half-boards of `splits` splits: half as much again as they have on average,
-    /// and twice as much for one, so that most lists need no second try.
+    /// The room for the half-boards of `splits` splits. It is one and a half times their average
+    /// number, and twice that number for one split, so that few lists need a second try.
     pub(crate) fn room_for_keys(self, splits: usize) -> u64 {
         let mean = self.half_boards * splits as u64;
         if splits > 1 { mean / 2 * 3 } else { mean * 2 }
     }
 
-    /// The numbers of orders of the columns of an upper quarter and of a lower one.
+    /// The numbers of orders of the columns of an upper and of a lower quarter.
     pub(crate) fn orders(self) -> [u32; 2] {
         self.quarter_rows().map(|rows| (1..=rows).product())
     }
 
-    /// The number of pieces of a choice.
-    pub(crate) fn pieces(self) -> u32 {
-        self.orders().map(|orders| orders.div_ceil(ORDERS_OF_PIECE)).iter().product()
+    /// The number of chunks of a choice.
+    pub(crate) fn chunks(self) -> u32 {
+        self.orders().map(|orders| orders.div_ceil(ORDERS_OF_CHUNK)).iter().product()
     }
 }

@@ -1,4 +1,4 @@
-//! Counts tasks, in batches that the device has room for.
+//! Counts tasks on a device, in batches that fit into its memory.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ pub enum Error {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Something is not a task, or a sum passes 64 bits.
+    /// A split is not a task, or a sum exceeds 64 bits.
     #[error(transparent)]
     Count(#[from] CountError),
 }
 
-/// Where a device does not give as much memory, less than this is not tried.
+/// The least memory that is tried after an allocation has failed, in bytes.
 const LEAST_MEMORY: u64 = 64 << 20;
 
-/// The half-boards among which one is looked up at a time.
+/// The number of half-boards among which one is looked up at a time.
 const LANES: u64 = 256;
 
 /// Counts splits of one board on a device.
@@ -36,7 +36,7 @@ pub struct Counter {
     n: u32,
     device: String,
     batch: Batch,
-    /// How many half-boards were looked up.
+    /// The number of half-boards that were looked up.
     looked_up: u64,
 }
 
@@ -50,21 +50,21 @@ impl std::fmt::Debug for Counter {
 }
 
 impl Counter {
-    /// The sizes of boards whose splits can be counted.
+    /// The sizes of boards that can be counted.
     pub const BOARDS: std::ops::RangeInclusive<u32> = 4..=29;
 
-    /// A counter of boards of size `n`, one of [`BOARDS`](Counter::BOARDS), that takes at most
-    /// `memory` bytes on the device, or what it needs at least if that is more.
+    /// A counter of boards of size `n`, one of [`BOARDS`](Counter::BOARDS). It takes at most
+    /// `memory` bytes on the device, or the least that it needs if that is more.
     ///
     /// # Errors
     ///
-    /// [`DeviceError`], if the device cannot be opened, does not take the kernels, or has less
-    /// memory.
+    /// [`DeviceError`] if the device cannot be opened, does not accept the kernels, or has too
+    /// little memory.
     pub fn new(device: &Device, n: u32, memory: u64) -> Result<Counter, DeviceError> {
         let mut memory = memory;
         loop {
             match Counter::with_queue(device.open()?, device, n, memory) {
-                // Somebody else has some of it.
+                // Another program uses some of the memory.
                 Err(error) if error.call == ALLOCATING && memory >= LEAST_MEMORY => memory /= 2,
                 result => return result,
             }
@@ -86,7 +86,7 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// [`Error`](enum@Error), of which [`CountError::BadTask`] comes before the first call.
+    /// [`Error`](enum@Error). [`CountError::BadTask`] is returned before the first call.
     pub fn count_each(
         &mut self,
         tasks: TaskSlice<'_>,
@@ -110,25 +110,25 @@ impl Counter {
         Ok(())
     }
 
-    /// Pairs of half-boards that were looked up since the counter was made.
+    /// The number of pairs of half-boards that were looked up since the counter was made.
     #[must_use]
     pub fn lanes(&self) -> u64 {
         self.looked_up * LANES
     }
 
-    /// The number of tasks that are counted at a time, if there are so many: whole splits.
+    /// The number of tasks that are counted at a time. They belong to whole splits.
     #[must_use]
     pub fn batch_tasks(&self) -> usize {
         self.batch.splits() * tasks_of_split(self.n) as usize
     }
 
-    /// Starts to measure how long each kernel takes. Meanwhile the device waits for the host after
-    /// each of them.
+    /// Starts to measure the time of each kernel. The device then waits for the host after each of
+    /// them.
     pub fn start_times(&mut self) {
         self.batch.start_times();
     }
 
-    /// How long each kernel took since [`start_times`](Counter::start_times), by name.
+    /// The time that each kernel took since [`start_times`](Counter::start_times), by name.
     #[must_use]
     pub fn times(&self) -> Option<[(&'static str, Duration); 9]> {
         self.batch.times()
@@ -143,7 +143,7 @@ impl Counter {
         (0..tasks.len()).map(split).collect()
     }
 
-    /// The fits of jobs. What has too little room is counted in two parts.
+    /// The fits of jobs. A job that does not fit into the memory is counted in two halves.
     fn count(&mut self, jobs: &[Job]) -> Result<Vec<Fits>, Error> {
         if jobs.is_empty() {
             return Ok(Vec::new());
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_as_plain_c_counts_what_the_processor_counts() {
+    fn kernels_as_plain_c_count_what_the_processor_counts() {
         let whole = |n| (n, 0..HalvesPlan::new(n).expect("the size is in range").len());
         let some = [(11, 100..110), (17, 9_000..9_001), (20, 30_000..30_001), (23, 20..21)];
         for (n, range) in (4..=8).map(whole).chain(some) {
@@ -229,10 +229,10 @@ mod tests {
         }
     }
 
-    /// A queue one of whose calls fails.
+    /// A queue in which one call fails.
     struct Failing {
         queue: HostQueue,
-        /// The calls before that one.
+        /// The number of calls before the failing one.
         left: u32,
     }
 
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_task_is_named_before_anything_is_counted() {
+    fn an_invalid_task_is_reported_before_anything_is_counted() {
         let mut tasks = tasks(8, 0..3);
         tasks.down[1] = 0b111;
         let error = counts(8, HostQueue::new(), &tasks).expect_err("three columns are no split");

@@ -1,11 +1,11 @@
-//! The devices of this machine, by number and by what drives them.
+//! The devices of this machine and how a person chooses among them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// What drives a device.
+/// A driver of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Driver {
     /// NVIDIA's own driver.
@@ -15,7 +15,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// The name that a person chooses it by.
+    /// The name by which a person chooses it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,22 +28,22 @@ impl Driver {
 /// A device that can join lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// What drives it.
+    /// Its driver.
     pub driver: Driver,
     /// Its number among the devices of its driver.
     pub index: usize,
-    /// Its name, as the driver says it.
+    /// Its name, according to the driver.
     pub name: String,
     /// The version of the driver.
     pub version: String,
     /// Its memory, in bytes.
     pub memory: u64,
-    /// The most bytes of a single buffer.
+    /// The largest size of a buffer, in bytes.
     pub buffer: u64,
-    /// The number of its multiprocessors, or of a processor's cores.
+    /// The number of its multiprocessors, or of the processor's cores.
     pub units: u32,
-    /// Whether it is the processor itself, as with PoCL. Such a device is used only if somebody
-    /// asks for it.
+    /// Whether it is the processor itself, as with PoCL. Such a device is used only if it is asked
+    /// for.
     pub is_processor: bool,
 }
 
@@ -53,17 +53,17 @@ impl fmt::Display for Device {
     }
 }
 
-/// Which devices somebody asks for.
+/// A choice of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceChoice {
-    /// Those of one driver; `None` for any.
+    /// The driver, or `None` for any.
     pub driver: Option<Driver>,
-    /// The one with this [number](Device::index), or in this place among those of all drivers;
-    /// `None` for all.
+    /// The [number](Device::index) among the driver's devices, or among those of all drivers.
+    /// `None` chooses all of them.
     pub index: Option<usize>,
 }
 
-/// A text that names no devices.
+/// The error of a text that names no devices.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no device is named {name:?}: give gpu, cuda or opencl, or one of them as in gpu:1")]
 pub struct UnknownDevice {
@@ -71,13 +71,13 @@ pub struct UnknownDevice {
     pub name: String,
 }
 
-/// Devices that this machine lacks.
+/// The error of a choice that finds no device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("this machine has no device {choice}: {}", had(here, choice.driver))]
 pub struct MissingDevice {
-    /// What was asked for.
+    /// The choice.
     pub choice: DeviceChoice,
-    /// What there is.
+    /// The devices of this machine.
     pub here: Vec<Device>,
 }
 
@@ -133,8 +133,8 @@ impl DeviceChoice {
     /// The graphics processors among all devices.
     pub const ALL: DeviceChoice = DeviceChoice { driver: None, index: None };
 
-    /// The devices among those that are `here`. Without a number, a device that is the processor itself is among them only
-    /// if its driver was asked for and has no other.
+    /// The chosen devices among `here`. Without a number, the processor itself is included only if
+    /// its driver was chosen and has no other device.
     pub(crate) fn among(self, here: Vec<Device>) -> Result<Vec<Device>, MissingDevice> {
         let found: Vec<Device> = match self.index {
             Some(index) => match self.driver {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_is_chosen_only_if_somebody_asks_for_it() {
+    fn a_processor_is_used_only_if_it_is_asked_for() {
         let card = device(Driver::OpenCl, 0, false);
         let processor = device(Driver::OpenCl, 1, true);
         let both = vec![card.clone(), processor.clone()];

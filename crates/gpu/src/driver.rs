@@ -1,7 +1,7 @@
-//! What is asked of a driver: memory, kernels and a queue. Both drivers are loaded at run time.
+//! What a driver provides: memory, kernels and a queue. Both drivers are loaded at run time.
 //!
-//! A queue carries its commands out one after the other. All but [`read`](Queue::read) return at
-//! once.
+//! A queue executes its commands one after the other. All calls but [`read`](Queue::read) return
+//! without waiting for them.
 
 pub(crate) mod cuda;
 #[cfg(all(test, unix))]
@@ -12,22 +12,22 @@ use thiserror::Error;
 
 use crate::device::{Device, DeviceChoice, Driver, MissingDevice};
 
-/// The call that fails where a device has less memory left than was asked for.
+/// The call that fails if a device has too little memory left.
 pub(crate) const ALLOCATING: &str = "allocating memory";
 
-/// A call to a driver that failed. What was being counted has no count.
+/// A call to a driver that failed. No count results from it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{device}: {call} failed: {reason}")]
 pub struct DeviceError {
     /// The device, as it is listed.
     pub device: String,
-    /// What was asked of the driver.
+    /// The call.
     pub call: &'static str,
-    /// What the driver says.
+    /// The reason, according to the driver.
     pub reason: String,
 }
 
-/// The kernels of the text, in its order.
+/// The kernels, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     ListHalves,
@@ -69,7 +69,7 @@ impl Kernel {
         }
     }
 
-    /// The threads of one of its groups.
+    /// The number of threads in a group.
     pub(crate) fn threads(self) -> u32 {
         match self {
             Kernel::NumberBuckets | Kernel::FillBuckets => 64,
@@ -88,7 +88,7 @@ impl Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buffer(pub(crate) usize);
 
-/// What is passed to a kernel.
+/// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Argument {
     Buffer(Buffer),
@@ -97,7 +97,7 @@ pub(crate) enum Argument {
 
 /// A queue of commands for a device, with the kernels and the memory that they use.
 pub(crate) trait Queue: Send {
-    /// Allocates memory, whose contents are unspecified. It is freed with the queue.
+    /// Allocates memory with unspecified contents. It is freed with the queue.
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError>;
 
     /// Writes to the start of a buffer.
@@ -106,7 +106,7 @@ pub(crate) trait Queue: Send {
     /// Fills the start of a buffer with zeros.
     fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError>;
 
-    /// Starts this many groups of a kernel. The kernel's parameters must be these arguments.
+    /// Starts `groups` groups of a kernel. The arguments must match the kernel's parameters.
     fn launch(
         &mut self,
         kernel: Kernel,
@@ -119,8 +119,9 @@ pub(crate) trait Queue: Send {
 }
 
 impl Device {
-    /// All devices of this machine: those of CUDA, and those of OpenCL that are not among them. There are none where
-    /// no driver is installed, and in a program that is linked statically, which cannot load any.
+    /// All devices of this machine: those of CUDA, and those of OpenCL that CUDA does not have. The
+    /// list is empty if no driver is installed, or if the program is linked statically and cannot
+    /// load any.
     ///
     /// Loading drivers takes some tenths of a second.
     #[must_use]
@@ -154,12 +155,12 @@ impl Device {
 }
 
 impl DeviceChoice {
-    /// The devices. Without a number, a device that is the processor itself is among them only if its driver was asked
-    /// for and has no other.
+    /// The chosen devices. Without a number, the processor itself is included only if its driver
+    /// was chosen and has no other device.
     ///
     /// # Errors
     ///
-    /// [`MissingDevice`], if there is none.
+    /// [`MissingDevice`] if there is none.
     pub fn find(self) -> Result<Vec<Device>, MissingDevice> {
         self.among(self.driver.map_or_else(Device::all, Device::of))
     }

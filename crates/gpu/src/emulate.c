@@ -1,6 +1,5 @@
-// Runs the kernels on the host, one thread of a group after the other from barrier to barrier, for
-// tests of their arithmetic without a driver: no compiler for devices is between the text and what
-// is tested.
+// Runs the kernels on the host, for tests of their arithmetic without a driver or a compiler for
+// devices. The threads of a group run one after the other from barrier to barrier.
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #define SHARED_POINTER
 #define THREAD fiber
 #define GROUP group
-// The next thread goes on. Unlike swapcontext, this makes no system call.
+// Continues with the next thread. Unlike swapcontext, this makes no system call.
 #define BARRIER \
     do { \
         if (!_setjmp(places[fiber])) _longjmp(scheduler, 1); \
@@ -40,24 +39,24 @@ static jmp_buf scheduler, places[MOST_THREADS];
 static char stacks[MOST_THREADS][STACK];
 static u32 fiber, group, ended, begun, before;
 
-// What threads tell each other, by turns in one of two places, so that the next value does not
-// replace one that is still to be read.
-static u32 told[2][MOST_THREADS], turns[MOST_THREADS];
+// The values that threads exchange. Two places take turns, so that a value does not replace the one
+// before while that is still to be read.
+static u32 exchanged[2][MOST_THREADS], turns[MOST_THREADS];
 
-static u32 *told_by_all(u32 value) {
-    u32 *place = told[turns[fiber]++ & 1];
+static u32 *from_all(u32 value) {
+    u32 *place = exchanged[turns[fiber]++ & 1];
     place[fiber] = value;
     BARRIER;
     return place;
 }
 
 static u32 from_before(u32 value, u32 threads) {
-    u32 *values = told_by_all(value);
+    u32 *values = from_all(value);
     return values[(fiber & 31u) >= threads ? fiber - threads : fiber];
 }
 
 static u32 from_across(u32 value, u32 threads) {
-    return told_by_all(value)[fiber ^ threads];
+    return from_all(value)[fiber ^ threads];
 }
 
 #include "kernels.c"
@@ -90,8 +89,8 @@ static void run(void) {
     _longjmp(scheduler, 1);
 }
 
-// Runs `groups` groups of `size` threads of the kernel with this number. A group ends with an error
-// if some threads wait at a barrier that others do not come to.
+// Runs `groups` groups of `size` threads of the kernel with this number. Returns 1 if some threads
+// of a group wait at a barrier that others do not reach.
 int launch(int number, u32 groups, u32 size, const Argument *given) {
     kernel = number;
     arguments = given;

@@ -1,4 +1,4 @@
-//! What is counted at a time: a split, or a part of it.
+//! The unit of work of a batch: a split, or some of its half-boards.
 
 use std::ops::Range;
 
@@ -11,33 +11,34 @@ pub(crate) struct Listed {
     pub(crate) modulus: u32,
     /// A bit for each slice that is wanted.
     pub(crate) residues: u32,
-    /// The choices of columns for the upper quarter that are paired.
+    /// The choices of columns for the upper quarter that are included.
     pub(crate) choices: Range<u32>,
 }
 
 impl Listed {
-    /// The number of lists: for each slice one without ties, and one of ties.
+    /// The number of lists: one without ties and one of ties for each slice.
     pub(crate) fn lists(&self) -> usize {
         2 * self.modulus as usize
     }
 }
 
-/// A split, some slices of its lists, and a part of their half-boards.
+/// A split, with the slices and the half-boards of it that are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     /// The split, without its slices.
     pub(crate) split: Split,
     pub(crate) shares: Shares,
-    /// Of the upper and of the lower half.
+    /// The half-boards of the upper and of the lower half.
     pub(crate) listed: [Listed; 2],
 }
 
-/// How many pairs fit of each upper list with each lower list: `fits[upper * lower lists + lower]`.
+/// The number of pairs that fit for each upper and each lower list: `fits[upper * lower lists +
+/// lower]`.
 pub(crate) type Fits = Vec<u64>;
 
 impl Job {
-    /// The jobs of tasks that follow one another: neighbours that differ in slices alone are one
-    /// job. For each task the number of its job.
+    /// The jobs for consecutive tasks, and the index of each task's job. Neighbours that differ
+    /// only in their slices share a job.
     pub(crate) fn of_tasks(n: u32, choices: u32, tasks: &[Split]) -> (Vec<Job>, Vec<usize>) {
         let mut jobs: Vec<Job> = Vec::new();
         let mut job_of = Vec::with_capacity(tasks.len());
@@ -61,7 +62,7 @@ impl Job {
         (jobs, job_of)
     }
 
-    /// The sum of the shares of a task's boards; `None` if it passes 64 bits.
+    /// The sum of a task's boards. `None` if it exceeds 64 bits.
     pub(crate) fn sum_of(&self, task: &Split, fits: &Fits) -> Option<u64> {
         let [upper, lower] = [task.upper, task.lower].map(|slice| 2 * slice.residue() as usize);
         let mut sum = 0_u64;
@@ -74,8 +75,8 @@ impl Job {
         Some(sum)
     }
 
-    /// Two jobs that count together what this one counts, with half of the choices of one half
-    /// each; `None` if that half has only one.
+    /// Two jobs that together count what this one counts, each with half of the choices of `half`.
+    /// `None` if that half has only one choice.
     pub(crate) fn parted(&self, half: usize) -> Option<[Job; 2]> {
         let Range { start, end } = self.listed[half].choices;
         let middle = start + (end - start) / 2;

@@ -1,33 +1,34 @@
-// Counts splits of a board on a device, from their columns to the numbers of pairs that fit. One
-// text for OpenCL C 1.2 and for CUDA; tests compile it as plain C, too.
+// The kernels that count splits of a board on a device, from their columns to the numbers of pairs
+// that fit. It is one text for OpenCL C 1.2 and for CUDA. Tests compile it as plain C, too.
 //
-//   list_halves      quarter-boards in the columns of a choice, and the    a group for each half and piece
-//                    pairs of those that do not attack each other: half-
-//                    boards, as keys of their diagonals
-//   sample_keys      keys from all over the lists, by which the host       a group for each half
-//                    chooses the diagonals of codes
-//   number_buckets   keys become records, a bucket's number and an item;   a group for each half and piece
-//                    each gets its rank in the bucket
-//   find_starts      where each bucket starts                              a group for each list
-//   fill_buckets     items, bucket by bucket                               a group for each half and piece
-//   count_open       how many half-boards of each high part are open to    a thread for each high part
-//                    each low part
-//   sum_rows         the same as running sums, and how many blocks of      a group for each low part
-//                    256 they fill
-//   sum_blocks       the first block of each low part                      one group
-//   join_lists       tables of 256 half-boards of a build list, in which   groups that take one block after the
-//                    those of the probe lists are looked up                other
+//   list_halves     forms quarter-boards in the columns of a choice,       a group for each half, choice
+//                   pairs those that do not attack each other, and         and chunk
+//                   writes the half-boards as keys of their diagonals
+//   sample_keys     takes keys from all over the lists, by which the       a group for each half
+//                   host chooses the diagonals of codes
+//   number_buckets  turns keys into records of a bucket's number and an    a group for each half, choice
+//                   item, and ranks the items of each bucket               and chunk
+//   find_starts     finds where each bucket starts                         a group for each list
+//   fill_buckets    writes the items, bucket by bucket                     a group for each half, choice
+//                                                                          and chunk
+//   count_open      counts the half-boards of each high part that are      a thread for each high part
+//                   open to each low part
+//   sum_rows        turns these into running sums, and counts the          a group for each low part
+//                   blocks of 256 half-boards
+//   sum_blocks      finds the first block of each low part                 one group
+//   join_lists      tabulates 256 half-boards of a build list, and looks   groups that take one block
+//                   up those of the probe lists                            after the other
 //
-// A *choice* says which of a half's columns its upper quarter takes, and a *piece* of it has some
-// orders of each quarter's columns: all of them, up to six rows. A *list* has the half-boards of one
-// half and one slice, without ties or ties alone. Nothing here depends on the order in which threads
-// come to add to a counter, except for the order of keys and items.
+// A *choice* says which columns of a half its upper quarter takes. A *chunk* of a choice has some
+// orders of each quarter's columns. One chunk has all of them, up to six rows. A *list* has the
+// half-boards of one half and one slice: either those without ties, or the ties. Nothing but the
+// order of keys and items depends on the order in which threads add to a counter.
 
 #ifdef __OPENCL_VERSION__
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
 #define JOIN_KERNEL KERNEL(256)
-// PoCL lets threads of several groups take turns in a function that it does not inline. No barrier
-// may stand in an `if`: version 3.1 miscompiled one whose condition was the same for all threads.
+// PoCL lets threads of several groups take turns in a function that it does not inline. A barrier
+// must not be inside an `if`: version 3.1 miscompiled one whose condition was equal in all threads.
 #define FUNCTION static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define SHARED __local
@@ -44,7 +45,7 @@ typedef ulong u64;
 typedef uint4 u32x4;
 #elif defined(__CUDACC__)
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
-// Four groups of 48 KiB of shared memory fit a multiprocessor of data centres.
+// A multiprocessor of a data-centre device has shared memory for four groups of 48 KiB.
 #define JOIN_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
@@ -57,7 +58,7 @@ typedef uint4 u32x4;
 #define ATOMIC_ADD(to, value) atomicAdd(to, value)
 #define ATOMIC_OR(to, value) atomicOr(to, value)
 #define ROTATE_RIGHT(x, bits) __funnelshift_r(x, x, bits)
-// Neighbouring threads tell each other values without shared memory.
+// Threads of a warp exchange values without shared memory.
 #define HAS_WARPS
 #define FROM_BEFORE(value, threads) __shfl_up_sync(~0u, value, threads)
 #define FROM_ACROSS(value, threads) __shfl_xor_sync(~0u, value, threads)
@@ -65,21 +66,21 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef uint4 u32x4;
 #else
-// Plain C, for tests without a driver: emulate.c says what these words mean.
+// Plain C, for tests without a driver: emulate.c defines these names.
 #endif
 
 #define LANES 256u
-// One low part of a probe list has fewer half-boards than this.
+// A low part of a probe list must have fewer half-boards than this.
 #define MOST_PROBES (1u << 23)
-// The blocks that a group takes at a time.
+// The number of blocks that a group takes at a time.
 #define TAKEN 4u
-// The threads of a group that makes lists.
+// The number of threads in a group of the kernels that sort.
 #define SMALL 64u
-// The orders that a thread tries of each quarter's columns, and those of a piece.
+// The number of orders of each quarter's columns that a thread tries, and that a chunk has.
 #define TRIES 3u
 #define TRIED (TRIES * LANES)
 
-// What `counters` has.
+// The indices of `counters`.
 #define KEYS 0      // the half-boards of all lists
 #define NEXT 1      // the blocks that groups have taken
 #define LOOKED_UP 2 // the half-boards that were looked up in a block, in two words
@@ -105,12 +106,12 @@ typedef struct {
     u32 looked_at;  // the columns that decide about numbers
 } Split;
 
-// Where a sorted list is: its first start and its first item.
+// The place of a sorted list: its first start and its first item.
 typedef struct {
     u32 starts, items;
 } List;
 
-// One list whose half-boards are tabulated.
+// A list whose half-boards are tabulated.
 typedef struct {
     u32 list;   // its number
     u32 probes; // the first list that is looked up in it
@@ -118,8 +119,8 @@ typedef struct {
     u32 sums;   // the first of as many sums
 } Build;
 
-// The sum of the values of all threads before this one; `total` is that of all. `room` has two
-// words for each thread.
+// Returns the sum of the values of all threads before this one. `total` becomes the sum of all
+// values. `room` has two words for each thread.
 FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *total) {
     u32 me = THREAD;
 #ifdef HAS_WARPS
@@ -156,13 +157,13 @@ FUNCTION u32 sum_before(SHARED_POINTER u32 *room, u32 threads, u32 value, u32 *t
 #endif
 }
 
-// Of the values of this thread and its 31 neighbours the bits with the thread's own number among
-// them: bit i is that of the i-th thread. `room` has a word for each thread.
+// Transposes the values of this thread and its 31 neighbours: returns the bits whose number is the
+// thread's own, with bit i taken from the i-th thread. `room` has a word for each thread.
 FUNCTION u32 transposed(SHARED_POINTER u32 *room, u32 value) {
     u32 mine = THREAD & 31u;
 #ifdef HAS_WARPS
-    // A square of bits changes places with the one across the diagonal: squares of 16 times 16 bits
-    // first, and of single bits last.
+    // A square of bits is exchanged with the one across the diagonal. The first squares have 16
+    // times 16 bits, and the last ones a single bit.
     u32 low = 0xffffu;
 #pragma unroll
     for (u32 step = 16; step; step >>= 1, low ^= low << step) {
@@ -180,7 +181,7 @@ FUNCTION u32 transposed(SHARED_POINTER u32 *room, u32 value) {
 #endif
 }
 
-// Those of the 32 lanes of a word that `len` lanes use.
+// Returns those of the 32 lanes of a word that `len` lanes use.
 FUNCTION u32 lanes_in_use(u32 len, u32 word) {
     return len >= 32u * word + 32u ? ~0u : len <= 32u * word ? 0u : (1u << (len - 32u * word)) - 1u;
 }
@@ -193,8 +194,8 @@ FUNCTION void without(u32x4 *lanes, u32x4 others) {
     lanes->x &= ~others.x, lanes->y &= ~others.y, lanes->z &= ~others.z, lanes->w &= ~others.w;
 }
 
-// The bits of `among` that the lowest bits of `chosen` say: bit i of `chosen` stands for the i-th
-// bit of `among`.
+// Returns the bits of `among` that are selected by the lowest bits of `chosen`. Bit i of `chosen`
+// stands for the i-th set bit of `among`.
 FUNCTION u32 deposit(u32 chosen, u32 among) {
     u32 bits = 0;
     for (; chosen; chosen >>= 1, among &= among - 1u)
@@ -202,15 +203,15 @@ FUNCTION u32 deposit(u32 chosen, u32 among) {
     return bits;
 }
 
-// The bits moved up, so that none is where `holes` has one: each hole moves what is there and above
+// Moves bits up so that none is where `holes` has a bit. Each hole moves the bits at and above it
 // by one place.
 FUNCTION u32 spread(u32 bits, u32 holes) {
     for (; holes; holes &= holes - 1u) bits += bits & (0u - (holes & (0u - holes)));
     return bits;
 }
 
-// The slice of half-boards whose outer queens take these of their columns: see
-// board::halves::Slice.
+// Returns the slice of half-boards whose outer queens take these columns (see
+// board::halves::Slice).
 FUNCTION u32 slice_of(u32 choice, u32 modulus) {
     u32 ranks = 0;
     for (u32 rank = 0; choice >> rank; rank++)
@@ -225,16 +226,17 @@ FUNCTION void add_to_sum(GLOBAL u32 *sum, u64 value) {
     if (high) ATOMIC_ADD(sum + 1, high);
 }
 
-// Quarters: the diagonals that the other quarter's must not meet, those of the half-board, and which
-// of their queens stand in columns that are looked at, the last row's lowest.
+// Quarter-boards. `meets` has the diagonals that must not meet those of the other quarter, and
+// `fars` those of the half-board. `numbers` has a bit for each queen in a column that is looked at,
+// the last row's lowest.
 typedef struct {
     u64 meets[TRIED], fars[TRIED];
     u32 numbers[TRIED];
 } Quarters;
 
-// Places queens by some orders of a quarter's columns, and keeps those that do not attack each other
-// or the centre's queen. An order has three bits for each row, which of the `columns` its queen takes.
-// Returns how many quarters there are.
+// Places queens by some orders of a quarter's columns, and keeps the quarters whose queens attack
+// neither each other nor the centre's queen. An order has three bits for each row: the index of its
+// queen's column in `columns`. Returns the number of quarters that were kept.
 FUNCTION u32 place_quarters(
     SHARED_POINTER Quarters *quarters, SHARED_POINTER u32 *scan, SHARED_POINTER const u32 *columns,
     GLOBAL const u32 *orders, u32 len, GLOBAL const Split *split, u32 n, u32 is_lower_quarter) {
@@ -255,7 +257,7 @@ FUNCTION u32 place_quarters(
             right |= (u64)bit << row;
             number = number << 1 | (bit & looked_at ? 1u : 0u);
         }
-        // The diagonals as the row after the quarter sees them, and as its first row does.
+        // The diagonals as seen from the row below the quarter, and from its first row.
         u64 below = (left & full) | right >> rows << 32;
         u64 above = left >> rows | (right & full) << 32;
         meets[i] = is_lower_quarter ? above : below;
@@ -279,8 +281,8 @@ FUNCTION u32 place_quarters(
     return all;
 }
 
-// Lists half-boards. `segments` has the first key of each half and piece, how many are no ties, and
-// how many are; the ties follow.
+// Lists half-boards. A segment of `segments` has the first key of a half, choice and chunk, the
+// number of half-boards that are no ties, and the number of ties. The ties follow the others.
 KERNEL(256) list_halves(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *orders, GLOBAL u32 *segments,
     GLOBAL u64 *keys, GLOBAL u32 *counters, u32 n, u32 most_choices, u32 upper_orders, u32 lower_orders, u32 room) {
@@ -288,17 +290,17 @@ KERNEL(256) list_halves(
     SHARED u32 scan[2 * LANES];
     SHARED u32 columns[16];
     SHARED u32 start;
-    u32 lower_pieces = (lower_orders + TRIED - 1u) / TRIED;
-    u32 pieces = (upper_orders + TRIED - 1u) / TRIED * lower_pieces;
-    u32 me = THREAD, piece = GROUP % pieces, choice = GROUP / pieces % most_choices, at = GROUP / pieces / most_choices;
+    u32 lower_chunks = (lower_orders + TRIED - 1u) / TRIED;
+    u32 chunks = (upper_orders + TRIED - 1u) / TRIED * lower_chunks;
+    u32 me = THREAD, chunk = GROUP % chunks, choice = GROUP / chunks % most_choices, at = GROUP / chunks / most_choices;
     GLOBAL const Split *split = splits + (at >> 1);
-    GLOBAL const Half *part = split->halves + (at & 1u);
+    GLOBAL const Half *mine = split->halves + (at & 1u);
     GLOBAL u32 *segment = segments + 3u * GROUP;
     u32 is_wanted = 0, chosen = 0, slice = 0;
-    if (choice < part->choices) {
-        chosen = choices[part->first_choice + choice];
-        slice = slice_of(chosen, part->modulus);
-        is_wanted = part->residues >> slice & 1u;
+    if (choice < mine->choices) {
+        chosen = choices[mine->first_choice + choice];
+        slice = slice_of(chosen, mine->modulus);
+        is_wanted = mine->residues >> slice & 1u;
     }
     if (!is_wanted) {
         if (me < 3u) segment[me] = 0;
@@ -306,19 +308,20 @@ KERNEL(256) list_halves(
     }
     if (me < 16u) {
         u32 ranks = me < 8u ? chosen : ~chosen & ((1u << n / 2u) - 1u);
-        columns[me] = deposit(1u << (me & 7u), deposit(ranks, part->columns));
+        columns[me] = deposit(1u << (me & 7u), deposit(ranks, mine->columns));
     }
     BARRIER;
-    u32 first = piece / lower_pieces * TRIED, len = upper_orders - first < TRIED ? upper_orders - first : TRIED;
+    u32 first = chunk / lower_chunks * TRIED, len = upper_orders - first < TRIED ? upper_orders - first : TRIED;
     u32 upper_len = place_quarters(&upper, scan, columns, orders + first, len, split, n, 0);
-    first = piece % lower_pieces * TRIED, len = lower_orders - first < TRIED ? lower_orders - first : TRIED;
+    first = chunk % lower_chunks * TRIED, len = lower_orders - first < TRIED ? lower_orders - first : TRIED;
     u32 lower_len = place_quarters(&lower, scan, columns + 8, orders + first, len, split, n, 1);
 
-    u32 lowest = part->lowest, span = part->highest - lowest;
-    u32 tie_low = part->tie_low, tie_high = part->tie_high;
+    u32 lowest = mine->lowest, span = mine->highest - lowest;
+    u32 tie_low = mine->tie_low, tie_high = mine->tie_high;
     u32 whole = 0, ties = 0, whole_place = 0, tie_place = 0, all_whole = 0, all_ties = 0;
     for (u32 pass = 0; pass < 2; pass++) {
-        // 64 threads take lower quarters, and four times as many share the upper ones.
+        // Each of 64 threads takes lower quarters, and four such sets of threads share the upper
+        // ones.
         for (u32 i = me % SMALL; i < lower_len; i += SMALL) {
             u64 lower_meet = lower.meets[i], lower_far = lower.fars[i];
             u32 lower_number = lower.numbers[i];
@@ -343,13 +346,13 @@ KERNEL(256) list_halves(
             tie_place = sum_before(scan, LANES, ties, &all_ties);
             if (me == 0) {
                 u32 found = all_whole + all_ties, from = ATOMIC_ADD(counters + KEYS, found);
-                // The host sees by the counter that there was too little room.
+                // The host sees from the counter that there was too little room.
                 start = from <= room && found <= room - from ? from : ~0u;
                 segment[0] = start;
                 segment[1] = start == ~0u ? 0u : all_whole;
                 segment[2] = start == ~0u ? 0u : all_ties;
-                ATOMIC_ADD(counters + LENGTHS + part->lists + 2u * slice, all_whole);
-                ATOMIC_ADD(counters + LENGTHS + part->lists + 2u * slice + 1u, all_ties);
+                ATOMIC_ADD(counters + LENGTHS + mine->lists + 2u * slice, all_whole);
+                ATOMIC_ADD(counters + LENGTHS + mine->lists + 2u * slice + 1u, all_ties);
             }
             BARRIER;
             if (start == ~0u) return;
@@ -359,8 +362,8 @@ KERNEL(256) list_halves(
     }
 }
 
-// Takes `len` keys from all over both halves' lists of the splits `sampled`: all keys, if there are
-// fewer, and then zeros.
+// Takes `len` keys from all over the lists of both halves of the splits `sampled`. If there are
+// fewer keys, it takes all of them, and zeros follow.
 KERNEL(256) sample_keys(
     GLOBAL const u32 *sampled, GLOBAL const u32 *segments, GLOBAL const u64 *keys, GLOBAL u64 *samples,
     u32 most_segments, u32 len) {
@@ -396,18 +399,18 @@ KERNEL(256) sample_keys(
     }
 }
 
-// Replaces keys by records, a bucket's number above an item, and counts the half-boards of each
-// bucket. A view has the bits of a record for each four bits of a key.
+// Replaces keys by records, which have a bucket's number above an item, and counts the half-boards
+// of each bucket. A view has the bits of a record for each four bits of a key.
 KERNEL(64) number_buckets(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *segments, GLOBAL const List *lists,
     GLOBAL const u64 *views, GLOBAL u64 *keys, GLOBAL u32 *ranks, GLOBAL u32 *starts, u32 most_choices,
-    u32 pieces) {
-    u32 choice = GROUP / pieces % most_choices, at = GROUP / pieces / most_choices;
-    GLOBAL const Half *part = splits[at >> 1].halves + (at & 1u);
+    u32 chunks) {
+    u32 choice = GROUP / chunks % most_choices, at = GROUP / chunks / most_choices;
+    GLOBAL const Half *mine = splits[at >> 1].halves + (at & 1u);
     u32 first = segments[3u * GROUP], whole = segments[3u * GROUP + 1u], len = whole + segments[3u * GROUP + 2u];
     if (len == 0) return;
-    GLOBAL const List *list = lists + part->lists + 2u * slice_of(choices[part->first_choice + choice], part->modulus);
-    GLOBAL const u64 *view = views + 256u * part->view;
+    GLOBAL const List *list = lists + mine->lists + 2u * slice_of(choices[mine->first_choice + choice], mine->modulus);
+    GLOBAL const u64 *view = views + 256u * mine->view;
     for (u32 i = THREAD; i < len; i += SMALL) {
         u64 key = keys[first + i], record = 0;
         for (u32 i = 0; i < 16; i++) record |= view[16u * i + (u32)(key >> 4u * i & 15u)];
@@ -417,7 +420,7 @@ KERNEL(64) number_buckets(
     }
 }
 
-// Replaces numbers by the sums of those before each, by 256 threads, and returns the sum of all.
+// Replaces each number by the sum of those before it, with 256 threads, and returns the sum of all.
 // `room` has two words for each thread.
 FUNCTION u32 running_sums(GLOBAL u32 *numbers, u32 len, SHARED_POINTER u32 *room) {
     u32 begun = 0, total = 0;
@@ -429,7 +432,7 @@ FUNCTION u32 running_sums(GLOBAL u32 *numbers, u32 len, SHARED_POINTER u32 *room
     return begun;
 }
 
-// Turns the lengths of a list's buckets into their starts. There is one more start, the list's
+// Turns the lengths of a list's buckets into their starts. One more start follows, the list's
 // length.
 KERNEL(256) find_starts(GLOBAL const List *lists, GLOBAL u32 *starts, u32 bits) {
     SHARED u32 scan[2 * LANES];
@@ -443,12 +446,12 @@ KERNEL(64) fill_buckets(
     GLOBAL const Split *splits, GLOBAL const u32 *choices, GLOBAL const u32 *segments, GLOBAL const List *lists,
     GLOBAL const u64 *records, GLOBAL const u32 *ranks, GLOBAL const u32 *starts, GLOBAL u32 *items,
     u32 most_choices,
-    u32 pieces) {
-    u32 choice = GROUP / pieces % most_choices, at = GROUP / pieces / most_choices;
-    GLOBAL const Half *part = splits[at >> 1].halves + (at & 1u);
+    u32 chunks) {
+    u32 choice = GROUP / chunks % most_choices, at = GROUP / chunks / most_choices;
+    GLOBAL const Half *mine = splits[at >> 1].halves + (at & 1u);
     u32 first = segments[3u * GROUP], whole = segments[3u * GROUP + 1u], len = whole + segments[3u * GROUP + 2u];
     if (len == 0) return;
-    GLOBAL const List *list = lists + part->lists + 2u * slice_of(choices[part->first_choice + choice], part->modulus);
+    GLOBAL const List *list = lists + mine->lists + 2u * slice_of(choices[mine->first_choice + choice], mine->modulus);
     for (u32 i = THREAD; i < len; i += SMALL) {
         u64 record = records[first + i];
         List to = list[i < whole ? 0 : 1];
@@ -456,9 +459,9 @@ KERNEL(64) fill_buckets(
     }
 }
 
-// For each low part of the probe lists and each high part of a build list, how many of its
-// half-boards have no bit in common with the low part. A sum over subsets: row c of `opened` is for
-// the low part with the other bits than c.
+// Counts the half-boards of each high part of a build list that have no bit in common with each low
+// part of the probe lists. This is a sum over subsets. Row c of `opened` is for the low part whose
+// bits are the complement of c.
 KERNEL(256) count_open(
     GLOBAL const Build *builds, GLOBAL const List *lists, GLOBAL const u32 *starts, GLOBAL u32 *opened, u32 low_bits,
     u32 high_bits) {
@@ -476,8 +479,8 @@ KERNEL(256) count_open(
             if (low & bit) to[(u64)low * stride] += to[(u64)(low ^ bit) * stride];
 }
 
-// Turns a row of `opened` into running sums, and tells how many blocks the low part has: none, if
-// no probe list has it.
+// Turns a row of `opened` into running sums, and computes the number of blocks of the low part. It
+// has no blocks if no probe list contains it.
 KERNEL(256) sum_rows(
     GLOBAL const Build *builds, GLOBAL const List *lists, GLOBAL const u32 *starts, GLOBAL u32 *opened,
     GLOBAL u32 *first_block, GLOBAL u32 *counters, u32 low_bits, u32 high_bits) {
@@ -498,16 +501,17 @@ KERNEL(256) sum_rows(
     }
 }
 
-// Turns numbers of blocks into the numbers of first blocks. There is one more, of all blocks.
+// Turns numbers of blocks into the numbers of first blocks. One more number follows, that of all
+// blocks.
 KERNEL(256) sum_blocks(GLOBAL u32 *first_block, u32 all_rows) {
     SHARED u32 scan[2 * LANES];
     u32 blocks = running_sums(first_block, all_rows, scan);
     if (THREAD == 0) first_block[all_rows] = blocks;
 }
 
-// Which of `len` running sums is the last that does not exceed `place`, and is less than the next:
-// by 256 threads, in two steps. There is one more sum than `len`, which exceeds `place`; there are
-// at most 256 * 256.
+// Finds the last of `len` running sums that does not exceed `place` and is less than the next one.
+// It takes 256 threads and two steps. One more sum follows, which exceeds `place`. `len` is at most
+// 256 * 256.
 FUNCTION u32 find(GLOBAL const u32 *sums, u32 len, u32 place, SHARED_POINTER u32 *found) {
     u32 step = (len + LANES - 1u) / LANES, from = THREAD * step, to = from + step < len ? from + step : len;
     if (from < to && sums[from] <= place && place < sums[to]) *found = from;
@@ -524,16 +528,17 @@ FUNCTION u32 find(GLOBAL const u32 *sums, u32 len, u32 place, SHARED_POINTER u32
 // Joins build and probe lists, block by block.
 //
 // A group takes 256 half-boards of a build list, *lanes*, that are open to one low part of the
-// probe lists. It tabulates them: for each byte of an item and each value of it, the lanes that
-// have none of its bits. A row of 128 bytes holds the entries of all four bytes for one value:
+// probe lists. It tabulates them: an entry has, for one byte of an item and one value of this byte,
+// the lanes that have none of its bits. A row of 128 bytes has the entries of all four bytes for
+// one value:
 //
 //   [byte 0: 256 lanes][byte 1][byte 2][byte 3]
 //
-// Two threads look a half-board of a probe list up, each in 128 lanes, with a load of 16 bytes for
-// each byte of its item. The four pairs of threads that one wavefront of shared memory serves begin
-// with different bytes, so that their loads never meet in a bank, whatever the items are.
+// Two threads look up a half-board of a probe list, each in 128 lanes. They load 16 bytes for each
+// byte of its item. Shared memory serves four pairs of threads at a time. These begin with
+// different bytes, so their loads never use the same bank, whatever the items are.
 //
-// Half-boards of one high part are a *run*. Lanes with a bit of the high part are closed to it.
+// Half-boards of one high part are a *run*. A lane that has a bit of the high part is closed to it.
 JOIN_KERNEL join_lists(
     GLOBAL const Build *builds, GLOBAL const List *lists, GLOBAL const u32 *starts, GLOBAL const u32 *items,
     GLOBAL const u32 *opened, GLOBAL const u32 *first_block, GLOBAL u32 *sums, GLOBAL u32 *counters, u32 low_bits,
@@ -552,28 +557,28 @@ JOIN_KERNEL join_lists(
     u32 me = THREAD, lows = 1u << low_bits, highs = 1u << high_bits, stride = highs + 1u;
     u32 all_rows = all_builds << low_bits, all_blocks = first_block[all_rows];
     u32 warp = me >> 5, bit = me & 31u, pair = me >> 1, side = me & 1u;
-    // The byte with which this thread begins, and where the entries of that and the following bytes
-    // are in a row.
+    // The byte with which this thread begins, and the offsets of the entries of this and the
+    // following bytes in a row.
     u32 turn = pair & 3u, column = side * 16u;
     u32 column0 = turn * 32u + column, column1 = (turn + 1u & 3u) * 32u + column;
     u32 column2 = (turn + 2u & 3u) * 32u + column, column3 = (turn + 3u & 3u) * 32u + column;
     u64 looked_up = 0;
 
-    // The sums of runs would pass their bits.
+    // The sums of runs would not fit into their bits.
     if (counters[TOO_LONG]) return;
     if (me == 0) next = ATOMIC_ADD(counters + NEXT, TAKEN);
     BARRIER;
     u32 taken = next;
     while (taken < all_blocks) {
-        // Where the first of these blocks begins.
+        // The row and the high part in which the first of these blocks begins.
         u32 row = find(first_block, all_rows, taken, &found);
         u32 high0 = find(
             opened + ((u64)(row >> low_bits) * lows + (lows - 1u ^ row & lows - 1u)) * stride, highs,
             (taken - first_block[row]) * LANES, &found);
         u32 end_of_blocks = taken + TAKEN < all_blocks ? taken + TAKEN : all_blocks;
         for (u32 block = taken; block < end_of_blocks; block++) {
-            // The lanes of the block begin with the `first` half-board that is open to `low`, in the
-            // high part `high0` or a later one.
+            // The lanes of the block begin with half-board number `first` of those that are open to
+            // `low`, in the high part `high0` or a later one.
             while (first_block[row + 1u] <= block) row++;
             u32 low = row & (lows - 1u);
             GLOBAL const Build *build = builds + (row >> low_bits);
@@ -624,8 +629,8 @@ JOIN_KERNEL join_lists(
                 if (lanes_of_warp & ~has) ATOMIC_OR(&lacking_bits, 1u << bit);
             }
             BARRIER;
-            // The runs that can be open to a lane have their numbers' bits among `free_bits`, the
-            // first eight of them in one turn.
+            // A run can be open to a lane only if the bits of its number are among `free_bits`. One
+            // turn handles the first eight of them.
             u32 varying = any_bits & lacking_bits, free_bits = highs - 1u & lacking_bits, holes = highs - 1u & ~free_bits;
             u32 my_high = spread(me, holes), later_bits = free_bits & ~spread(LANES - 1u, holes);
             u32 is_run = me >> ONES(free_bits) == 0;
@@ -675,7 +680,7 @@ JOIN_KERNEL join_lists(
                         }
                         if (!(one.x | one.y | one.z | one.w | two.x | two.y | two.z | two.w)) run_len = 0;
                     }
-                    // The number of runs, above that of their items.
+                    // The number of runs is above the number of their items.
                     u32 all = 0, mine = run_len ? MOST_PROBES | run_len : 0u;
                     u32 before_me = sum_before(words, LANES, mine, &all);
                     u32 runs = all / MOST_PROBES, run_items = all % MOST_PROBES, run = before_me / MOST_PROBES;
@@ -733,7 +738,8 @@ JOIN_KERNEL join_lists(
                     BARRIER;
                     later = later - later_bits & later_bits;
                 } while (later);
-                // A sum of less than 2^32: it is of 256 lanes and less than MOST_PROBES half-boards.
+                // The sum is less than 2^32, because it is over 256 lanes and less than MOST_PROBES
+                // half-boards.
                 u32 fits = 0;
                 sum_before(words, LANES, count, &fits);
                 if (me == 0 && fits) add_to_sum(sums + 2u * (build->sums + probe), fits);

@@ -1,9 +1,9 @@
 //! Counts splits of a board on a graphics processor: the method `halves`, from a split's columns to
 //! its sum.
 //!
-//! This crate knows the kernels' text, devices and their memory, and the two drivers, which it
-//! loads at run time: a program with it runs where there is no device as well. It deliberately
-//! knows nothing of plans, ranges, leases and threads.
+//! This crate knows the kernels' text, devices and their memory, and two drivers. The drivers are
+//! loaded at run time, so a program with this crate also runs on machines without a device. It
+//! deliberately knows nothing of plans, ranges, leases and threads.
 //!
 //! ```text
 //!   host                                        device
@@ -12,11 +12,11 @@
 //!   sums                           <---
 //! ```
 //!
-//! A [`Counter`] has a queue of its own. Two of them, on two threads, keep a device busy: while one
-//! waits for the device, the other chooses codes.
+//! Each [`Counter`] has a queue of its own. Two counters on two threads keep a device busy: while
+//! one waits for the device, the other chooses codes.
 //!
-//! What it counts is the same number as `queens-count` counts for each task, to the last unit: each
-//! join is counted in 64 bits, and no counter of 32 bits in a kernel can wrap (see `kernels.c`).
+//! The counts are exactly those of `queens-count` for each task. Each join is counted in 64 bits,
+//! and no 32-bit counter of a kernel can overflow (see `kernels.c`).
 
 mod batch;
 mod by_size;
@@ -35,7 +35,8 @@ pub use self_test::SelfTestError;
 /// The kernels' text, for OpenCL C 1.2 and for CUDA.
 const TEXT: &str = include_str!("kernels.c");
 
-/// `cargo xtask ptx` compiles the kernels for all devices that CUDA's drivers since version 525 know.
+/// The kernels in NVIDIA's intermediate language, compiled by `cargo xtask ptx`. CUDA drivers since
+/// version 525 accept them.
 const PTX: &str = include_str!("kernels.ptx");
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A small board on a device, before it is trusted.
+//! Counts a small board on a device, before the device is trusted.
 
 use board::{Cut, Method, Problem, Tasks};
 use count::{Backend, Kernel};
@@ -8,12 +8,12 @@ use crate::counter::Counter;
 use crate::device::Device;
 use crate::driver::DeviceError;
 
-/// The size of the board of a self-test: large enough for every kernel.
+/// The size of the board of the self-test. It is large enough to use every kernel.
 const SMALL_BOARD: u32 = 10;
 
 const MEMORY_OF_SELF_TEST: u64 = 64 << 20;
 
-/// Why a device must not be used.
+/// The reason why a device must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelfTestError {
     /// It does not count.
@@ -33,11 +33,11 @@ impl From<DeviceError> for SelfTestError {
 }
 
 impl Device {
-    /// Counts a small board on the device, by every kernel.
+    /// Counts a small board on the device, with every kernel.
     ///
     /// # Errors
     ///
-    /// [`SelfTestError`], if the device fails, or counts another number than the reference.
+    /// [`SelfTestError`] if the device fails, or if its count differs from the reference.
     pub fn self_test(&self) -> Result<(), SelfTestError> {
         let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
         let cut = Cut::new(problem, method).expect("the method cuts this board");

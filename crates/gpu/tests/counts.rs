@@ -1,5 +1,6 @@
-//! What devices count, held against the processor's kernels, task by task. The first device of OpenCL takes part, which
-//! is the processor itself by PoCL where there is no other; without any, the tests say that they were left out.
+//! Compares the counts of the first OpenCL device with the processor's kernels, task by task. With
+//! PoCL the device is the processor itself. Without a device, the tests say that they were left
+//! out.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -30,7 +31,8 @@ fn len(n: u32) -> u64 {
     HalvesPlan::new(n).expect("the size is in range").len()
 }
 
-/// The counts of all tasks, by the device in so many bytes. They are those of the processor.
+/// Counts all tasks on the device with `memory` bytes, and compares each with the processor's
+/// count.
 fn check(device: &Device, n: u32, memory: u64, range: Range<u64>) -> u64 {
     let tasks = tasks(n, range.clone());
     let mut kernel = Kernel::new(Backend::detect(), n, Method::Halves).expect("it is available");
@@ -77,7 +79,8 @@ fn random_tasks_of_larger_boards() {
     }
 }
 
-/// The first splits of a plan are the most uneven ones, with few half-boards. From N = 28 on they have eight tasks each.
+/// The first splits of a plan are the most uneven ones, with few half-boards. From N = 28 on, each
+/// of them has eight tasks.
 #[test]
 #[ignore = "takes minutes by PoCL: CI runs it"]
 fn uneven_splits_of_the_largest_boards() {
@@ -93,7 +96,7 @@ fn uneven_splits_of_the_largest_boards() {
 #[ignore = "takes minutes by PoCL: CI runs it"]
 fn what_has_no_room_is_counted_in_parts() {
     let Some(device) = device() else { return };
-    // The least room has a million half-boards of one split.
+    // The smallest room is a million half-boards of one split.
     for (n, range) in [(18, 9_000..9_040), (21, 100_000..100_040), (24, 300_000..300_001)] {
         check(&device, n, 0, range);
     }

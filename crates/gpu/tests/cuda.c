@@ -1,5 +1,6 @@
-// A driver of CUDA without a device, for tests of how `driver/cuda.rs` calls it: memory is the host's, and kernels run as plain
-// C. It has one device, refuses handles that it has not given, and demands that a context is current.
+// A driver of CUDA without a device, for tests of the calls in `driver/cuda.rs`. Memory is the
+// host's, and kernels run as plain C. It has one device, refuses handles that it has not given out,
+// and demands that a context is current.
 #include "../src/emulate.c"
 #include <pthread.h>
 #include <string.h>
@@ -124,7 +125,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     uintptr_t number = (uintptr_t)function - FUNCTION_0;
     REQUIRE(is_current && stream == (void *)STREAM && number < 9 && threads == sizes[number]);
     REQUIRE(x && y == 1 && z == 1 && threads_y == 1 && threads_z == 1 && !shared && !extra);
-    // Each parameter is a pointer or a number, which is read as the kernel wants it.
+    // Each parameter is a pointer or a number, and is read as the kernel's type.
     Argument values[11];
     for (int i = 0; i < lens[number]; i++) memcpy(&values[i], parameters[i], sizeof(Argument));
     pthread_mutex_lock(&one_at_a_time);

@@ -1,5 +1,5 @@
-//! How CUDA's driver is called, held against a driver without a device: `cuda.c`. Another process loads it as its
-//! `libcuda.so`.
+//! Checks the calls of CUDA's driver against a driver without a device, `cuda.c`. Another process
+//! loads it as its `libcuda.so`.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -9,7 +9,7 @@ use board::halves::HalvesPlan;
 use count::{Backend, Kernel};
 use gpu::{Counter, Device, Driver};
 
-/// Says to this program that it is the other process.
+/// The variable that marks this process as the other one.
 const CHILD: &str = "QUEENS_TEST_OF_CUDA";
 
 #[test]
@@ -57,7 +57,7 @@ fn counts_by_the_driver() {
         Kernel::new(Backend::Portable, n, board::Method::Halves).expect("it is available");
     let mut expected = Vec::new();
     kernel.count_each(tasks.as_slice(), |count| expected.push(count)).expect("they are tasks");
-    // Counters are made in one thread and used in another, like those of an executor.
+    // Counters are made in one thread and used in another, as an executor does.
     let counters = [(); 2].map(|()| Counter::new(device, n, 1 << 28).expect("it opens"));
     std::thread::scope(|scope| {
         for mut counter in counters {

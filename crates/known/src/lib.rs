@@ -1,13 +1,14 @@
-//! What is known of a count before anybody counts: published totals, symmetry, bounds.
+//! What is known about a count in advance: published totals, symmetry and bounds.
 //!
-//! A farm holds reports and totals against it, and so do readers of ledgers and bundles. This crate knows where the
-//! numbers come from; it deliberately does not know what follows from a contradiction.
+//! Farms compare reports and totals with it, and so do readers of ledgers and bundles. This crate
+//! knows where the numbers come from. It deliberately does not know what follows from a
+//! contradiction.
 #![forbid(unsafe_code)]
 
 use board::{most_per_task, symmetry};
 use farm::{Fact, Known, Plan, Problem, Question, Slice};
 
-/// What is known of a slice of a plan, but for the memory that it takes. It takes no time worth mentioning.
+/// What is known about a slice of a plan, except for the memory that it takes.
 #[must_use]
 pub fn of(plan: &Plan, slice: Slice) -> Known {
     Known {
@@ -18,14 +19,14 @@ pub fn of(plan: &Plan, slice: Slice) -> Known {
     }
 }
 
-/// What the sum over a plan says of a problem.
+/// What the sum over a plan says about a problem.
 #[must_use]
 pub fn question(problem: Problem) -> Question {
     let n = problem.n();
     if !problem.counts_orbits() {
         return Question::Placements;
     }
-    // An empty board has one placement, as has a board of one square.
+    // An empty board has one placement, and so has a board of one square.
     let fixed = |known: Option<vectors::Known>| match n {
         0 => Some(1),
         _ => u64::try_from(known?.value).ok(),
@@ -37,7 +38,8 @@ pub fn question(problem: Problem) -> Question {
     }
 }
 
-/// All that is known of the number of placements of a problem, before symmetry.
+/// Everything that is known about the number of placements of a problem, before symmetry is
+/// applied.
 #[must_use]
 pub fn facts(problem: Problem) -> Vec<Fact> {
     let n = problem.n();
@@ -104,14 +106,14 @@ mod tests {
         for wrong in [fixed - 8, fixed + 1, fixed + 4, fixed + 8_007] {
             assert!(unpublished.contradiction(wrong).is_some(), "{wrong}");
         }
-        // The total that NQueens@Home published first: short by 182 x 2^32.
+        // The total that NQueens@Home published first. It is too small by 182 x 2^32.
         let short = vectors::total(24) - (182 << 32);
         let said = known(Problem::Total { n: 24 }).contradiction(short).expect("it is wrong");
         assert!(said.contains("OEIS A000170"), "{said}");
     }
 
     #[test]
-    fn symmetry_facts_hold_for_published_totals_of_boards_that_nobody_published() {
+    fn symmetry_facts_hold_for_all_published_totals() {
         for (problem, total) in totals() {
             let symmetric = facts(problem);
             let symmetric = symmetric.iter().filter(|fact| !matches!(fact, Fact::Published { .. }));
@@ -127,14 +129,18 @@ mod tests {
             assert_eq!(of(Problem::Total { n }), Some(vectors::total(n)), "{n}");
         }
         assert_eq!(question(Problem::Fundamental { n: 0 }).answer(1), Some(1));
-        assert_eq!(question(Problem::Fundamental { n: 8 }).answer(93), None, "no board has it");
+        assert_eq!(
+            question(Problem::Fundamental { n: 8 }).answer(93),
+            None,
+            "no board has this count"
+        );
         for n in 28..=32 {
             assert!(matches!(question(Problem::Fundamental { n }), Question::Orbits { .. }), "{n}");
         }
     }
 
     #[test]
-    fn a_slice_has_a_bound_and_no_facts_and_an_empty_board_those_of_the_total() {
+    fn a_slice_has_no_facts_and_an_empty_board_has_those_of_a_total() {
         let problem = Problem::Total { n: 14 };
         let method = MethodChoice::Rows { rows: Some(3) }.for_problem(problem);
         let plan = Plan { problem, method, tasks: 10 };

@@ -1,15 +1,16 @@
 //! A search that looks for dead and forced lines before it tries a queen.
 //!
-//! Queens are placed column by column. Before a queen is tried, the lines that have no queen yet are
-//! examined. A line without a free square is dead, and the branch ends. A line with a single free square is
-//! forced: its queen is placed at once, and the lines are examined again.
+//! Queens are placed column by column. Before a queen is tried, the lines without a queen are
+//! examined. A line without a free square is dead, and ends the branch. A line with a single free
+//! square is forced: its queen is placed, and the lines are examined again.
 //!
-//! Where nothing is forced, a queen is tried on each free square of the first column without a queen. If rows
-//! are examined too, the first column with exactly two free squares is taken instead, where there is one.
+//! If nothing is forced, a queen is tried on each free square of the first column without a queen.
+//! If rows are examined too, the first column with exactly two free squares is preferred.
 //!
-//! Source: the "smart check" of the second of two articles on the problem at habr.com. It reports 672 tries
-//! at N = 8 if columns are examined, and 592 tries and 622 forced queens if rows are examined too, which
-//! this search takes as well. With rows, but always in the first column, it would take 636.
+//! Source: the "smart check" of the second of two articles on the problem at habr.com. The article
+//! reports 672 tries at N = 8 if columns are examined, and 592 tries and 622 forced queens if rows
+//! are examined too. This search takes the same numbers. With rows but without the preference, it
+//! would take 636 tries.
 
 use board::full_mask;
 
@@ -26,13 +27,13 @@ pub enum Looking {
     ColumnsAndRows,
 }
 
-/// What the search has found, and the work that it took.
+/// The result of a search, and its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForcedCount {
     /// Number of placements of N queens.
     pub total: u64,
-    /// Number of queens tried, that is, placed on a free square when nothing is forced. At N = 8 it is 2,056 if
-    /// no lines are examined, 672 with columns, and 592 with columns and rows.
+    /// Number of queens tried: placed on a free square when nothing is forced. At N = 8 it is 2,056
+    /// if no lines are examined, 672 with columns, and 592 with columns and rows.
     pub tries: u64,
     /// Number of queens placed because their line had no other free square.
     pub forced: u64,
@@ -44,7 +45,7 @@ pub struct ForcedCount {
 ///
 /// # Errors
 ///
-/// [`BoardTooLarge`], if N is greater than 32.
+/// [`BoardTooLarge`] if N is greater than 32.
 pub fn count(n: u32, looking: Looking) -> Result<ForcedCount, BoardTooLarge> {
     BoardTooLarge::check(n)?;
     let mut columns = [0; 32];
@@ -56,7 +57,8 @@ pub fn count(n: u32, looking: Looking) -> Result<ForcedCount, BoardTooLarge> {
 
 #[derive(Clone, Copy)]
 struct Board {
-    /// The free squares of each column, a bit for each row; not meaningful for a column with a queen.
+    /// The free squares of each column, a bit for each row. A column with a queen has no meaning
+    /// here.
     columns: [u32; 32],
     /// The columns without a queen.
     without: u32,
@@ -64,10 +66,10 @@ struct Board {
     rows_without: u32,
 }
 
-/// What an examination of the lines leads to.
+/// The result of an examination of the lines.
 enum Seen {
     Dead,
-    /// This column's queen stands in this row, as bits.
+    /// The queen of this column is in this row. Both are bits.
     Forced(u32, u32),
     Nothing,
 }
@@ -113,7 +115,7 @@ impl Board {
             return Seen::Nothing;
         }
         let mut forced = None;
-        // The rows that have a free square, and the rows that have two or more.
+        // The rows with at least one free square, and those with at least two.
         let (mut one, mut two) = (0, 0);
         for column in bits(self.without) {
             let free = self.columns[column.trailing_zeros() as usize];
@@ -138,7 +140,7 @@ impl Board {
         forced.map_or(Seen::Nothing, |(column, row)| Seen::Forced(column, row))
     }
 
-    /// The column in which the next queen is tried. There is a column without a queen.
+    /// The column in which the next queen is tried. At least one column must have no queen.
     fn column_to_try(&self, looking: Looking) -> u32 {
         let mut columns = bits(self.without).map(u32::trailing_zeros);
         let narrow = match looking {
@@ -150,7 +152,8 @@ impl Board {
         narrow.unwrap_or(self.without.trailing_zeros())
     }
 
-    /// Puts a queen on a free square, and closes the squares that it attacks in columns without a queen.
+    /// Puts a queen on a free square, and closes the squares that it attacks in columns without a
+    /// queen.
     fn place(&mut self, n: usize, column: u32, row: u32) {
         self.without &= !column;
         self.rows_without &= !row;

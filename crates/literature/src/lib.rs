@@ -1,9 +1,9 @@
-//! What the literature on N queens did: the algorithms of textbooks and articles, a file each with its source,
-//! their comparison with the farm's methods, the methods explained on one small board, and the sources' figures
-//! reproduced.
+//! The algorithms of the literature on N queens: one file for each algorithm of textbooks and
+//! articles, their comparison with the farm's methods, an explanation of the methods on one small
+//! board, and reproduced figures of the sources.
 //!
-//! This crate knows sources and what they claim. It deliberately knows nothing of farms, options, files and
-//! terminals, and nothing else rests on it but the program.
+//! This crate knows sources and their claims. It deliberately knows nothing of farms, options,
+//! files and terminals. Only the program depends on it.
 
 #![forbid(unsafe_code)]
 

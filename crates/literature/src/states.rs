@@ -1,14 +1,14 @@
 //! Dynamic programming over the distinct states of a row, each with its multiplicity.
 //!
-//! Two ways to place the first rows that leave the same attacks have the same completions. The program
-//! therefore keeps, row by row, each distinct state (left, down, right) once, with the number of ways that
-//! lead to it.
+//! Two ways to place the first rows that leave the same attacks have the same completions. So this
+//! algorithm keeps each distinct state (left, down, right) of a row once, with the number of ways
+//! that lead to it.
 //!
-//! Source: I. Rivin and R. Zabih, "A Dynamic Programming Solution to the N-Queens Problem" (Information
-//! Processing Letters 41, 1992). Time and memory are at most of the order of 8^N, up to a polynomial, where
-//! a search takes at most N!. Two things are added here. Attacks that meet no free column in any row below
-//! are dropped, which makes more states equal. And a state stands for its mirror image too, which halves the
-//! number of states.
+//! Source: I. Rivin and R. Zabih, "A Dynamic Programming Solution to the N-Queens Problem"
+//! (Information Processing Letters 41, 1992). Time and memory are at most of the order of 8^N, up
+//! to a polynomial, where a search takes at most N!. Two things are added here. Attacks that meet
+//! no free column in any row below are dropped, which makes more states equal. A state also stands
+//! for its mirror image, which halves the number of states.
 
 use board::full_mask;
 use serde::Serialize;
@@ -16,10 +16,10 @@ use thiserror::Error;
 
 use solve::BoardTooLarge;
 
-/// The bytes of one state with its multiplicity.
+/// The size of a state with its multiplicity, in bytes.
 const ENTRY: u64 = size_of::<Entry>() as u64;
 
-/// The total, and what each row took.
+/// The total and the work of each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatesCount {
     /// Number of placements of N queens.
@@ -33,25 +33,25 @@ pub struct StatesCount {
 pub struct RowStats {
     /// Number of distinct states after this row.
     pub states: u64,
-    /// Number of arrivals at a state that was known already: all arrivals less the states.
+    /// Number of states that were known already when they arrived: all arrivals less the states.
     pub merged: u64,
-    /// The most bytes in use while the row was made: the states before it, and the room for those after it,
-    /// which exists twice while it grows.
+    /// The most bytes in use while the row was formed: the states before it, and the room for those
+    /// after it. This room exists twice while it grows.
     pub bytes: u64,
 }
 
-/// Why there is no count.
+/// The reason why there is no count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(transparent)]
 #[non_exhaustive]
 pub enum StatesError {
-    /// The states do not fit the memory.
+    /// The states do not fit into the memory.
     Memory(#[from] TooLittleMemory),
     /// The board is too large.
     Board(#[from] BoardTooLarge),
 }
 
-/// The states do not fit the memory that was allowed.
+/// The error of states that do not fit into the allowed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "the states after row {row} of N = {n} need {needed} bytes or more, and {given} may be used"
@@ -61,7 +61,7 @@ pub struct TooLittleMemory {
     pub n: u32,
     /// The row that could not be finished, counted from 1.
     pub row: u32,
-    /// The bytes without which it cannot go on. Later rows can take more.
+    /// The bytes that this row needs to go on. Later rows can need more.
     pub needed: u64,
     /// The bytes that were allowed.
     pub given: u64,
@@ -82,22 +82,23 @@ struct Entry {
 ///
 /// # Errors
 ///
-/// [`StatesError`], if N is greater than 32 or the states do not fit. Memory grows in steps, and a step that
-/// does not fit is refused before it is taken.
+/// [`StatesError`] if N is greater than 32, or if the states do not fit. Memory grows in steps. A
+/// step that does not fit is refused before it is taken.
 pub fn count(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, canonical)
 }
 
-/// The same with neither of the two things that are added here: each state is kept as it is.
+/// Counts as [`count()`] does, but without the two things that are added here: each state is kept
+/// as it is.
 ///
 /// # Errors
 ///
-/// Those of [`count()`].
+/// [`StatesError`] under the same conditions.
 pub fn count_plain(n: u32, memory: u64) -> Result<StatesCount, StatesError> {
     counted(n, memory, |state, _, _| state)
 }
 
-/// Counts with the state that `kept` makes of a state, of N, and of the number of rows that are left.
+/// Counts, and replaces each state by `kept` of the state, N and the number of rows that are left.
 fn counted(
     n: u32,
     memory: u64,
@@ -133,7 +134,8 @@ fn counted(
     Ok(StatesCount { total, rows })
 }
 
-/// The state that stands for all states that are equal or mirror images, with `rows` left to fill.
+/// The state that stands for all states that are equal or mirror images, with `rows` rows left to
+/// fill.
 fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     // The columns from which a diagonal meets a free column in some row below it.
     let free = full_mask(n) & !down;
@@ -147,12 +149,12 @@ fn canonical([left, down, right]: State, n: u32, rows: u32) -> State {
     [left, down, right].min([mirror(right), mirror(down), mirror(left)])
 }
 
-/// States as they arrive. Equal ones are merged whenever the room is used up.
+/// A list of arriving states. Equal ones are merged whenever it is full.
 struct Arrivals {
     entries: Vec<Entry>,
     /// Number of states that were added.
     arrived: u64,
-    /// Bytes that they may take.
+    /// The most bytes that they may take.
     memory: u64,
     /// The most bytes that they have taken.
     taken: u64,
@@ -163,7 +165,7 @@ impl Arrivals {
         Arrivals { entries: Vec::new(), arrived: 0, memory, taken: 0 }
     }
 
-    /// Adds a state; fails with the number of bytes needed if they are not allowed.
+    /// Adds a state. Fails with the number of bytes that it needs if those are not allowed.
     fn add(&mut self, entry: Entry) -> Result<(), u64> {
         if self.entries.len() == self.entries.capacity() {
             self.make_room()?;
@@ -180,7 +182,7 @@ impl Arrivals {
         if self.entries.len() <= room / 2 && room > 0 {
             return Ok(());
         }
-        // While a vector grows, it is in memory twice.
+        // A vector is in memory twice while it grows.
         let wanted = (2 * room).max(1024);
         let needed = (room + wanted) as u64 * ENTRY;
         if needed > self.memory {
@@ -203,7 +205,7 @@ impl Arrivals {
     }
 }
 
-/// The three words as one number, which is faster to compare.
+/// The three words as one number, which is compared faster.
 fn packed([left, down, right]: State) -> u128 {
     u128::from(left) << 64 | u128::from(down) << 32 | u128::from(right)
 }

@@ -1,7 +1,8 @@
-//! The known counts of `vectors/counts.json` and the figures of `vectors/sources.json`, built into the program.
+//! The known counts of `vectors/counts.json` and the figures of `vectors/sources.json`, built into
+//! the program.
 //!
-//! The farm holds totals against the counts, and tests ask here instead of repeating a number, so that no
-//! known count is written down twice. Every value in the files names its source.
+//! The farm compares totals with the counts. Tests take numbers from here, so that no known count
+//! is written down twice. Every value in the files names its source.
 #![forbid(unsafe_code)]
 
 mod sources;
@@ -31,7 +32,7 @@ struct Counts {
 pub struct Known {
     /// The count.
     pub value: u128,
-    /// Where it is published.
+    /// The publication.
     pub source: &'static str,
 }
 
@@ -42,7 +43,7 @@ struct Values {
     values: Vec<String>,
 }
 
-/// Counts by board size, from 1 to `last`; the count of a size that is missing is 0.
+/// Counts by board size, from 1 to `last`. A missing size has the count 0.
 #[derive(Deserialize)]
 struct Sparse {
     source: String,
@@ -160,22 +161,23 @@ pub fn superqueens(n: u32) -> u128 {
     COUNTS.superqueens.at(n)
 }
 
-/// The number of orbits, under the symmetries of the square, of the ways to fill the two outer rings
-/// of a board of size `n` (16 to 27).
+/// The number of orbits, under the symmetries of the square, of the ways to fill the two outer
+/// rings of a board of size `n` (16 to 27).
 #[must_use]
 pub fn ring_two_tasks(n: u32) -> u64 {
     COUNTS.ring_two_tasks.at(n) as u64
 }
 
-/// How many of the [`ring_two_tasks`] of the board of size 27 have this weight, which is 4 or 2.
+/// The number of the [`ring_two_tasks`] of the board of size 27 that have this weight, which is 4
+/// or 2.
 #[must_use]
 pub fn ring_two_tasks_of_weight(weight: u8) -> u64 {
     let Weights { weight_4, weight_2 } = COUNTS.ring_two_weights;
     if weight == 4 { weight_4 } else { weight_2 }
 }
 
-/// The number of ways to place queens in the first `rows` rows of a board of size `n`, no symmetry
-/// removed; `None` where no closed form is known to hold.
+/// The number of ways to place queens in the first `rows` rows of a board of size `n`, without
+/// removing symmetry. `None` if no closed form is known.
 #[must_use]
 pub fn prefixes(n: u32, rows: u32) -> Option<u128> {
     let n_wide = i128::from(n);

@@ -1,4 +1,5 @@
-//! The figures that the literature prints, from `vectors/sources.json`, and how each is reproduced.
+//! The figures that the literature prints, from `vectors/sources.json`, and the commands that
+//! reproduce them.
 
 use std::sync::LazyLock;
 
@@ -10,11 +11,11 @@ use serde::Deserialize;
 pub struct Source {
     /// A short name, by which figures refer to it.
     pub name: String,
-    /// Who wrote it.
+    /// The authors.
     pub author: String,
-    /// When it appeared, if that is known.
+    /// The year of publication, if it is known.
     pub year: Option<u16>,
-    /// Where it appeared: title and place.
+    /// The title, and the journal, book or site.
     pub place: String,
 }
 
@@ -26,26 +27,28 @@ pub struct Figure {
     pub name: String,
     /// The name of its source.
     pub source: String,
-    /// What the value is.
+    /// The meaning of the value.
     pub claim: String,
     /// The value that the source prints.
     pub says: String,
-    /// The words after `queens` that reproduce it, separated by spaces.
+    /// The arguments of `queens` that reproduce it, separated by spaces.
     pub run: String,
-    /// What of the output is the value: `text` is all of it, `lines` is the number of its lines, and
-    /// anything else is a JSON pointer into the list of its lines, each of which is a JSON value.
+    /// Selects the value in the output. `text` is all of it, `lines` is the number of its lines,
+    /// and anything else is a JSON pointer into the list of its lines, each of which is a JSON
+    /// value.
     pub take: String,
     /// A second JSON pointer. The value is then the quotient of the first by the second.
     pub over: Option<String>,
-    /// For measured figures, the factor by which the value may differ and still agrees. Figures without it are
+    /// The factor by which a measured value may differ and still agrees. Figures without it are
     /// exact, and so are those with `at_most`.
     pub within: Option<f64>,
-    /// Whether the source only says that the value is at most this.
+    /// Whether the source says only that the value is at most this.
     #[serde(default)]
     pub at_most: bool,
-    /// The value here, where it is known to differ and `why` explains it.
+    /// The value here, if it is known to differ. Then `why` explains it.
     pub ours: Option<String>,
-    /// Why the value differs here, or may differ if it is measured: one sentence that was checked.
+    /// The reason why the value differs here, or may differ if it is measured, in one sentence that
+    /// was checked.
     pub why: Option<String>,
     /// Whether it takes longer than a second or two.
     #[serde(default)]
@@ -73,11 +76,11 @@ pub fn figures() -> &'static [Figure] {
 }
 
 impl Figure {
-    /// Where it is printed.
+    /// The publication that prints it.
     ///
     /// # Panics
     ///
-    /// If the file does not describe the source, which a test excludes.
+    /// Panics if the file does not describe the source. A test excludes this.
     #[must_use]
     pub fn source(&self) -> &'static Source {
         let mut sources = SOURCES.source.iter();
@@ -90,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_figure_has_its_own_name_and_a_source_and_each_source_a_figure() {
+    fn figures_have_unique_names_and_known_sources() {
         let mut names: Vec<&str> = figures().iter().map(|figure| figure.name.as_str()).collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_ours_comes_with_a_reason_and_with_an_exact_figure() {
+    fn a_value_that_differs_is_exact_and_has_a_reason() {
         for Figure { name, says, within, ours, why, .. } in figures() {
             let differs = ours.is_some();
             assert!(!differs || (why.is_some() && within.is_none()), "{name}");

@@ -1,4 +1,4 @@
-//! From messages to the farm's types. What is malformed is an error, never a guess.
+//! Turns messages into the farm's types. A malformed message is an error.
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
@@ -12,7 +12,7 @@ use farm::{
 use crate::v1::{self, work_request, work_response};
 use crate::{MAX_TASKS_PER_MESSAGE, PROTOCOL, WireError, is_text, name};
 
-/// The greatest weight of a task: boards have orbits of up to 8, and a torus of size 32 has 64
+/// The greatest weight of a task. Boards have orbits of up to 8, and a torus of size 32 has 64
 /// translations and reflections.
 const MAX_WEIGHT: u8 = 64;
 /// The most threads of one worker.
@@ -197,12 +197,12 @@ impl TryFrom<v1::Recount> for Recount {
     }
 }
 
-/// What the coordinator adds to an audit.
+/// The values that the coordinator adds to an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditDefaults {
-    /// The seed; below 2^63.
+    /// The seed, less than 2^63.
     pub seed: u64,
-    /// Between whom second opinions lie, unless the client says it.
+    /// The default of what a second count must differ in.
     pub usual: AuditScope,
 }
 
@@ -211,7 +211,7 @@ impl v1::AuditPolicy {
     ///
     /// # Errors
     ///
-    /// A share of more than all.
+    /// The share is more than 1.
     pub fn with(
         self,
         AuditDefaults { seed, usual }: AuditDefaults,
@@ -223,11 +223,11 @@ impl v1::AuditPolicy {
 }
 
 impl v1::Change {
-    /// What the farm is asked for. The defaults are for an audit.
+    /// The request to the farm. `defaults` complete an audit.
     ///
     /// # Errors
     ///
-    /// [`WireError`], if it is no change, or an audit with what an audit cannot have.
+    /// [`WireError`] if there is no change, or if a field of an audit is out of bounds.
     pub fn with(self, defaults: AuditDefaults) -> Result<Request, WireError> {
         use v1::change::Change as Wanted;
         let change = match self.change.ok_or(WireError::Missing("change"))? {
@@ -242,7 +242,7 @@ impl v1::Change {
 }
 
 impl v1::ask_request::Request {
-    /// What is asked for, in one word.
+    /// The kind of change, in one word.
     #[must_use]
     pub fn verb(&self) -> &'static str {
         use v1::ask_request::Request as Asked;
@@ -264,7 +264,7 @@ impl v1::ask_request::Request {
     }
 }
 
-/// The longest reason for a change of trust, bytes.
+/// The longest reason for a change of trust, in bytes.
 const MAX_REASON: usize = 1_024;
 
 impl TryFrom<v1::Trust> for Request {
@@ -428,7 +428,7 @@ impl TryFrom<v1::Plan> for Plan {
 impl TryFrom<v1::Problem> for Problem {
     type Error = WireError;
 
-    /// The board may still be too large for the problem: a cut of it tells.
+    /// Whether the board is too large for the problem is found out later, by its cut.
     fn try_from(problem: v1::Problem) -> Result<Self, WireError> {
         use v1::problem::Kind;
         let n = problem.n;
@@ -535,12 +535,13 @@ impl TryFrom<v1::Job> for JobView {
 ///
 /// # Errors
 ///
-/// [`WireError::Text`], if it is no name.
+/// [`WireError::Text`] if the text cannot be a name.
 pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
     key.map(|key| name("key", key)).transpose()
 }
 
-/// Jobs, leases and the like are numbered below 2^63: ledgers store them as signed integers.
+/// Checks the number of a job, a lease or the like. It is below 2^63, because ledgers store signed
+/// integers.
 fn id(field: &'static str, value: u64) -> Result<u64, WireError> {
     match i64::try_from(value) {
         Ok(_) => Ok(value),

@@ -1,4 +1,4 @@
-//! From the farm's types to messages.
+//! Turns the farm's types into messages.
 
 use board::{MethodChoice, Square};
 use farm::{

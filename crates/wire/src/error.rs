@@ -1,24 +1,24 @@
-//! What can be wrong with a message.
+//! The errors of a malformed message.
 
 use farm::Range;
 
 use crate::{MAX_TEXT, PROTOCOL};
 
-/// Why a message is refused.
+/// The reason why a message is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// A field without which the message means nothing.
+    /// A required field is missing.
     #[error("the message lacks its field `{0}`; the other end is of another version")]
     Missing(&'static str),
-    /// A value outside of its limits.
+    /// A value is outside of its limits.
     #[error("the message's field `{field}` has the value {value}, which is out of bounds")]
     OutOfBounds {
         /// The field.
         field: &'static str,
-        /// What it said.
+        /// Its value.
         value: String,
     },
-    /// A name or a version that could not be printed or stored as it is.
+    /// A name or a version cannot be printed or stored as it is.
     #[error(
         "the message's field `{field}` is not made of at most {MAX_TEXT} visible ASCII characters, or it is \
          empty and must not be"
@@ -27,22 +27,22 @@ pub enum WireError {
         /// The field.
         field: &'static str,
     },
-    /// A reason that is no single line, or too long.
+    /// A reason has several lines, or is too long.
     #[error("a reason is one line of at most {most} bytes")]
     Reason {
-        /// The longest reason, bytes.
+        /// The longest reason, in bytes.
         most: usize,
     },
-    /// Counts of single tasks that are not those of their range.
+    /// The counts of single tasks contradict the report of their range.
     #[error("the report of the range {0} does not fit with the counts of its tasks")]
     TaskCounts(Range),
-    /// A kernel that this program does not have.
+    /// This program does not have the kernel.
     #[error(
         "the message names the kernel {name}, which this program does not have; run versions of this \
          program with the same kernels at both ends"
     )]
     Kernel {
-        /// Its name, as far as it is printable.
+        /// The name of the kernel, as far as it is printable.
         name: String,
     },
     /// The worker speaks another version of the protocol.
@@ -63,7 +63,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// The refusal of a kernel's name. A stranger chose it, so not all of it is repeated.
+    /// The refusal of a kernel's name. The other end chose the name, so not all of it is repeated.
     pub(crate) fn kernel(name: &str) -> WireError {
         const MOST: usize = 32;
         let shown: String = name.chars().take(MOST).collect();

@@ -1,7 +1,7 @@
-//! The gRPC types, and the one place where they become the farm's own.
+//! The gRPC types and their conversions to and from the farm's own types.
 //!
-//! This crate knows the messages of `proto/` and what makes one of them well-formed. It
-//! deliberately knows nothing of connections, of what a message leads to, or of counting.
+//! This crate knows the messages of `proto/` and when one is well-formed. It deliberately knows
+//! nothing of connections, of the effects of a message, or of counting.
 #![forbid(unsafe_code)]
 
 mod decode;
@@ -11,23 +11,24 @@ mod error;
 pub use decode::{AuditDefaults, key};
 pub use error::WireError;
 
-/// The version of the worker's protocol that both ends speak; [`v1::Hello::protocol`].
+/// The version of the worker's protocol that both ends speak, in [`v1::Hello::protocol`].
 pub const PROTOCOL: u32 = 1;
 
 /// The most tasks in one [`v1::Tasks`].
 pub const MAX_TASKS_PER_MESSAGE: usize = 4096;
 
-/// The longest name of a worker, of its build or of its backend, bytes.
+/// The longest name of a worker, of its build or of its backend, in bytes.
 pub const MAX_TEXT: usize = 128;
 
-/// Whether `text` may be the name of a worker, its build or its backend: at most [`MAX_TEXT`] visible ASCII
-/// characters, without spaces. Such a text is safe in logs, terminals and tables. It may be empty.
+/// Whether `text` may be the name of a worker, its build or its backend. It has at most
+/// [`MAX_TEXT`] visible ASCII characters and no spaces, and may be empty. Such a text is safe in
+/// logs, terminals and tables.
 #[must_use]
 pub fn is_text(text: &str) -> bool {
     text.len() <= MAX_TEXT && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty.
+/// Checks the name of a worker, a machine or an owner: a text ([`is_text`]) that is not empty.
 ///
 /// # Errors
 ///
@@ -39,14 +40,14 @@ pub fn name(field: &'static str, text: String) -> Result<String, WireError> {
     Ok(text)
 }
 
-/// The largest message that either end accepts, bytes. A full [`v1::Tasks`] has some 53 KiB; a
-/// worker's Hello with everything that it may hold stays below this too.
+/// The largest message that either end accepts, in bytes. A full [`v1::Tasks`] has some 53 KiB, and
+/// the largest Hello of a worker is smaller than this limit, too.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// The name under which the health service says whether the coordinator's process lives.
+/// The name under which the health service reports whether the coordinator's process lives.
 pub const LIVENESS: &str = "liveness";
 
-/// The name under which the health service says whether every request is answered.
+/// The name under which the health service reports whether every request is answered.
 pub const READINESS: &str = "readiness";
 
 /// All of `proto/`, as a serialised descriptor set, for the reflection service.

@@ -1,14 +1,15 @@
-//! Many workers at once, over TLS: how soon a coordinator acknowledges what they report, and what its memory is.
+//! Measures many workers at once over TLS: how soon their reports are acknowledged, and the
+//! coordinator's memory.
 //!
 //! ```text
 //!   this process ──starts──► a coordinator, and crowds of workers in processes of their own
-//!                ◄──"here"── each crowd, once all of its workers have their sessions
-//!                ──"begin"─► each crowd, once all are here
+//!                ◄──"here"── each crowd, once all of its workers have sessions
+//!                ──"begin"─► each crowd, once all crowds have sessions
 //!                ◄──times─── each crowd, at the end
 //! ```
 //!
-//! The workers count nothing: each waits for as long as a task is to take, and reports when the real state machine of a
-//! worker says so, at the pace that the coordinator tells.
+//! The workers count nothing. Each waits for the time of a task, and reports when the real state
+//! machine of a worker says so, at the pace that the coordinator sets.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -24,15 +25,16 @@ use crate::farm::{PLAN, submit};
 use crate::print;
 use crate::process::{Coordinator, processor_seconds, this_program};
 
-/// The most workers in one process: each is an open file.
+/// The most workers in one process. Each is an open file.
 const CROWD: u32 = 8_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct ConnectionsArgs {
-    /// Number of workers. Each is an open file of the coordinator, whose number the system bounds (`ulimit -Hn`)
+    /// Number of workers. Each is an open file of the coordinator, whose number the system bounds
+    /// (`ulimit -Hn`)
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     workers: u32,
-    /// What a task takes, milliseconds; each takes between half and one and a half of that
+    /// The time of a task, milliseconds; each takes between half and one and a half of it
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
     task_ms: u64,
     /// How long the workers work before they are measured, seconds
@@ -65,7 +67,7 @@ pub(crate) struct CrowdArgs {
     unpaced: bool,
 }
 
-/// Measures once, and prints what was found.
+/// Measures once, and prints the result.
 pub(crate) async fn run(args: ConnectionsArgs) -> Result<()> {
     let coordinator = Coordinator::start(&args.folder, true).await?;
     submit(&coordinator, PLAN, None).await?;
@@ -79,7 +81,7 @@ pub(crate) async fn run(args: ConnectionsArgs) -> Result<()> {
         left -= workers;
     }
     for crowd in &mut crowds {
-        ensure!(crowd.line()? == "here", "a crowd did not come");
+        ensure!(crowd.line()? == "here", "a crowd did not connect");
     }
     print(format!(
         "{} workers have their sessions over TLS after {:.1} s; the coordinator has {} for that",
@@ -116,11 +118,11 @@ pub(crate) async fn run(args: ConnectionsArgs) -> Result<()> {
     ))
 }
 
-/// A crowd in a process of its own. Dropping the value ends it.
+/// A crowd in its own process. Dropping the value ends the process.
 struct Members {
     child: Child,
-    said: BufReader<ChildStdout>,
-    reported: ChildStdin,
+    output: BufReader<ChildStdout>,
+    input: ChildStdin,
 }
 
 impl Members {
@@ -143,20 +145,20 @@ impl Members {
             .stdout(Stdio::piped())
             .spawn()
             .context("a crowd cannot be started")?;
-        let said = BufReader::new(child.stdout.take().context("it is piped")?);
-        let reported = child.stdin.take().context("it is piped")?;
-        Ok(Members { child, said, reported })
+        let output = BufReader::new(child.stdout.take().context("it is piped")?);
+        let input = child.stdin.take().context("it is piped")?;
+        Ok(Members { child, output, input })
     }
 
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
-        self.said.read_line(&mut line)?;
+        self.output.read_line(&mut line)?;
         ensure!(line.ends_with('\n'), "a crowd ended early");
         Ok(line.trim_end().into())
     }
 
     fn say(&mut self, word: &str) -> Result<()> {
-        Ok(writeln!(self.reported, "{word}")?)
+        Ok(writeln!(self.input, "{word}")?)
     }
 }
 
@@ -167,7 +169,7 @@ impl Drop for Members {
     }
 }
 
-/// A crowd, in its own process.
+/// Runs a crowd in its own process.
 pub(crate) async fn serve(args: CrowdArgs) -> Result<()> {
     let endpoint = Endpoint::join_file(args.join);
     let task = Duration::from_millis(args.task_ms);
@@ -178,7 +180,7 @@ pub(crate) async fn serve(args: CrowdArgs) -> Result<()> {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)
     });
-    ensure!(begin.await??.trim_end() == "begin", "nobody wants to measure");
+    ensure!(begin.await??.trim_end() == "begin", "the benchmark ended before it began to measure");
     crowd.work_for(Duration::from_secs(args.warm_up)).await?;
     drop(crowd.take_waits());
     crowd.work_for(Duration::from_secs(args.seconds)).await?;

@@ -1,4 +1,4 @@
-//! Runs a coordinator in a process of its own, so that its memory can be measured.
+//! Runs a coordinator in its own process, so that its memory can be measured.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(crate) struct CoordinatorArgs {
     join_file: Option<PathBuf>,
 }
 
-/// What a coordinator does that serves from the beginning, for ever.
+/// The services of a coordinator that serves from its start until the process ends.
 fn serving(credentials: Credentials, farm: FarmHandle) -> watch::Receiver<Phase> {
     watch::channel(Phase::Serving(credentials, farm)).1
 }

@@ -1,4 +1,5 @@
-//! Workers that wait instead of counting, and measure how long their reports wait for acknowledgements.
+//! Workers that wait instead of counting, and measure how long their reports wait for
+//! acknowledgements.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -17,38 +18,39 @@ use tokio_stream::StreamExt;
 
 use crate::idle_worker::{begin, failure};
 
-/// Connections that are made at a time.
+/// The number of connections that are made at a time.
 const AT_A_TIME: usize = 64;
-/// Tasks that a worker agrees to hold.
+/// The number of tasks that a worker agrees to hold.
 const CREDIT: u64 = 4_096;
 
-/// What workers do in one way or another.
+/// The options of the workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
     /// Report as often as the coordinator says, instead of every second.
     pub(crate) is_paced: bool,
 }
 
-/// Workers with their sessions.
+/// Workers and their sessions.
 pub(crate) struct Crowd {
     workers: JoinSet<Result<()>>,
     waits: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Crowd {
-    /// Connects so many workers, whose tasks take about so long. Completes when all have their sessions.
+    /// Connects `workers` workers whose tasks take about `task` each. Completes when all have
+    /// sessions.
     pub(crate) async fn connect(
         endpoint: Endpoint,
         workers: u32,
         task: Duration,
         habits: Habits,
     ) -> Result<Crowd> {
-        let (waits, doors) = (Arc::default(), Arc::new(Semaphore::new(AT_A_TIME)));
+        let (waits, permits) = (Arc::default(), Arc::new(Semaphore::new(AT_A_TIME)));
         let mut coming = JoinSet::new();
         for _ in 0..workers {
-            let (endpoint, doors) = (endpoint.clone(), doors.clone());
+            let (endpoint, permits) = (endpoint.clone(), permits.clone());
             coming.spawn(async move {
-                let _door = doors.acquire().await?;
+                let _permit = permits.acquire().await?;
                 let mut agent = Agent::new(config());
                 let mut connector = GrpcConnector { endpoint };
                 let link = begin(&mut connector, &mut agent).await?;
@@ -64,11 +66,11 @@ impl Crowd {
         Ok(crowd)
     }
 
-    /// Lets them work for so long.
+    /// Lets them work for `time`.
     ///
     /// # Errors
     ///
-    /// If a session ends.
+    /// A session ended.
     pub(crate) async fn work_for(&mut self, time: Duration) -> Result<()> {
         tokio::select! {
             () = tokio::time::sleep(time) => Ok(()),
@@ -79,7 +81,8 @@ impl Crowd {
         }
     }
 
-    /// How long reports have waited for their acknowledgements since this was last asked, microseconds.
+    /// The times that reports waited for their acknowledgements since the last call, in
+    /// microseconds.
     pub(crate) fn take_waits(&self) -> Vec<u64> {
         std::mem::take(&mut *self.waits.lock().expect("nobody panics while it is held"))
     }
@@ -128,7 +131,7 @@ impl Worker {
                 if let WorkerMessage::Report(report) = &message {
                     self.sent.insert(report.range, Instant::now());
                 }
-                // A closed session also ends the stream of orders, which is handled there.
+                // A closed session also ends the stream of messages, which is handled there.
                 let _ = link.messages.send(message).await;
             }
             if done_at.is_none() && !self.todo.is_empty() {

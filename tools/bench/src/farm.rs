@@ -17,9 +17,9 @@ use anyhow::Result;
 
 use crate::print;
 
-/// The plan that is handed out: 57,963,320 tasks.
+/// The plan that is counted: 57,963,320 tasks.
 pub(crate) const PLAN: (u32, u32) = (25, 6);
-/// Plans of growing length, for the coordinator's memory: 10^4 to 10^8 tasks and more.
+/// Plans of growing length, for the coordinator's memory: from 10^4 to more than 10^8 tasks.
 const GROWING: [(u32, u32); 3] = [(16, 4), (25, 5), (30, 6)];
 
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) struct FarmBenchArgs {
     /// Measure each row over TLS too, in turns with plain text
     #[arg(long)]
     tls: bool,
-    /// Measure each row while somebody reads /metrics every second too, in turns with plain text
+    /// Measure each row while /metrics is read every second too, in turns with plain text
     #[arg(long)]
     metrics: bool,
     /// Measure each row with every range counted twice too, in turns with once
@@ -83,14 +83,14 @@ pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// How a row is measured.
+/// The form of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// In plain text.
     Plain,
     /// Over TLS.
     Tls,
-    /// In plain text, while somebody reads /metrics every second.
+    /// In plain text, while /metrics is read every second.
     Metrics,
     /// In plain text, with a second count of each range by another worker.
     Audited,
@@ -143,7 +143,7 @@ fn middle(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Prints the medians of the turns' ratios, which a busy machine disturbs less than the figures.
+/// Prints the medians of the ratios of turns. A busy machine disturbs them less than the figures.
 fn print_ratios(form: Form, turns: &[Measured], plain: &[Measured]) -> Result<()> {
     let percent = |figure: fn(&Measured) -> f64| {
         let ratios = turns.iter().zip(plain).map(|(turn, plain)| figure(turn) / figure(plain));
@@ -181,7 +181,7 @@ async fn measure(
         })
         .collect();
 
-    // All connections are made first; then the farm has a second to reach full speed.
+    // All connections are made first. Then the farm has a second to reach full speed.
     while booked.welcomes.load(Ordering::Relaxed) < connections {
         if let Some(ended) = workers.iter().position(|worker| worker.is_finished()) {
             workers.swap_remove(ended).await??;
@@ -232,12 +232,12 @@ async fn read_metrics(address: String) -> Result<()> {
     }
 }
 
-/// Numbers of tasks, of ranges and of second counts that were acknowledged so far.
+/// The numbers of tasks, of ranges and of second counts that were acknowledged so far.
 fn read(booked: &Booked) -> [u64; 3] {
     [&booked.tasks, &booked.ranges, &booked.recounts].map(|booked| booked.load(Ordering::Relaxed))
 }
 
-/// Submits a board with so many rows placed. Returns its number of tasks.
+/// Submits a board whose tasks have `rows` placed rows. Returns its number of tasks.
 pub(crate) async fn submit(
     coordinator: &Coordinator,
     (n, rows): (u32, u32),

@@ -30,7 +30,8 @@ pub(crate) struct Booked {
 
 /// Pause between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(500);
-/// The thread time that it reports for each task, microseconds. It decides the size of leases.
+/// The time of one thread that it reports for each task, in microseconds. It decides the size of
+/// leases.
 const PRETENDED_US: u64 = 100;
 
 /// Answers every `tasks_per_result` tasks with the count 0 until the session ends.
@@ -75,7 +76,8 @@ pub(crate) async fn idle(
                     leases.retain(|known| known.id != lease.id);
                 }
                 for part in pieces(lease, &block, tasks_per_result) {
-                    // Results are sent one by one, because the agent would join neighbours to one range.
+                    // Results are sent one by one, because the agent would join neighbours to one
+                    // range.
                     agent.finished(now, part);
                     say(&mut agent, now, &link.messages).await;
                 }
@@ -101,7 +103,7 @@ pub(crate) async fn idle(
     Ok(())
 }
 
-/// Opens a session. When many workers connect at once, the first attempts may be refused or time out.
+/// Opens a session. If many workers connect at once, the first attempts may be refused or time out.
 pub(crate) async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> Result<Link> {
     const TRIES: u32 = 100;
     let mut reason = String::new();
@@ -129,7 +131,7 @@ pub(crate) async fn begin(connector: &mut GrpcConnector, agent: &mut Agent) -> R
 
 async fn say(agent: &mut Agent, now: Millis, messages: &mpsc::Sender<WorkerMessage>) {
     for message in agent.poll(now) {
-        // A closed session also ends the stream of orders, which is handled there.
+        // A closed session also ends the stream of messages, which is handled there.
         let _ = messages.send(message).await;
     }
 }

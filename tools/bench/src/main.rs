@@ -31,9 +31,11 @@ struct Cli {
 /// The measurements.
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
-    /// Tasks and durable results a second under workers that count nothing, and the coordinator's memory
+    /// Tasks and durable results a second under workers that count nothing, and the coordinator's
+    /// memory
     Farm(farm::FarmBenchArgs),
-    /// Very many workers at once, over TLS: how soon their reports are acknowledged, and the coordinator's memory
+    /// Very many workers at once, over TLS: how soon their reports are acknowledged, and the
+    /// coordinator's memory
     Connections(connections::ConnectionsArgs),
     /// Some of the workers of `connections`, in a process of their own
     #[command(hide = true)]
@@ -56,7 +58,7 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Prints a line without buffering, so that each result appears at once.
+/// Prints a line without buffering, so that each result appears immediately.
 fn print(line: impl Display) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;

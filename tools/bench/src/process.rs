@@ -10,7 +10,8 @@ use service::Endpoint;
 use wire::v1;
 use wire::v1::client_service_client::ClientServiceClient;
 
-/// A coordinator with a temporary ledger. Dropping the value ends the process and removes the ledger.
+/// A coordinator with a temporary ledger. Dropping the value ends the process and removes the
+/// ledger.
 pub(crate) struct Coordinator {
     child: Child,
     folder: PathBuf,
@@ -19,7 +20,7 @@ pub(crate) struct Coordinator {
 }
 
 impl Coordinator {
-    /// Submits a job, and returns it.
+    /// Submits a job and returns its view.
     pub(crate) async fn submit(&self, submit: v1::Submit) -> Result<JobView> {
         let mut service = ClientServiceClient::new(self.endpoint.connect().await?);
         let request =
@@ -28,10 +29,11 @@ impl Coordinator {
         Answer::try_from(answer)?.job().context("no job came back")
     }
 
-    /// Starts a coordinator whose ledger lies in a new folder within `parent`, over TLS or in plain text.
+    /// Starts a coordinator whose ledger is in a new folder within `parent`, over TLS or in plain
+    /// text.
     pub(crate) async fn start(parent: &Path, tls: bool) -> Result<Coordinator> {
         let folder = parent.join(format!("queens-bench-{:08x}", rand::random::<u32>()));
-        std::fs::create_dir(&folder).with_context(|| format!("cannot make {folder:?}"))?;
+        std::fs::create_dir(&folder).with_context(|| format!("cannot create {folder:?}"))?;
         let port = free_port().context("no free port")?;
         let address = format!("127.0.0.1:{port}");
         let mut endpoint = Endpoint::new(&address, None);
@@ -62,7 +64,7 @@ impl Coordinator {
         bail!("the coordinator did not start")
     }
 
-    /// Asks it something that it answers once it has read its ledger.
+    /// Lists jobs, which the coordinator answers once it has read its ledger.
     async fn lists_jobs(&self) -> Result<()> {
         let mut jobs = ClientServiceClient::new(self.endpoint.connect().await?);
         jobs.list(v1::ListRequest { page_size: 1, ..Default::default() }).await?;
@@ -79,7 +81,7 @@ impl Coordinator {
         self.child.id()
     }
 
-    /// Resident memory, in MiB; `None` if the system does not tell.
+    /// Resident memory, in MiB. `None` if the system does not report it.
     pub(crate) fn memory_mib(&self) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -108,12 +110,13 @@ impl Drop for Coordinator {
     }
 }
 
-/// The processor time of a process so far, in seconds of one processor, or 0 if the system does not tell.
+/// The processor time of a process so far, in seconds of one processor. It is 0 if the system does
+/// not report it.
 pub(crate) fn processor_seconds(process: u32) -> f64 {
     /// The system counts in hundredths of a second.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The second field is a name in parentheses; user and system time are the 14th and 15th.
+    // The second field is a name in parentheses. User and system time are the 14th and 15th fields.
     let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
     let ticks =
         rest.split_whitespace().skip(11).take(2).filter_map(|tick| tick.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! That the benchmark of the farm measures what it says, not how fast anything is.
+//! Checks that the benchmark of the farm measures what it reports, not how fast anything is.
 
 use std::process::Command;
 

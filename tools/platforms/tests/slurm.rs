@@ -1,6 +1,7 @@
-//! The scripts in deploy/slurm, as users submit them, on a cluster of three virtual nodes.
+//! Tests the scripts in deploy/slurm, as users submit them, on a cluster of three virtual nodes.
 //!
-//! Needs root and Debian's packages slurm-wlm and munge, so a plain `cargo test` leaves these tests out:
+//! Needs root and Debian's packages slurm-wlm and munge, so a plain `cargo test` leaves these tests
+//! out:
 //!
 //! ```text
 //! cargo build && cargo test -p platforms --test slurm -- --ignored
@@ -16,22 +17,22 @@ use support::process::{Process, run};
 
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
-fn parts_add_up_although_they_are_requeued_and_preempted() {
-    // Given four parts on two nodes, and a merge that waits for them
+fn shards_add_up_after_requeueing_and_preemption() {
+    // Given four shards on two nodes, and a merge that waits for them
     let cluster = Cluster::start();
     let n = MEDIUM.to_string();
     let parts = cluster.submit(&["--array=1-4", "part.sbatch", &n, "--method", "rows"]);
     let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
     let counted = |part: u32| cluster.accepted(&format!("part-{part}-of-4.db"));
-    wait_for("all parts to be in the middle", || (1..=4).all(|part| counted(part) > 0));
+    wait_for("all shards to be in the middle", || (1..=4).all(|part| counted(part) > 0));
 
-    // When one is put back by hand, and one is preempted
+    // When one is requeued by hand, and one is preempted
     cluster.scontrol(&["requeue", &format!("{parts}_1")]);
     let last = cluster.tasks(&parts).pop().expect("there are parts");
     cluster.preempt(&last.node.expect("it runs"));
     cluster.wait_for_all();
 
-    // Then the total is right, and nobody else was started again.
+    // Then the total is right, and no other shard was restarted.
     assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(MEDIUM)));
     let tasks = cluster.tasks(&parts);
     assert!(tasks.iter().all(Task::is_completed), "{tasks:?}");
@@ -41,7 +42,7 @@ fn parts_add_up_although_they_are_requeued_and_preempted() {
 
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
-fn a_part_that_is_out_of_time_goes_on_in_its_next_turn_and_stays_away_when_it_is_cancelled() {
+fn a_shard_resumes_after_its_time_limit_but_not_if_cancelled() {
     let cluster = Cluster::start();
     let part =
         cluster.submit(&["--array=1-1", "part.sbatch", &LARGE.to_string(), "--method", "rows"]);
@@ -63,8 +64,8 @@ fn a_part_that_is_out_of_time_goes_on_in_its_next_turn_and_stays_away_when_it_is
 
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
-fn a_part_waits_for_a_ledger_that_another_process_has() {
-    // Given a process that has the ledger, as on a node that was cut off
+fn a_shard_waits_for_a_ledger_that_another_process_has() {
+    // Given a process that has the ledger open, as on a node that was cut off
     let cluster = Cluster::start();
     let mut count = cluster.command("queens");
     count.args(["count", &LARGE.to_string(), "--shard", "1/1", "--ledger", "part-1-of-1.db"]);
@@ -82,7 +83,7 @@ fn a_part_waits_for_a_ledger_that_another_process_has() {
 
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
-fn a_farm_is_exact_although_its_coordinator_moves_and_a_worker_is_preempted() {
+fn a_farm_is_exact_if_its_coordinator_moves() {
     // Given a farm in the middle of a count
     let cluster = Cluster::start();
     let n = MEDIUM.to_string();
@@ -92,7 +93,7 @@ fn a_farm_is_exact_although_its_coordinator_moves_and_a_worker_is_preempted() {
     wait_for("the count to be in the middle", || cluster.accepted("farm.db") > 0);
     let address = cluster.read("join");
 
-    // When a worker is preempted, and the coordinator has to go to another node
+    // When a worker is preempted, and the coordinator has to move to another node
     let worker = cluster.tasks(&workers).pop().expect("there are workers");
     let here = cluster.tasks(&coordinator).remove(0).node.expect("it runs");
     cluster.preempt(&worker.node.expect("it runs"));
@@ -100,7 +101,7 @@ fn a_farm_is_exact_although_its_coordinator_moves_and_a_worker_is_preempted() {
     cluster.scontrol(&["update", &format!("jobid={coordinator}"), &format!("excnodelist={here}")]);
     cluster.wait_for_all();
 
-    // Then the total is right, and the workers that were left alone have followed the coordinator.
+    // Then the total is right, and the workers that remained have followed the coordinator.
     assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(MEDIUM)));
     let second = cluster.tasks(&coordinator).remove(0);
     assert!(second.is_completed() && second.restarts == 1, "{second:?}");
@@ -186,11 +187,11 @@ fn a_farm_grows_and_shrinks_by_itself() {
 
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
-fn a_sweep_counts_each_board_and_a_part_that_fails_stops_the_merge() {
+fn a_sweep_counts_each_board_and_a_failure_stops_a_merge() {
     let cluster = Cluster::start();
 
     cluster.submit(&["--array=8-13", "sweep.sbatch", "--method", "rows"]);
-    // There is no board of this size to count by that method.
+    // This method has no board of this size.
     let parts = cluster.submit(&["--array=1-2", "part.sbatch", "3", "--method", "halves"]);
     let merge = cluster.submit(&[&format!("--dependency=afterok:{parts}"), "merge.sbatch"]);
     cluster.wait_for_all();
@@ -214,7 +215,7 @@ fn the_page_about_clusters_holds_word_by_word() {
     let cluster = Cluster::start();
     let empty = "while [ -n \"$(squeue --noheader)\" ]; do sleep 1; done\n";
 
-    // When somebody types them, and waits for the jobs after each
+    // When a person types them, and waits for the jobs after each block
     let mut shell = cluster.command("bash");
     shell.args(["-euo", "pipefail", "-c", &blocks.join(empty)]).env("scripts", SCRIPTS);
     let said = run(&mut shell).success();
@@ -232,7 +233,7 @@ fn restarts(tasks: &[Task]) -> Vec<u32> {
 /// A board that takes a second.
 const SMALL: u32 = 14;
 
-/// A board that takes half a minute of one processor by rows, in portable code.
+/// A board that takes half a minute of one processor by `rows`, with the portable backend.
 const MEDIUM: u32 = 18;
 
 /// A board that takes minutes.

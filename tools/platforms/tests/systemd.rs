@@ -1,5 +1,5 @@
-//! The units in deploy/systemd, as far as they can be checked on a machine that systemd does not run, and the copies
-//! of a ledger.
+//! Tests the units in deploy/systemd as far as that is possible on a machine without systemd, and
+//! the copies of a ledger.
 //!
 //! Needs the program systemd-analyze, so a plain `cargo test` leaves these tests out:
 //!
@@ -47,7 +47,7 @@ fn systemd_understands_the_units() {
     let Outcome { code, stderr, .. } =
         run(verify.args(["queens-backup.service", "queens-backup.timer"]));
 
-    // It warns of lines that it does not know without failing.
+    // For lines that it does not know, it only warns.
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
 }
 
@@ -86,7 +86,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
     let copies = Scratch::new();
     for _ in 0..3 {
         copy(farm.ledger(), &copies.path("")).success();
-        // The copies are named by the second.
+        // The names of the copies are seconds.
         thread::sleep(Duration::from_millis(1_100));
     }
     let at_the_copy = accepted();
@@ -98,10 +98,10 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
     kept.sort();
     assert_eq!(kept.len(), 2, "{kept:?}");
 
-    // Then the last one is a ledger that only its owner may read, and from which a farm goes on.
+    // Then the last copy is a ledger that only its owner may read, and from which a farm resumes.
     let ledger = kept[1].join("ledger.db");
     assert_eq!(ledger.metadata().expect("a ledger").mode() & 0o077, 0);
-    // Its worker is as fast as it can be, so that a busy machine finishes in time what a slow one began.
+    // Its worker uses the fastest backend, so that a busy machine finishes in time.
     let fastest = format!("--backend {}", count::Backend::detect());
     let restored = Farm::new("--tls", &fastest).with_ledger(ledger);
     let copied = restored.snapshot().jobs[&1].accepted().len();

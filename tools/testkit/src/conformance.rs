@@ -1,7 +1,7 @@
-//! What every store of rows must do: short histories with known answers and known ends.
+//! The conformance suite of stores of rows: short histories with known answers and results.
 //!
-//! The rules themselves are the farm's; what differs from store to store is how rows are found, changed and
-//! kept. Therefore every history reads back what it has written.
+//! The rules are the farm's. Stores differ in how they find, change and keep rows. So every history
+//! reads back what it has written.
 
 use farm::rules::{self, MemoryStore};
 use farm::{
@@ -11,15 +11,15 @@ use farm::{
     Withdrawn,
 };
 
-/// A store behind the farm's rules.
+/// A store under the farm's rules.
 pub trait Subject {
     /// Executes commands in order, all of them or none.
     ///
     /// # Errors
     ///
-    /// Why one of them does not fit the rows.
+    /// The reason why a command does not fit the rows.
     fn apply(&mut self, commands: &[LedgerCommand]) -> Result<Vec<LedgerAnswer>, String>;
-    /// What a farm would go on from. The epoch and the memory that threads need are left at 0.
+    /// The state from which a farm restarts. The epoch and the memory of threads are 0.
     fn restored(&mut self) -> Restored;
 }
 
@@ -48,22 +48,22 @@ const ALL: AuditPolicy = AuditPolicy {
     across: AuditScope::Machines,
 };
 
-/// Lets new stores live through every history.
+/// Runs every history on a new store.
 ///
 /// # Panics
 ///
-/// If one does not do what it must.
+/// Panics if a store breaks a rule.
 pub fn check<S: Subject>(new: impl Fn() -> S) {
     what_is_written_is_read_back(&mut new());
     a_batch_is_applied_whole_or_not_at_all(&mut new());
     rows_are_compared_where_they_tile(&mut new());
     audits_are_found_in_order_and_confirmed(&mut new());
-    what_one_owner_confirmed_waits_again_when_owners_are_asked_for(&mut new());
-    an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(&mut new());
+    an_audit_by_owners_voids_confirmations_within_an_owner(&mut new());
+    an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(&mut new());
     a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
-    a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
+    a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
-    rows_are_joined_where_nothing_tells_them_apart(&mut new());
+    rows_that_differ_in_nothing_are_joined(&mut new());
     an_owner_has_what_it_was_granted_last(&mut new());
 }
 
@@ -162,8 +162,9 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
     assert_eq!((job.audits_wanted, job.audits_agreed, job.disputes.len()), (1, 1, 1));
 }
 
-fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut impl Subject) {
-    // Given: two ranges of one owner's machine, confirmed by its other machine and by another owner's.
+fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subject) {
+    // Given: two ranges of one owner's machine. Its other machine confirmed one of them, and
+    // another owner's machine the other.
     let by = |owner: &str| Author {
         principal: Principal { owner: owner.into(), machine: "b".into() },
         ..author("b")
@@ -175,11 +176,11 @@ fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut im
     write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
 
-    // When an audit of nothing more wants opinions of other owners
+    // When an audit of no further ranges demands other owners
     let owners = AuditPolicy { across: AuditScope::Owners, share_ppm: 0, ..ALL };
     let answers = store.apply(&[ask(owners)]).expect("the job is there");
 
-    // Then only the second confirmation still counts, and the job that is done waits for another.
+    // Then only the second confirmation still counts, and the job waits for another one.
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 1, agreed: 1 }]);
     assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
     store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
@@ -189,7 +190,7 @@ fn what_one_owner_confirmed_waits_again_when_owners_are_asked_for(store: &mut im
     assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
 }
 
-fn an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(store: &mut impl Subject) {
+fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Subject) {
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
@@ -205,9 +206,9 @@ fn an_audit_leaves_a_job_done_and_is_withdrawn_by_one_of_nothing(store: &mut imp
 
     write(store, &[ask(AuditPolicy { share_ppm: 0, ..ALL })]);
     assert_eq!(reported(store), (JobState::Done, 3, 0, 1));
-    store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("nobody asks for it");
+    store.apply(&[confirm(JOB, "b", "search", (50, 100), 2)]).expect_err("no audit demands it");
 
-    // A count that contradicts is no audit any more: the total is in doubt.
+    // A count that contradicts is no audit: the total is disputed.
     write(store, &[ask(ALL), dispute(JOB, "c", 50, 100, 9)]);
     assert_eq!(restored(store, JOB).state, JobState::Running);
 }
@@ -226,7 +227,7 @@ fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
     assert_eq!((restored.state, restored.total), (JobState::Held, 907));
     assert_eq!(restored.held.as_deref(), Some("the total is odd"));
 
-    // An audit lets it run.
+    // An audit resumes it.
     let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
@@ -235,9 +236,9 @@ fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
     assert_eq!(found, (JobState::Running, None, Some(ALL)));
 }
 
-fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut impl Subject) {
-    // Given: a liar counted three ranges, one of which is confirmed, and confirmed one of another's, and
-    // counted all of another job.
+fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl Subject) {
+    // Given: a liar counted three ranges, one of which is confirmed. It also confirmed a range of
+    // another worker, and counted all of another job.
     write(store, &[job(JOB), job(OTHER), accept(OTHER, "liar", 0, 100, 4)]);
     write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 4 }]);
     let rows = [("liar", 0, 1), ("liar", 10, 2), ("honest", 20, 3), ("liar", 30, 999)];
@@ -253,7 +254,7 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     let settle = LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
 
-    // Then only what the liar alone answers for is gone.
+    // Then only the counts that rest on the liar alone are invalidated.
     let lost = |job, ranges: &[(u64, u64)], total, audits_wanted, audits_agreed| {
         let ranges = set(ranges);
         Withdrawn { job, ranges, total, audits_wanted, audits_agreed }
@@ -272,8 +273,8 @@ fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     found != LedgerAnswer::Compared(None)
 }
 
-fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
-    // Given: rows of ten tasks; one by another worker, one under another lease, one that is to be
+fn rows_that_differ_in_nothing_are_joined(store: &mut impl Subject) {
+    // Given: rows of ten tasks. One is by another worker, one has another lease, and one is to be
     // counted twice.
     let leased = |lease, at, audit| LedgerCommand::Accept {
         report: Report { lease: LeaseId(lease), ..report(JOB, "avx2", (at, at + 10), at) },
@@ -282,7 +283,7 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
     };
     write(store, &[job(JOB)]);
     let odd = |at: &u64| at % 20 == 10;
-    // When they come in whatever order, as a worker's threads finish them
+    // When they arrive in any order, as a worker's threads finish them
     for at in (0..100).step_by(10).filter(odd).chain((0..100).step_by(10).filter(|at| !odd(at))) {
         let row = match at {
             30 => LedgerCommand::Accept {
@@ -297,7 +298,7 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
         write(store, &[row]);
     }
 
-    // Then neighbours alike are one row, and all others are what they were.
+    // Then equal neighbours are one row, and all others are unchanged.
     for whole in [(0, 30), (30, 40), (40, 60), (60, 70), (70, 80), (80, 90), (90, 100)] {
         assert!(tile(store, whole), "{whole:?}");
     }
@@ -306,7 +307,7 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
     }
     let restored = restored(store, JOB);
     assert_eq!((restored.total, restored.accepted), (450, set(&[(0, 100)])));
-    // The policy that holds may choose what they would become.
+    // The current policy may choose the rows that would result.
     write(store, &[LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() }]);
     assert_eq!(self::restored(store, JOB).audits_wanted, 7);
 }
@@ -349,7 +350,7 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));
 
-    // A job that proved somebody wrong stays.
+    // A job that proved a principal wrong is not removed.
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
     let wrong = vec![principal("liar").party(AuditScope::Machines)];
     let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
@@ -405,7 +406,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
     Report {
         job,
         fingerprint: plan().fingerprint(),
-        // Each of its own, so that neighbours do not become one row.
+        // Each row has its own lease, so that neighbours are not joined.
         lease: LeaseId(start),
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
@@ -416,7 +417,7 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
     }
 }
 
-/// The first task counts everything.
+/// A tally in which the first task has the whole count.
 fn tally(range: Range, count: u64) -> Tally {
     Tally::EMPTY.with(plan().fingerprint(), range.start(), count).expect("it is one count")
 }

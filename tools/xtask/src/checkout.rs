@@ -1,4 +1,4 @@
-//! The source of a commit in a folder of its own.
+//! Writes the source of a commit into its own folder.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::{Step, fault};
 
-/// Puts the source of `commit` into a new folder; what was there before is removed.
+/// Writes the source of `commit` into `folder`, whose former content is removed.
 pub(crate) fn check_out(commit: &str, folder: &Path) -> Result<(), u8> {
     let at_folder = |error: std::io::Error| fault(&format!("{}: {error}", folder.display()));
     if folder.exists() {
@@ -20,7 +20,7 @@ pub(crate) fn check_out(commit: &str, folder: &Path) -> Result<(), u8> {
     fs::remove_file(archive).map_err(at_folder)
 }
 
-/// The first digits of a commit's name.
+/// The first digits of a commit's hash.
 pub(crate) fn short(commit: &str) -> Result<String, u8> {
     let args = ["rev-parse", "--verify", "--short=12", &format!("{commit}^{{commit}}")];
     let output = Command::new("git").args(args).output();

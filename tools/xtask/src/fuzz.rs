@@ -1,15 +1,15 @@
-//! `cargo xtask fuzz`: inputs for the targets of the crate `fuzz`, blind or guided.
+//! `cargo xtask fuzz`: inputs for the targets of the crate `fuzz`, random or guided.
 //!
-//! Blind inputs are random. Guided ones are made by libFuzzer, through `cargo bolero`: it goes on from inputs that reached code
-//! which none before them had reached.
+//! Guided inputs are made by libFuzzer, through `cargo bolero`. It varies inputs that reached new
+//! code.
 //!
 //! ```text
-//!   target/fuzz/corpus/TARGET                   all inputs that libFuzzer goes on from
-//!   tools/fuzz/tests/__fuzz__/TARGET/corpus     those that reach another branch than the others here: to be committed
-//!   tools/fuzz/tests/__fuzz__/TARGET/crashes    inputs that the target fails on
+//!   target/fuzz/corpus/TARGET                  all inputs that libFuzzer varies
+//!   tools/fuzz/tests/__fuzz__/TARGET/corpus    inputs that reach a branch of their own: to be committed
+//!   tools/fuzz/tests/__fuzz__/TARGET/crashes   inputs that the target fails on
 //! ```
 //!
-//! Whatever runs a target, `cargo test` too, begins with the last two.
+//! Each run of a target begins with the last two, also by `cargo test`.
 
 use std::fs;
 use std::process::Command;
@@ -22,7 +22,8 @@ pub(crate) const TARGETS: [&str; 2] = ["messages", "bundle"];
 /// The tests of the crate `fuzz`.
 const SUITES: [&str; 2] = ["targets", "bundle"];
 
-/// Runs these targets on random inputs, or all of them and the crate's other tests.
+/// Runs these targets on random inputs. Without targets, it runs all of them and the crate's other
+/// tests.
 pub(crate) fn blind(targets: &[String], seconds: u64) -> Result<(), u8> {
     let suites = SUITES.iter().flat_map(|suite| ["--test", suite]);
     let test = cargo("test").args(["--workspace"]).args(suites).args(["--"]).args(targets);
@@ -53,8 +54,8 @@ pub(crate) fn guided(targets: &[String], seconds: u64) -> Result<(), u8> {
     Ok(())
 }
 
-/// libFuzzer with a target: inputs come from two folders, and go to the first one. It runs on the stable toolchain. An input that
-/// takes a minute is a fault, on a busy machine too.
+/// Runs libFuzzer with a target on the stable toolchain. Inputs come from two folders, and new ones
+/// go to the first. An input that takes a minute is an error, on a busy machine too.
 fn libfuzzer(target: &str, to: &str, from: &str) -> Step {
     let build = ["--rustc-bootstrap", "--sanitizer=NONE", "--package=fuzz"];
     let run = ["--engine=libfuzzer", "--timeout=60s", "--corpus-dir", to, "--engine-args", from];
@@ -68,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// The suites of the crate `fuzz`: their names and texts.
+    /// The names and texts of the suites of the crate `fuzz`.
     fn suites() -> BTreeMap<String, String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/tests");
         let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -88,7 +89,7 @@ mod tests {
         assert_eq!(found, TARGETS.map(String::from).into());
     }
 
-    /// A suite without it is not linked when one is fuzzed by coverage.
+    /// A suite without bolero is not linked when one is fuzzed by coverage.
     #[test]
     fn all_suites_are_known_and_use_bolero() {
         let uses = |text: &str| text.contains("bolero::check!") || text.contains("use bolero as _");

@@ -1,6 +1,7 @@
-//! One command for each thing that is done daily, on a laptop and in CI: `cargo xtask --help`.
+//! The daily commands, on a laptop and in CI: `cargo xtask --help` lists them.
 //!
-//! Each command prints the commands that it runs, and ends with the exit code of the first that fails.
+//! Each command prints the commands that it runs, and ends with the exit code of the first one that
+//! fails.
 #![forbid(unsafe_code)]
 
 mod checkout;
@@ -19,7 +20,7 @@ use std::process::{Command, ExitCode};
 
 use clap::{Parser, Subcommand};
 
-/// Runs what is done daily.
+/// The daily commands of the project.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask")]
 struct Args {
@@ -31,9 +32,11 @@ struct Args {
 enum Task {
     /// Checks format, generated types, lints and documentation
     Check,
-    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies of the ledger
+    /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies
+    /// of the ledger
     Sim(Seeds),
-    /// Changes the lines that this branch has changed, one at a time; a test must fail each time. This needs cargo-mutants
+    /// Changes the lines that this branch has changed, one at a time; a test must fail each time.
+    /// This needs cargo-mutants
     Mutants {
         /// The branch or commit that this one is compared with, uncommitted changes included
         #[arg(long, default_value = "main")]
@@ -42,7 +45,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Gives altered messages and bundles to whatever reads them
+    /// Gives altered messages and bundles to the code that reads them
     Fuzz {
         /// Which targets [default: all]
         #[arg(value_parser = fuzz::TARGETS)]
@@ -50,11 +53,12 @@ enum Task {
         /// Seconds for each target
         #[arg(long, default_value_t = 20)]
         seconds: u64,
-        /// Go on from inputs that reach new code, and keep these in the corpus; this needs cargo-bolero
+        /// Go on from inputs that reach new code, and keep these in the corpus; this needs
+        /// cargo-bolero
         #[arg(long)]
         guided: bool,
     },
-    /// Measures the farm; without arguments, says what there is
+    /// Measures the farm; without arguments, lists the benchmarks
     Bench {
         /// Arguments, such as farm --tls
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -62,13 +66,13 @@ enum Task {
     },
     /// Makes the static program and its packages: archive, deb and wheel
     Package {
-        /// What to make them for [default: this machine's processor]
+        /// The processor to make them for [default: this machine's]
         #[arg(long, value_enum)]
         target: Option<package::Target>,
     },
     /// Makes the gRPC types of crates/wire from the messages in proto
     Proto {
-        /// Only say whether they are what the messages give
+        /// Only check whether they match the messages
         #[arg(long)]
         check: bool,
     },
@@ -76,7 +80,8 @@ enum Task {
     Ptx,
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
     Reproducible,
-    /// Runs the tests of what counts for 64-bit ARM, on an x86-64 machine with Debian 12 under an emulator
+    /// Runs the tests of the counting libraries for 64-bit ARM, on an x86-64 machine with Debian 12
+    /// under an emulator
     Emulate {
         /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and farm]
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -94,8 +99,8 @@ struct Seeds {
     seed: Option<u64>,
 }
 
-/// What cargo builds for optimised simulations. With the program among the packages, libraries have the features that they have in
-/// it, so that what was built for it is used again.
+/// The packages of optimised simulations. With the program among them, libraries are built with the
+/// same features as for the program, so that those builds are used again.
 const OPTIMISED: [&str; 5] = ["--release", "--package", "queens-cli", "--package", "testkit"];
 
 fn main() -> ExitCode {
@@ -147,14 +152,14 @@ impl Seeds {
     }
 }
 
-/// What cargo has built in the folder into which it has built this program, `target/debug`, or beside that.
+/// The path of a program that cargo has built beside this one, in `target/debug`.
 fn built_beside(program: &str) -> Result<PathBuf, u8> {
     let this = env::current_exe().map_err(|error| fault(&format!("this program: {error}")))?;
     let target = this.ancestors().nth(2).expect("cargo has built it in `target/debug`");
     Ok(target.join(program))
 }
 
-/// Says what is wrong with what is no command of its own; the exit code.
+/// Prints an error that no command has printed, and returns the exit code.
 fn fault(reason: &str) -> u8 {
     eprintln!("cargo xtask: {reason}");
     1
@@ -163,8 +168,9 @@ fn fault(reason: &str) -> u8 {
 /// A command that is printed before it runs.
 struct Step(Command);
 
-/// Cargo as a person would call it. The cargo that runs this program has told it which package it is; libraries whose build
-/// reads that (`ring`) would be built anew, and all that needs them, here and again by the next person.
+/// Cargo as a person would call it. The cargo that runs this program sets variables about its
+/// package. Libraries whose build reads them (`ring`) would be built again, with everything that
+/// needs them, now and when a person calls cargo next.
 fn cargo(subcommand: &str) -> Step {
     let mut step = Step::new("cargo").args([subcommand]);
     for (name, _) in env::vars_os() {
@@ -191,13 +197,14 @@ impl Step {
         self
     }
 
-    /// Runs it in this folder.
+    /// Runs the command in this folder.
     fn within(mut self, folder: impl AsRef<Path>) -> Step {
         self.0.current_dir(folder);
         self
     }
 
-    /// Runs it to its end, and writes what it prints to a file in a folder that is made; the error is its exit code.
+    /// Runs the command to its end, and writes its output to a file. The file's folder is created.
+    /// The error is the exit code.
     fn run_into(mut self, file: &Path) -> Result<(), u8> {
         let folder = file.parent().unwrap_or(file);
         let file = std::fs::create_dir_all(folder).and_then(|()| std::fs::File::create(file));
@@ -209,7 +216,7 @@ impl Step {
         self.run()
     }
 
-    /// Runs it to its end; the error is its exit code.
+    /// Runs the command to its end. The error is the exit code.
     fn run(mut self) -> Result<(), u8> {
         eprintln!("+ {self}");
         let status = self.0.status().map_err(|error| {
@@ -221,7 +228,7 @@ impl Step {
     }
 }
 
-/// As it would be typed, without what is taken out of the environment.
+/// The command line as a person would type it, without variables that are removed.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.0.get_envs() {

@@ -1,14 +1,14 @@
-//! `cargo xtask mutants`: `cargo mutants` on the lines that a branch has changed.
+//! `cargo xtask mutants`: runs `cargo mutants` on the lines that a branch has changed.
 
 use std::fs;
 use std::path::Path;
 
 use crate::{Step, cargo, fault};
 
-/// Where the changes are written for `cargo mutants`, which writes its results beside them.
+/// The folder of the changes for `cargo mutants`, which writes its results there, too.
 const FOLDER: &str = "target/mutants";
 
-/// Compares the working tree with where it left `base`.
+/// Compares the working tree with the commit at which it left `base`.
 pub(crate) fn run(base: &str, arguments: &[String]) -> Result<(), u8> {
     if !is_installed() {
         return Err(fault(
@@ -26,7 +26,7 @@ pub(crate) fn run(base: &str, arguments: &[String]) -> Result<(), u8> {
     mutants.args(arguments).run()
 }
 
-/// Whether cargo has this command.
+/// Whether cargo has the command `mutants`.
 fn is_installed() -> bool {
     let Step(mut version) = cargo("mutants").args(["--version"]);
     version.output().is_ok_and(|output| output.status.success())

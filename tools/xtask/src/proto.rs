@@ -1,5 +1,5 @@
-//! `cargo xtask proto`: the gRPC types of `crates/wire`, from the messages in `proto`, without protoc. They are
-//! committed, so that who builds the program builds no generator.
+//! `cargo xtask proto`: generates the gRPC types of `crates/wire` from the messages in `proto`,
+//! without protoc. The types are committed, so a build of the program needs no generator.
 
 use std::error::Error;
 use std::fs;
@@ -14,7 +14,7 @@ const FOLDER: &str = "crates/wire/src/generated";
 const TYPES: &str = "queens.v1.rs";
 const DESCRIPTORS: &str = "descriptors.bin";
 
-/// Writes the types and the descriptors, or with `check` only compares them.
+/// Writes the types and the descriptors. With `check`, only compares them.
 pub(crate) fn run(check: bool) -> Result<(), u8> {
     let made = make().map_err(|error| fault(&format!("proto: {error}")))?;
     for (name, content) in [TYPES, DESCRIPTORS].into_iter().zip(made) {
@@ -24,14 +24,14 @@ pub(crate) fn run(check: bool) -> Result<(), u8> {
         }
         let path = path.display();
         if check {
-            return Err(fault(&format!("{path} is not what proto says: run `cargo xtask proto`")));
+            return Err(fault(&format!("{path} does not match proto: run `cargo xtask proto`")));
         }
         fs::write(path.to_string(), content).map_err(|error| fault(&format!("{path}: {error}")))?;
     }
     Ok(())
 }
 
-/// What is in the files.
+/// The content of the generated files.
 fn make() -> Result<[Vec<u8>; 2], Box<dyn Error>> {
     let descriptors = protox::compile(FILES, ["proto"])?;
     let encoded = descriptors.encode_to_vec();

@@ -1,5 +1,6 @@
-//! The kernels of `crates/gpu` for NVIDIA's devices, compiled by NVIDIA's compiler from PyPI, so that neither who builds
-//! the program nor who runs it needs a toolkit.
+//! `cargo xtask ptx`: compiles the kernels of `crates/gpu` for NVIDIA's devices with NVIDIA's
+//! compiler from PyPI. The result is committed, so neither a build nor a run of the program needs a
+//! toolkit.
 
 use std::fs;
 use std::process::Command;
@@ -9,10 +10,10 @@ use crate::{Step, fault};
 const TEXT: &str = "crates/gpu/src/kernels.c";
 const PTX: &str = "crates/gpu/src/kernels.ptx";
 const TOOLS: &str = "target/nvrtc";
-/// The oldest one whose result today's devices take: PTX 8.0, for drivers since version 525.
+/// The oldest compiler whose result today's devices accept: PTX 8.0, for drivers since version 525.
 const COMPILER: &str = "nvidia-cuda-nvrtc-cu12==12.0.*";
 
-/// Compiles the text, and notes the hash of what it was made from.
+/// Compiles the text, and writes its hash into the first line of the result.
 pub(crate) fn run() -> Result<(), u8> {
     let python = format!("{TOOLS}/bin/python");
     Step::new("python3").args(["-m", "venv", TOOLS]).run()?;

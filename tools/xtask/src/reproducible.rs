@@ -1,4 +1,5 @@
-//! `cargo xtask reproducible`: two builds of the last commit, in two folders, are the same program bit by bit.
+//! `cargo xtask reproducible`: checks that two builds of the last commit, in two folders, are the
+//! same bit by bit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use crate::checkout::{check_out, short};
 use crate::package::static_flags;
 use crate::{cargo, fault};
 
-/// Where the commit is built. The folders' names have different lengths, so that no path can hide in padding.
+/// The folders of the builds. Their names have different lengths, so that no path can be hidden by
+/// padding.
 const FOLDERS: [&str; 2] = ["target/reproducible/a", "target/reproducible/another"];
 
 /// Builds the static program of the last commit in both folders, and compares the programs.
@@ -29,7 +31,7 @@ pub(crate) fn run() -> Result<(), u8> {
     fs::remove_dir_all("target/reproducible").map_err(|error| fault(&error.to_string()))
 }
 
-/// Builds the commit in a new folder; the program.
+/// Builds the commit in a new folder, and returns the program's path.
 fn build(folder: &Path, commit: &str) -> Result<PathBuf, u8> {
     check_out(commit, folder)?;
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);

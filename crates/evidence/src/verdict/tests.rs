@@ -1,5 +1,5 @@
-//! Forged bundles, and what becomes of them. The counts of single tasks are those of a real board; a forger
-//! changes what is claimed.
+//! Forged bundles and their verdicts. The counts of single tasks are those of a real board. A
+//! forger changes what is claimed.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::draw::{Drawing, Drawn, Sample, Seed};
 use crate::format::StatedRow;
 use crate::pieces::{Pieces, Sizes};
 
-/// What each task of N = 13 counts, cut by its first four rows.
+/// The count of each task of N = 13, cut by its first four rows.
 static COUNTS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let (problem, method) = (Problem::Total { n: 13 }, Method::Rows { rows: 4 });
     let cut = Cut::new(problem, method).expect("such a plan exists");
@@ -28,7 +28,7 @@ static COUNTS: LazyLock<Vec<u64>> = LazyLock::new(|| {
 const DRAWS: usize = 200;
 const SEEDS: u64 = 100;
 
-/// Ranges that cannot be recounted whole have more tasks than this.
+/// Ranges with more than `whole` tasks cannot be recounted whole.
 const SIZES: Sizes = Sizes { whole: 64, piece: 8 };
 
 fn counted(range: Range) -> u128 {
@@ -61,7 +61,7 @@ fn rows(number: u64) -> Vec<StatedRow> {
     honest((1..number).map(|at| at * COUNTS.len() as u64 / number))
 }
 
-/// What a verifier with this seed draws.
+/// The draws of a verifier with this seed.
 fn draw(rows: &[StatedRow], seed: u64) -> Drawn {
     let counted = rows.iter().map(|row| row.claim.count).sum();
     let sample = Sample { draws: DRAWS, seed: Seed::Number(seed), all: false };
@@ -73,7 +73,7 @@ fn draw(rows: &[StatedRow], seed: u64) -> Drawn {
     drawing.end()
 }
 
-/// What a verifier with this seed says: a verdict, or `None` if it refuses the bundle.
+/// The verdict of a verifier with this seed, or `None` if it refuses the bundle.
 fn verdict(rows: &[StatedRow], seed: u64) -> Option<Verdict> {
     judged(rows, &draw(rows, seed))
 }
@@ -93,7 +93,7 @@ fn judged(rows: &[StatedRow], drawn: &Drawn) -> Option<Verdict> {
     Verdict::of((counted_by_all, tasks), drawn, &pieces, &outcomes).ok()
 }
 
-/// Rows of almost equal lengths whose tasks claim this.
+/// Rows of almost equal lengths with these claims of their tasks.
 fn rows_of(number: u64, claimed: &[u64]) -> Vec<StatedRow> {
     let mut all = rows(number);
     for StatedRow { range, claim, .. } in &mut all {
@@ -103,8 +103,8 @@ fn rows_of(number: u64, claimed: &[u64]) -> Vec<StatedRow> {
     all
 }
 
-/// What a verifier with this seed says if it is told what each task claims, but for every third row.
-fn verdict_on_told(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Verdict> {
+/// The verdict with this seed if the claims of tasks are reported, except in every third row.
+fn verdict_on_reported(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Verdict> {
     let total = rows.iter().map(|row| row.claim.count).sum();
     let sample = Sample { draws: DRAWS, seed: Seed::Number(seed), all: false };
     let sums = (total, COUNTS.len() as u64);
@@ -125,7 +125,7 @@ fn verdict_on_told(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Ver
     judged(rows, &drawing.end())
 }
 
-/// In how many of all seeds the verifier refuses.
+/// The number of seeds with which the verifier refuses.
 fn refusals(rows: &[StatedRow]) -> u64 {
     (0..SEEDS).filter(|&seed| verdict(rows, seed).is_none()).count() as u64
 }
@@ -152,17 +152,17 @@ fn honest_bundles_hold_however_they_are_cut() {
             }
         }
         let rows = all.len();
-        // Counts of small pieces are skewed, so that four standard errors are passed more often than by a
-        // normal distribution: once in 3,000 cases.
+        // Counts of small pieces are skewed. So four standard errors are exceeded more often than
+        // by a normal distribution: once in 3,000 cases.
         assert!(refused <= 1, "{rows} rows: {refused} of {SEEDS}");
-        // The least number that 95% allow with a probability of 99.99%.
+        // The smallest number that 95% confidence allows with a probability of 99.99%.
         assert!(near >= SEEDS * 86 / 100, "{rows} rows: {near} of {SEEDS} error bars hold");
         assert!(bounds < 0.2, "{rows} rows: at most {bounds} may be wrong, on average");
     }
 }
 
-/// The cheapest tasks at the beginning of the plan as honest ranges of one task each, and one range of all the others
-/// that claims `factor` times what is true.
+/// The cheapest tasks at the beginning of the plan as honest ranges of one task each, and one range
+/// of all the others that claims `factor` times the truth.
 fn cheap_first(factor: f64) -> Vec<StatedRow> {
     let total = vectors::total(13);
     let mut sum = 0;
@@ -177,7 +177,7 @@ fn cheap_first(factor: f64) -> Vec<StatedRow> {
 }
 
 #[test]
-fn one_invented_range_behind_thousands_of_honest_ones_is_refused() {
+fn one_invented_range_among_thousands_is_refused() {
     for (factor, least) in [(1.28, SEEDS * 90 / 100), (0.75, SEEDS * 90 / 100), (3.0, SEEDS)] {
         let refused = refusals(&cheap_first(factor));
         assert!(refused >= least, "{factor}: {refused} of {SEEDS}");
@@ -197,12 +197,12 @@ fn a_range_of_a_hundred_times_its_neighbours_is_refused() {
 fn ranges_that_claim_nothing_are_drawn_too() {
     let mut all = rows(936);
     all[400..500].iter_mut().for_each(|row| row.claim.count = 0);
-    // A tenth of the tasks: a hundred draws miss it with a probability of 0.9^100.
+    // They are a tenth of the tasks. A hundred draws miss it with a probability of 0.9^100.
     assert_eq!(refusals(&all), SEEDS);
 }
 
 #[test]
-fn two_small_errors_that_cancel_are_told_with_their_odds() {
+fn the_odds_of_missing_two_errors_that_cancel_are_reported() {
     let mut all = rows(936);
     all[100].claim.count += 1;
     all[800].claim.count -= 1;
@@ -210,17 +210,20 @@ fn two_small_errors_that_cancel_are_told_with_their_odds() {
     let verdicts = || (0..SEEDS).map(|seed| verdict(&all, seed));
     let missed = verdicts().flatten().count() as f64 / SEEDS as f64;
 
-    // Then: it is missed as often as the verdict says of a single range, squared as there are two; each is about as
-    // large as any other. Four standard deviations are 0.19.
-    let said = verdicts().flatten().next().expect("it is missed often").missed;
+    // Then: a single range is missed as often as the verdict says, and two ranges with the square
+    // of that. Each is about as large as any other. Four standard deviations are 0.19.
+    let stated = verdicts().flatten().next().expect("it is missed often").missed;
     let single = (1.0_f64 - 1.0 / 936.0).powi(DRAWS as i32);
     assert!((missed - single * single).abs() < 0.19, "{missed}");
-    assert!(said >= single && said < 1.0, "the hardest to hit is harder than the average: {said}");
+    assert!(
+        stated >= single && stated < 1.0,
+        "the hardest to hit is harder than the average: {stated}"
+    );
 }
 
-/// The statement itself: whoever is told "at most x% of the total" may be told too little in one of 20 cases.
+/// A reader of "at most x% of the total" may be misled in one of 20 cases.
 #[test]
-fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() {
+fn limits_with_95_percent_confidence_hold_in_95_of_100_cases() {
     let total = vectors::total(13) as f64;
     for wrong in [3, 10, 20, 30, 60] {
         // Given: so many ranges of 936 that claim half as much again.
@@ -240,7 +243,8 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
         assert!(misled as u64 <= SEEDS * 5 / 100 + 9, "{wrong}: {misled} of {SEEDS}");
     }
     for factor in [0.96, 1.02, 1.05, 1.1] {
-        // Given: ranges that are too large to be counted, and claim a little too much or too little.
+        // Given: ranges that are too large to be counted, and claim a little too much or too
+        // little.
         let mut all = rows(10);
         all.iter_mut().for_each(|row| {
             row.claim.count = (row.claim.count as f64 * factor) as u128;
@@ -255,28 +259,29 @@ fn what_is_said_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() 
     }
 }
 
-/// Honest bundles that tell what most tasks count, in rows that are too large to be counted whole, and in smaller ones.
+/// Honest bundles that report most tasks, in rows that are too large to be counted whole and in
+/// smaller ones.
 #[test]
-fn honest_bundles_that_tell_their_tasks_hold() {
+fn honest_bundles_that_report_their_tasks_hold() {
     for number in [10, 100, 936] {
         let all = rows_of(number, &COUNTS);
-        let verdicts = (0..SEEDS).filter_map(|seed| verdict_on_told(&all, &COUNTS, seed));
+        let verdicts = (0..SEEDS).filter_map(|seed| verdict_on_reported(&all, &COUNTS, seed));
         let verdicts: Vec<Verdict> = verdicts.collect();
         assert!(verdicts.len() as u64 >= SEEDS - 1, "{number}: {} hold", verdicts.len());
-        // Rows of 936 are so short that they are counted whole.
+        // Rows of 936 are short enough to be counted whole.
         assert!(verdicts.iter().all(|verdict| verdict.by_task == (number < 936)), "{number}");
         let large = verdicts.iter().filter(|verdict| verdict.in_large > 0).count();
         assert_eq!(
             large > 0,
             number < 100,
-            "{number}: rows of which nothing is told are large or not"
+            "{number}: rows without reported tasks are large or not"
         );
     }
 }
 
-/// The statement for told tasks: tasks claim half as much again, or nothing, and the sums of their rows fit.
+/// Tasks claim half as much again, or nothing, and their sums are those of their rows.
 #[test]
-fn what_is_said_of_told_tasks_with_95_percent_confidence_is_wrong_in_at_most_5_of_100_cases() {
+fn limits_for_reported_tasks_hold_in_95_of_100_cases() {
     for (every, factor) in [(20, 3), (50, 3), (100, 3), (50, 0), (200, 0)] {
         let mut claimed = COUNTS.clone();
         let wrong = claimed.iter_mut().step_by(every).filter(|count| **count > 0);
@@ -292,13 +297,13 @@ fn what_is_said_of_told_tasks_with_95_percent_confidence_is_wrong_in_at_most_5_o
         let share = if factor > 1 { off as f64 / counted as f64 } else { 0.0 };
         let of_tasks = wrong_tasks / COUNTS.len() as f64;
         let misled = |seed: &u64| {
-            verdict_on_told(&all, &claimed, *seed).is_some_and(|reported| {
+            verdict_on_reported(&all, &claimed, *seed).is_some_and(|reported| {
                 let tasks = reported.wrong_of_tasks.expect("nothing is estimated alone");
                 reported.wrong_of_total < share || tasks < of_tasks
             })
         };
         let misled = (0..SEEDS).filter(misled).count();
-        // Two statements, and four standard deviations of 10%.
+        // There are two statements. Four standard deviations of 10% are 12 seeds.
         assert!(misled as u64 <= SEEDS * 10 / 100 + 12, "{every}, {factor}: {misled} of {SEEDS}");
     }
 }

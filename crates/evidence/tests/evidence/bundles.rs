@@ -1,4 +1,5 @@
-//! Bundles as files, honest and forged. A forger writes whatever rows they like, with the same code as everybody.
+//! Bundles as files, honest and forged. A forger writes any rows with the same code as everybody
+//! else.
 
 use std::fs;
 use std::io;
@@ -68,7 +69,7 @@ impl Forger {
         }
     }
 
-    /// Adds to the sum of a range, and makes the rest fit as well as a forger can.
+    /// Adds to the sum of a range, and adapts the rest as well as a forger can.
     fn claim(&mut self, at: usize, more: i64) {
         let tally = &mut self.counted(at).row.tally;
         let count = tally.count.checked_add_signed(more).expect("it is small");
@@ -76,8 +77,9 @@ impl Forger {
         *tally = Tally { digest: tally.digest, ..forged };
     }
 
-    /// Tells what each task of a range counts, after `forge` has changed it; count and digest become those that follow.
-    fn tell(&mut self, at: usize, forge: impl Fn(&mut [u64])) {
+    /// Reports the count of each task of a range after `forge` has changed them, and adapts count
+    /// and digest.
+    fn report_tasks(&mut self, at: usize, forge: impl Fn(&mut [u64])) {
         let (plan, cut) = (self.plan, Cut::new(self.plan.problem, self.plan.method));
         let (plan, cut) = (plan, cut.expect("it is a plan"));
         let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
@@ -96,7 +98,7 @@ impl Forger {
         *task_counts = TaskCounts::new(&counts);
     }
 
-    /// A second count behind a range.
+    /// Adds a second count after a range.
     fn second(&mut self, at: usize, kernel: &str, author: Author) {
         let counted = self.counted(at);
         counted.check = Check::Agreed;
@@ -158,7 +160,7 @@ impl Forger {
 const ROWS: Method = Method::Rows { rows: 3 };
 
 #[test]
-fn an_honest_bundle_is_exact_once_every_range_was_counted_again() {
+fn an_honest_bundle_is_exact_once_all_of_it_is_recounted() {
     let forger = Forger::honest(10, ROWS, 20);
     let recounted = forger.recount(By::Loop, None).expect("it holds");
     assert!(recounted.verdict.is_exact && !recounted.is_cut_short);
@@ -167,7 +169,7 @@ fn an_honest_bundle_is_exact_once_every_range_was_counted_again() {
 }
 
 #[test]
-fn errors_that_cancel_are_found_when_every_range_is_counted_again() {
+fn errors_that_cancel_are_found_if_all_ranges_are_recounted() {
     let mut forger = Forger::honest(10, ROWS, 20);
     forger.claim(2, 1);
     forger.claim(3, -1);
@@ -175,8 +177,8 @@ fn errors_that_cancel_are_found_when_every_range_is_counted_again() {
     assert!(wrong.contains("one of the two machines counted wrong"), "{wrong}");
 }
 
-/// Thousands of honest ranges of one task each, and one that is invented over all others. Nothing is published about
-/// these boards, so that only counting finds out.
+/// Thousands of honest ranges of one task each, and one invented range over all other tasks. No
+/// total is published for these boards, so only counting can refute it.
 fn invented(n: u32, rows: u32, honest: usize) -> Forger {
     let queen = board::squares::parse_squares("b1").expect("it is a square");
     let given = board::Given::new(n, &queen).expect("it can stand there");
@@ -205,10 +207,10 @@ fn one_invented_range_over_most_of_the_plan_is_refused() {
     assert!(matches!(wrong, RecountError::Differs(_) | RecountError::TooFar(_)), "{wrong}");
 }
 
-/// The same at a size at which the invented range cannot be counted in time. It prints what is said.
+/// Prints the refusal at a size at which the invented range cannot be counted in time.
 #[test]
 #[ignore = "it counts for half a minute"]
-fn one_invented_range_that_is_too_large_to_be_counted_is_refused() {
+fn an_invented_range_too_large_to_count_is_refused() {
     let forger = invented(18, 4, 8_351);
     let begun = Instant::now();
     let wrong = forger.recount(By::Loop, Some(Duration::from_secs(3))).expect_err("a forgery");
@@ -216,17 +218,17 @@ fn one_invented_range_that_is_too_large_to_be_counted_is_refused() {
     assert!(matches!(wrong, RecountError::TooFar(_)), "{wrong}");
 }
 
-/// What is in the total of N = 16 by `halves`: one range of everything, whose tasks are told.
+/// The total of N = 16 by `halves` as one range whose tasks are reported.
 fn reported(forge: impl Fn(&mut [u64])) -> Forger {
     let mut forger = Forger::honest(16, Method::Halves, usize::MAX);
-    forger.tell(0, forge);
+    forger.report_tasks(0, forge);
     forger
 }
 
 #[test]
-fn a_large_range_whose_tasks_are_told_is_counted_again_task_by_task() {
+fn a_large_range_with_reported_tasks_is_recounted_by_tasks() {
     let forger = reported(|_| {});
-    // As long as it takes to count some tasks: a busy machine takes longer, for the whole as well.
+    // Some tasks must fit into the time. A busy machine takes longer for the whole, too.
     let times = (0..8).map(|doublings| Duration::from_millis(700 << doublings));
     let mut recounts = times.map(|time| forger.recount(By::Search, Some(time)).expect("it holds"));
     let recounted =
@@ -239,9 +241,10 @@ fn a_large_range_whose_tasks_are_told_is_counted_again_task_by_task() {
     assert_eq!((whole.sums.ranges, whole.sums.reported, whole.verdict.is_exact), (1, 0, true));
 }
 
-/// The sum of the range, its digest and its tasks' counts fit together, and so does the published total.
+/// The sum of the range, its digest and the counts of its tasks agree, and so does the published
+/// total.
 #[test]
-fn counts_that_were_moved_between_told_tasks_are_found_in_proportion_to_what_was_moved() {
+fn counts_moved_between_reported_tasks_are_found() {
     let half = reported(|counts| {
         let most = counts.iter().copied().max().expect("there are tasks");
         for pair in counts.chunks_exact_mut(2) {
@@ -261,11 +264,11 @@ fn counts_that_were_moved_between_told_tasks_are_found_in_proportion_to_what_was
     one.recount(By::Loop, None).expect_err("everything is counted again");
 }
 
-/// Counts that somebody has made up so that sum and digest stay the same. The hash over them is another one.
+/// The invented counts have the true sum and digest, but another checksum.
 #[test]
-fn counts_of_tasks_that_were_made_up_are_found_when_their_range_is_counted_whole() {
+fn invented_task_counts_are_found_in_a_range_counted_whole() {
     let mut forger = Forger::honest(10, Method::Halves, 70);
-    forger.tell(0, |_| {});
+    forger.report_tasks(0, |_| {});
     let sample = Sample { draws: 200, seed: Seed::Number(1), all: true };
     let mut checked = check(&forger.write("bundle"), sample).expect("it holds");
     let effort = RecountEffort {
@@ -276,18 +279,18 @@ fn counts_of_tasks_that_were_made_up_are_found_when_their_range_is_counted_whole
     };
     let recounted = recount(&checked, effort).expect("it is honest");
     assert!(recounted.verdict.is_exact);
-    let reported =
-        checked.drawn.checksums.get_mut(&0).expect("the tasks of the first range are told");
-    *reported = blake3::hash(b"other counts of the same sum and digest");
+    let checksum =
+        checked.drawn.checksums.get_mut(&0).expect("the tasks of the first range are reported");
+    *checksum = blake3::hash(b"other counts of the same sum and digest");
     let found = recount(&checked, effort).expect_err("they are others").to_string();
-    assert!(found.contains("has made it up"), "{found}");
+    assert!(found.contains("are invented"), "{found}");
 }
 
 #[test]
-fn tasks_that_do_not_make_up_their_range_are_refused_before_anything_is_counted() {
+fn task_counts_that_do_not_add_up_are_refused_without_counting() {
     for forge in [|counts: &mut [u64]| counts[3] += 1, |counts: &mut [u64]| counts.swap(3, 4)] {
         let mut forger = Forger::honest(10, Method::Halves, 70);
-        forger.tell(0, |_| {});
+        forger.report_tasks(0, |_| {});
         let EvidenceRecord::Range { task_counts, .. } = &mut forger.records[0] else {
             panic!("it is no range");
         };
@@ -299,7 +302,7 @@ fn tasks_that_do_not_make_up_their_range_are_refused_before_anything_is_counted(
     }
     let mut forger = Forger::honest(10, Method::Halves, 70);
     let most = known::of(&forger.plan, Slice::ALL).most_per_task;
-    forger.tell(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
+    forger.report_tasks(0, |counts| counts[0] = u64::try_from(most).expect("it is small") + 1);
     let refused = forger.check().expect_err("no task has so many boards");
     assert!(refused.contains("the task 0 cannot count"), "{refused}");
 }
@@ -316,15 +319,16 @@ fn another_method_counts_all_boards_of_a_bundle() {
     }
     let same = another(&checked, MethodChoice::Rows { rows: Some(2) });
     assert!(same.expect_err("the same").to_string().contains("name another method"));
-    // Nothing is published about completions, so that such a total is checked by counting alone.
+    // Nothing is published about completions, so such a total is checked by counting alone.
     forger = invented(12, 3, 200);
     let checked = forger.check().expect("it does not contradict itself");
     another(&checked, MethodChoice::Halves).expect_err("completions have no other method");
 }
 
-/// A bundle once chose by what it was checked: whoever wrote "search" into it was checked by a join.
+/// A bundle once chose the algorithm of its recount: a bundle with the kernel "search" was
+/// recounted by a join.
 #[test]
-fn a_bundle_has_no_say_in_what_counts_it_again() {
+fn a_bundle_does_not_choose_what_recounts_it() {
     let mut forger = Forger::honest(10, Method::Halves, 5);
     for kernel in ["search", "avx2", "portable", "reference"] {
         for at in 0..forger.records.len() {
@@ -357,7 +361,7 @@ fn the_time_is_kept_even_if_one_range_has_everything() {
 }
 
 #[test]
-fn a_second_count_is_worth_what_its_author_and_its_kernel_make_it() {
+fn author_and_kernel_decide_what_a_second_count_confirms() {
     let worth = |kernel: &str, author: Author| {
         let mut forger = Forger::honest(8, ROWS, 10);
         forger.second(0, kernel, author);
@@ -374,9 +378,9 @@ fn a_second_count_is_worth_what_its_author_and_its_kernel_make_it() {
     assert!(itself.contains("do not check each other"), "{itself}");
 }
 
-/// Whoever says that there are few ranges must not have all of them kept in memory.
+/// A false number of ranges in the header must not make the check keep all of them in memory.
 #[test]
-fn ranges_beyond_those_that_the_header_says_are_refused_where_they_begin() {
+fn more_ranges_than_the_header_says_are_refused_at_once() {
     let forger = Forger::honest(8, ROWS, 10);
     let (path, ranges) = (forger.write("bundle"), forger.records.len());
     let text = fs::read_to_string(&path).expect("it was written");
@@ -412,12 +416,12 @@ fn a_bundle_has_no_more_authors_than_fit_into_memory() {
 }
 
 #[test]
-fn whom_the_farm_does_not_believe_confirms_nothing() {
+fn a_distrusted_principal_confirms_nothing() {
     let mut forger = Forger::honest(8, ROWS, 10);
     forger.second(0, "avx2 mirrored", author("p", "n"));
     let change = |trusted| {
         let party = Party { owner: "p".into(), machine: None };
-        let reason = "said so".to_string();
+        let reason = "it lied".to_string();
         EvidenceRecord::Trust(TrustChange { party, trusted, proof: None, reason, at_ms: 0 })
     };
     forger.records.insert(0, change(false));
@@ -441,7 +445,7 @@ fn a_settled_dispute_confirms_nothing() {
 }
 
 #[test]
-fn a_second_count_stands_behind_its_range_and_says_the_same() {
+fn a_second_count_follows_its_range_and_agrees_with_it() {
     let refused = |change: &dyn Fn(&mut Forger)| {
         let mut forger = Forger::honest(8, ROWS, 10);
         forger.second(0, "avx2 mirrored", author("p", "n"));
@@ -460,7 +464,7 @@ fn a_second_count_stands_behind_its_range_and_says_the_same() {
 }
 
 #[test]
-fn the_time_that_it_took_is_a_sum_that_no_claim_breaks() {
+fn false_times_do_not_overflow_the_sum() {
     let mut forger = Forger::honest(8, ROWS, 10);
     let ranges = forger.records.len() as u64;
     forger.second(0, "avx2 mirrored", author("p", "n"));
@@ -469,10 +473,10 @@ fn the_time_that_it_took_is_a_sum_that_no_claim_breaks() {
     let state = farm::DisputeState::TakenBack;
     forger.records.push(EvidenceRecord::Dispute { row: spent, at_ms: 0, state });
     let busy = forger.check().expect("it holds").content.busy;
-    assert_eq!(busy.counts, Duration::from_micros(ranges), "what was taken back is not in it");
+    assert_eq!(busy.counts, Duration::from_micros(ranges), "invalidated counts are not included");
     assert_eq!(busy.second_counts, Duration::from_micros(1));
 
-    // Rows of 585,000 years each.
+    // Each row claims 585,000 years.
     let ranges = (0..ranges as usize + 1).filter(|&at| at != 1);
     ranges.for_each(|at| forger.counted(at).row.busy_us = u64::MAX);
     let endless = forger.check().expect("nobody can say that it is wrong").content.busy.counts;

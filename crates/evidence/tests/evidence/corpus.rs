@@ -1,4 +1,5 @@
-//! The corpus of bundles in `verify/corpus`, of which `verify/check_corpus.py` asks the second verifier the same.
+//! The bundles in `verify/corpus`. `verify/check_corpus.py` checks the second verifier with the
+//! same bundles.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ fn bundles(folder: &str) -> Vec<PathBuf> {
     entries.map(|entry| entry.expect("it can be read").path()).collect()
 }
 
-/// The state of the job of a bundle that holds, with every range counted again by the reference; or why it does not
-/// hold.
+/// Recounts every range by the reference. Returns the state of the bundle's job, or why the bundle
+/// is refused.
 fn verified(bundle: &Path) -> Result<JobState, String> {
     let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
     let checked = check(bundle, sample).map_err(|error| error.to_string())?;
@@ -38,7 +39,7 @@ fn good_bundles_hold() {
 }
 
 #[test]
-fn bundles_of_jobs_that_are_not_done_hold_as_far_as_they_go() {
+fn bundles_of_unfinished_jobs_hold() {
     for bundle in bundles("unfinished") {
         let state = bundle.file_stem().and_then(|name| name.to_str()).expect("a state");
         assert_eq!(verified(&bundle).map(|state| state.to_string()), Ok(state.into()));
@@ -55,7 +56,7 @@ fn bad_bundles_are_refused() {
 }
 
 #[test]
-fn nothing_is_said_of_bundles_of_unknown_formats() {
+fn a_bundle_of_an_unknown_format_gets_no_verdict() {
     let unknown = bundles("unknown");
     assert!(!unknown.is_empty());
     for bundle in unknown {

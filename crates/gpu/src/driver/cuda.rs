@@ -1,7 +1,7 @@
-//! NVIDIA's driver, version 525 or later, which is there wherever an NVIDIA device can be used.
+//! NVIDIA's driver, version 525 or later. It exists wherever an NVIDIA device can be used.
 //!
 //! The driver compiles `kernels.ptx` for the device when a queue is opened. `cargo xtask ptx` has
-//! made that from the same text as OpenCL's.
+//! made that file from the same text that OpenCL uses.
 
 use std::ffi::{CString, c_void};
 
@@ -11,14 +11,15 @@ use cudarc::driver::sys;
 use super::{ALLOCATING, Argument, Buffer, DeviceError, Kernel, Queue};
 use crate::device::{Device, Driver};
 
-/// All devices that the driver shows, which heeds CUDA_VISIBLE_DEVICES; none without a driver.
+/// All devices that the driver shows, in accordance with CUDA_VISIBLE_DEVICES. The list is empty
+/// without a driver.
 pub(crate) fn devices() -> Vec<Device> {
     // SAFETY: looking for the library has no conditions.
     if !unsafe { sys::is_culib_present() } || result::init().is_err() {
         return Vec::new();
     }
     let count = result::device::get_count().unwrap_or(0);
-    // A device that does not answer is none.
+    // A device that does not answer is left out.
     (0..count).filter_map(|index| described(index).ok()).collect()
 }
 
@@ -51,16 +52,15 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
         move |error: DriverError| DeviceError { device, call, reason: reason(error) }
     };
     result::init().map_err(failed("starting the driver"))?;
-    let handle = result::device::get(device.index as i32).map_err(failed("finding it"))?;
+    let handle = result::device::get(device.index as i32).map_err(failed("finding the device"))?;
     let wait = sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC;
     // SAFETY: the device was found. A context is retained once for each queue, and released with
-    // it. The flag lets threads sleep that wait; where another library has set flags before, theirs
-    // stay.
+    // it. The flag lets waiting threads sleep. If another library has set flags before, those stay.
     let context = unsafe {
         let _ = sys::cuDevicePrimaryCtxSetFlags_v2(handle, wait as u32);
         result::primary_ctx::retain(handle)
     };
-    let context = context.map_err(failed("opening it"))?;
+    let context = context.map_err(failed("opening the device"))?;
     let mut queue = CudaQueue {
         device: device.to_string(),
         handle,
@@ -101,20 +101,20 @@ struct CudaQueue {
     context: sys::CUcontext,
     stream: sys::CUstream,
     module: sys::CUmodule,
-    /// In the order of [`Kernel::ALL`].
+    /// The kernels, in the order of [`Kernel::ALL`].
     kernels: Vec<sys::CUfunction>,
     buffers: Vec<sys::CUdeviceptr>,
 }
 
-// SAFETY: the driver's handles may be used from any thread that has made the context current, which
-// `enter` does.
+// SAFETY: the driver's handles may be used from any thread in which the context is current, and
+// `enter` makes it current.
 unsafe impl Send for CudaQueue {}
 
 impl CudaQueue {
     /// Makes the context current in this thread.
     fn enter(&self) -> Result<(), DeviceError> {
         // SAFETY: the context is retained.
-        self.check("entering it", unsafe { result::ctx::set_current(self.context) })
+        self.check("making its context current", unsafe { result::ctx::set_current(self.context) })
     }
 
     fn check<T>(
@@ -142,8 +142,8 @@ impl Queue for CudaQueue {
     fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
         self.enter()?;
         let to = self.buffers[to.0];
-        // SAFETY: the driver copies pageable memory before the call returns, and refuses what
-        // exceeds the buffer.
+        // SAFETY: the driver copies pageable memory before the call returns, and refuses to write
+        // beyond the buffer.
         let written = unsafe { result::memcpy_htod_async(to, bytes, self.stream) };
         self.check("writing", written)
     }
@@ -151,7 +151,7 @@ impl Queue for CudaQueue {
     fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError> {
         self.enter()?;
         let buffer = self.buffers[buffer.0];
-        // SAFETY: the driver refuses what exceeds the buffer.
+        // SAFETY: the driver refuses to write beyond the buffer.
         let cleared = unsafe { result::memset_d8_async(buffer, 0, bytes, self.stream) };
         self.check("clearing memory", cleared)
     }
@@ -172,7 +172,7 @@ impl Queue for CudaQueue {
         }
         let threads = (kernel.threads(), 1, 1);
         let function = self.kernels[kernel as usize];
-        // SAFETY: kernels have these parameters, in this order: see `batch`. The driver copies
+        // SAFETY: kernels have these parameters in this order (see `batch`). The driver copies
         // arguments before the call returns, and the buffers live as long as the queue.
         let launched = unsafe {
             result::launch_kernel(function, (groups, 1, 1), threads, 0, self.stream, &mut pointers)
@@ -184,8 +184,8 @@ impl Queue for CudaQueue {
         self.enter()?;
         let from = self.buffers[from.0];
         if !bytes.is_empty() {
-            // SAFETY: the bytes live until the stream was waited for; the driver refuses what
-            // exceeds the buffer.
+            // SAFETY: the bytes live until the stream is synchronized. The driver refuses to read
+            // beyond the buffer.
             let read = unsafe { result::memcpy_dtoh_async(bytes, from, self.stream) };
             self.check("reading", read)?;
         }
@@ -196,12 +196,12 @@ impl Queue for CudaQueue {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        // A device that has failed may fail here too; there is nothing left to do then.
+        // A device that has failed may fail here, too. Nothing is left to do then.
         if self.enter().is_err() {
             return;
         }
-        // SAFETY: everything was made in this context, is used by this queue alone, and no command
-        // is under way after the first call.
+        // SAFETY: everything was made in this context and is used by this queue alone. No command
+        // is running after the first call.
         unsafe {
             if !self.stream.is_null() {
                 let _ = result::stream::synchronize(self.stream);

@@ -1,6 +1,7 @@
-//! The kernels as plain C on this machine, for tests: see `emulate.c`.
+//! A queue that runs the kernels as plain C on this machine, for tests. See `emulate.c`.
 //!
-//! Each buffer ends at a page that cannot be touched, so that an index beyond it ends the test.
+//! A page that must not be touched follows each buffer, so that an index beyond the buffer ends the
+//! test.
 
 use std::ffi::{c_int, c_void};
 use std::process::Command;
@@ -30,24 +31,23 @@ fn launch() -> &'static libloading::Symbol<'static, Launch> {
             ["-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-shared", "-fPIC", "-o"];
         let status = Command::new("cc").args(options).arg(&library).arg(source).status();
         assert!(status.expect("there is a C compiler").success(), "the text is plain C");
-        // SAFETY: the library has nothing that runs when it is loaded.
+        // SAFETY: nothing in the library runs when it is loaded.
         unsafe { libloading::Library::new(library) }.expect("it was just made")
     });
-    // SAFETY: `emulate.c` declares it like this.
+    // SAFETY: this is the declaration in `emulate.c`.
     LAUNCH.get_or_init(|| unsafe { library.get(b"launch") }.expect("the text has it"))
 }
 
-/// Groups have static memory, so that one queue is in use at a time.
+/// Groups use static memory, so only one queue may be in use at a time.
 static IN_USE: Mutex<()> = Mutex::new(());
 
-/// A queue that carries commands out at once.
+/// A queue that executes commands immediately.
 pub(crate) struct HostQueue {
     buffers: Vec<(*mut u8, usize)>,
     _alone: MutexGuard<'static, ()>,
 }
 
-// SAFETY: the buffers are used through the queue alone, and tests do not send the queue to another
-// thread.
+// SAFETY: the buffers are used only through the queue, and tests do not send it to another thread.
 unsafe impl Send for HostQueue {}
 
 const PAGE: usize = 4096;
@@ -72,7 +72,7 @@ impl Queue for HostQueue {
     fn allocate(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
         let pages = bytes.div_ceil(PAGE) + 1;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the memory is new; its last page is not used.
+        // SAFETY: the memory is new, and its last page is not used.
         let start = unsafe {
             let start =
                 mmap_anonymous(std::ptr::null_mut(), pages * PAGE, protection, MapFlags::PRIVATE)

@@ -1,4 +1,4 @@
-//! OpenCL 1.2: for devices of AMD, Intel and NVIDIA, and for processors by PoCL.
+//! OpenCL 1.2, for devices of AMD, Intel and NVIDIA, and for processors by PoCL.
 //!
 //! The driver compiles the text when a queue is opened.
 
@@ -17,12 +17,12 @@ use opencl3::types::{CL_BLOCKING, cl_device_id};
 use super::{ALLOCATING, Argument, Buffer, DeviceError, Kernel, Queue};
 use crate::device::{Device, Driver};
 
-/// The devices of all platforms; none without a driver.
+/// The devices of all platforms. The list is empty without a driver.
 pub(crate) fn devices() -> Vec<Device> {
-    // The loader of drivers tells threads that come while it is at work that there are none.
+    // While the loader of drivers is at work, it shows no drivers to other threads.
     static LOADING: Mutex<()> = Mutex::new(());
     let _loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
-    // A device that does not answer is none.
+    // A device that does not answer is left out.
     let ids = ids().unwrap_or_default();
     ids.into_iter().enumerate().filter_map(|(index, id)| described(id, index).ok()).collect()
 }
@@ -55,9 +55,9 @@ pub(crate) fn open(device: &Device) -> Result<Box<dyn Queue>, DeviceError> {
     };
     let lost = || ClError(opencl3::error_codes::CL_DEVICE_NOT_FOUND);
     let id = ids().and_then(|ids| ids.get(device.index).copied().ok_or_else(lost));
-    let id = id.map_err(failed("finding it"))?;
-    let context = Context::from_device(&ClDevice::new(id)).map_err(failed("opening it"))?;
-    // SAFETY: the device belongs to the context, which was made from it.
+    let id = id.map_err(failed("finding the device"))?;
+    let context = Context::from_device(&ClDevice::new(id)).map_err(failed("opening the device"))?;
+    // SAFETY: the context was made from this device.
     let queue = unsafe { CommandQueue::create(&context, id, 0) };
     let queue = queue.map_err(failed("making a queue"))?;
     let program =
@@ -80,7 +80,7 @@ struct OpenClQueue {
     device: String,
     context: Context,
     queue: CommandQueue,
-    /// In the order of [`Kernel::ALL`].
+    /// The kernels, in the order of [`Kernel::ALL`].
     kernels: Vec<ClKernel>,
     buffers: Vec<ClBuffer<u8>>,
 }
@@ -108,8 +108,8 @@ impl Queue for OpenClQueue {
 
     fn write(&mut self, to: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
         let buffer = &mut self.buffers[to.0];
-        // SAFETY: the call blocks, so that the bytes live until they are copied; the driver refuses
-        // what exceeds the buffer.
+        // SAFETY: the call blocks, so the bytes live until they are copied. The driver refuses to
+        // write beyond the buffer.
         let written =
             unsafe { self.queue.enqueue_write_buffer(buffer, CL_BLOCKING, 0, bytes, &[]) };
         self.check("writing", written).map(drop)
@@ -117,7 +117,7 @@ impl Queue for OpenClQueue {
 
     fn clear(&mut self, buffer: Buffer, bytes: usize) -> Result<(), DeviceError> {
         let buffer = &mut self.buffers[buffer.0];
-        // SAFETY: the driver refuses what exceeds the buffer.
+        // SAFETY: the driver refuses to write beyond the buffer.
         let cleared = unsafe { self.queue.enqueue_fill_buffer(buffer, &[0_u8], 0, bytes, &[]) };
         self.check("clearing memory", cleared).map(drop)
     }
@@ -130,7 +130,7 @@ impl Queue for OpenClQueue {
     ) -> Result<(), DeviceError> {
         let mut launch = ExecuteKernel::new(&self.kernels[kernel as usize]);
         for argument in arguments {
-            // SAFETY: kernels have these parameters, in this order: see `batch`.
+            // SAFETY: kernels have these parameters in this order (see `batch`).
             unsafe {
                 match argument {
                     Argument::Buffer(buffer) => launch.set_arg(&self.buffers[buffer.0].get()),
@@ -150,7 +150,7 @@ impl Queue for OpenClQueue {
             return self.check("counting", self.queue.finish());
         }
         let buffer = &self.buffers[from.0];
-        // SAFETY: the call blocks; the driver refuses what exceeds the buffer.
+        // SAFETY: the call blocks, and the driver refuses to read beyond the buffer.
         let read = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, bytes, &[]) };
         self.check("counting", read).map(drop)
     }

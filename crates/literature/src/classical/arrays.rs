@@ -1,8 +1,9 @@
-//! Three boolean arrays say which columns and diagonals hold a queen.
+//! Plain backtracking with three boolean arrays, which say which columns and diagonals hold a
+//! queen.
 //!
-//! Source: the arrays a, b and c of Wirth, "Program Development by Stepwise Refinement" (CACM 14, 1971), and
-//! "Algorithms + Data Structures = Programs" (1976); Dijkstra, "Notes on Structured Programming" (in Dahl,
-//! Dijkstra and Hoare, 1972).
+//! Source: the arrays a, b and c of Wirth, "Program Development by Stepwise Refinement" (CACM 14,
+//! 1971), and "Algorithms + Data Structures = Programs" (1976); Dijkstra, "Notes on Structured
+//! Programming" (in Dahl, Dijkstra and Hoare, 1972).
 
 use super::Searched;
 
@@ -15,7 +16,7 @@ pub fn count(n: u32) -> Searched {
     searched
 }
 
-/// The lines that hold a queen.
+/// The columns and diagonals that hold a queen.
 pub(super) struct Taken {
     columns: Vec<bool>,
     /// Diagonals by row + column.

@@ -1,7 +1,7 @@
-//! Each new queen is compared with all earlier ones.
+//! Plain backtracking that compares each new queen with all earlier ones.
 //!
-//! Source: plain backtracking, with which Wirth ("Program Development by Stepwise Refinement", CACM 14,
-//! 1971) and Knuth (TAOCP 4B, 7.2.2, the first form of Algorithm B) begin.
+//! Source: Wirth ("Program Development by Stepwise Refinement", CACM 14, 1971) and Knuth (TAOCP 4B,
+//! 7.2.2, the first form of Algorithm B) begin with it.
 
 use super::Searched;
 
@@ -13,7 +13,7 @@ pub fn count(n: u32) -> Searched {
     searched
 }
 
-/// Fills the row below `columns`, the columns of the queens so far, and all rows after it.
+/// Fills the rows below the queens that stand in `columns`.
 fn place(n: u32, columns: &mut Vec<u32>, searched: &mut Searched) {
     if columns.len() as u32 == n {
         searched.total += 1;
@@ -31,7 +31,7 @@ fn place(n: u32, columns: &mut Vec<u32>, searched: &mut Searched) {
 }
 
 fn is_safe(columns: &[u32], column: u32) -> bool {
-    // The last queen is one row away, and the one before it two rows.
+    // The last queen is one row away, and the one before it is two rows away.
     columns.iter().rev().zip(1..).all(|(&other, rows)| {
         let apart = other.abs_diff(column);
         apart != 0 && apart != rows

@@ -1,10 +1,11 @@
-//! The words of bits, counting one of every two placements that are images in the horizontal axis, or one of
-//! every four that are images in one axis or both.
+//! The search of [`masks`] for one of every two placements that are images in the horizontal axis,
+//! or for one of every four that are images in one axis or both.
 //!
-//! The axis exchanges the first row and the last one, so that nothing is known before the last queen: the
-//! search visits all other nodes, and only the last row loses half of its queens. Reflection in the vertical
-//! axis, as in [`mirror`](super::mirror), decides at the first queen instead. Together they save little more than that
-//! one alone: what the horizontal axis adds is again about half of the last row.
+//! The horizontal axis exchanges the first row and the last one, so it excludes nothing before the
+//! last queen. The search visits all other nodes, and only the last row loses half of its queens.
+//! The vertical axis, as in [`mirror`](super::mirror), excludes half of the nodes with the first
+//! queen. Both axes together save little more than the vertical one alone: the horizontal one again
+//! saves about half of the last row.
 
 use board::full_mask;
 
@@ -13,12 +14,12 @@ use solve::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
-/// A placement and its image have different columns in the first row, unless N = 1. It is therefore enough to
-/// count placements whose last queen stands to the right of the first one.
+/// A placement and its image have different columns in the first row, unless N = 1. So it is enough
+/// to count placements whose last queen is to the right of the first one.
 ///
 /// # Errors
 ///
-/// [`BoardTooLarge`], if N is greater than 32.
+/// [`BoardTooLarge`] if N is greater than 32.
 pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
     BoardTooLarge::check(n)?;
     if n <= 1 {
@@ -34,17 +35,18 @@ pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
     Ok(search.searched())
 }
 
-/// Counts the placements of `n` queens, N from 0 to 32, one for all images in both axes. N = 15 takes a second.
+/// Counts the placements of `n` queens, N from 0 to 32, one for all images in both axes. N = 15
+/// takes a second.
 ///
-/// Let the first row's queen stand in column a and the last row's in column b. The vertical axis takes (a, b) to
-/// (N - 1 - a, N - 1 - b), the horizontal one exchanges a and b. So there is one image of every placement in which
-/// a is the nearest of the four columns a, b and their mirror images to the left edge: a is in the left half, and b
-/// is beyond a and not beyond N - 1 - a. At b = N - 1 - a both axes have the same effect on (a, b), which has two
-/// images and otherwise four.
+/// Let the queens of the first and of the last row be in the columns a and b. The vertical axis
+/// takes (a, b) to (N - 1 - a, N - 1 - b), and the horizontal one exchanges a and b. So every
+/// placement has one image in which a is the nearest to the left edge of the four columns a, b and
+/// their mirror images: a is in the left half, and b is between a and N - 1 - a. At b = N - 1 - a
+/// both axes have the same effect on (a, b), which then has two images instead of four.
 ///
 /// # Errors
 ///
-/// [`BoardTooLarge`], if N is greater than 32.
+/// [`BoardTooLarge`] if N is greater than 32.
 pub fn count_with_mirror(n: u32) -> Result<Searched, BoardTooLarge> {
     BoardTooLarge::check(n)?;
     if n <= 1 {
@@ -64,7 +66,8 @@ pub fn count_with_mirror(n: u32) -> Result<Searched, BoardTooLarge> {
 struct Search {
     all: u32,
     rows: u32,
-    /// The columns that the last queen may take, and for how many placements it then stands.
+    /// The columns that the last queen may take, and the number of placements that each then stands
+    /// for.
     last_row: [(u32, u64); 2],
     total: u64,
     nodes: u64,
@@ -81,8 +84,8 @@ impl Search {
         Searched { total: self.total, tries: self.nodes, nodes: self.nodes }
     }
 
-    /// The number of placements for which the ways to fill this row, which sees these attacks, and all rows below
-    /// it stand.
+    /// Fills this row and all rows below it. Returns the number of placements that these ways stand
+    /// for.
     fn place(&mut self, row: u32, [left, down, right]: [u32; 3]) -> u64 {
         let mut free = self.all & !(left | down | right);
         if row + 1 == self.rows {

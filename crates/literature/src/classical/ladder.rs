@@ -1,4 +1,4 @@
-//! Counting without a search: every board of a kind is made and looked at as a whole.
+//! Counts without a search: every board of a kind is formed and examined as a whole.
 //!
 //! | function | boards | at N = 8 |
 //! |---|---|---|
@@ -6,17 +6,18 @@
 //! | [`rooks`] | a square in each row | 8^8 = 16,777,216 |
 //! | [`permutations`] | a square in each row and each column | 8! = 40,320 |
 //!
-//! Source: folklore; Wikipedia's article "Eight queens puzzle" prints the three numbers. A board is given up
-//! at its first pair of queens that attack each other, but the next board differs from it in as little as
-//! the order of enumeration says, and not in what was wrong.
+//! Source: folklore. Wikipedia's article "Eight queens puzzle" prints the three numbers. The
+//! examination of a board ends at its first pair of queens that attack each other. The next board
+//! is the next one in the order of enumeration, whatever was wrong with this one.
 
 use super::Searched;
 
-/// Counts the placements of `n` queens among all choices of N squares. N = 7 takes a second, N = 8 a minute.
+/// Counts the placements of `n` queens among all choices of N squares. N = 7 takes a second, N = 8
+/// a minute.
 ///
 /// # Panics
 ///
-/// If N is so large that squares are more than 2^32.
+/// Panics if the number of squares exceeds 2^32.
 #[must_use]
 pub fn combinations(n: u32) -> Searched {
     let squares = n.checked_mul(n).expect("a board this large could not be looked at");
@@ -24,7 +25,8 @@ pub fn combinations(n: u32) -> Searched {
     let mut chosen: Vec<u32> = (0..n).collect();
     loop {
         searched.look(chosen.iter().map(|square| [square / n, square % n]));
-        // The next choice: the last square that can move up does, and those after it follow it closely.
+        // The next choice moves the last square that can move up by one. The squares after it
+        // follow directly behind it.
         let movable = |&i: &usize| chosen[i] < squares - n + i as u32;
         let Some(i) = (0..chosen.len()).rev().find(movable) else { return searched };
         let square = chosen[i];
@@ -32,8 +34,8 @@ pub fn combinations(n: u32) -> Searched {
     }
 }
 
-/// Counts the placements of `n` queens among all boards with a queen in each row. N = 8 takes a tenth of a
-/// second, N = 9 some seconds.
+/// Counts the placements of `n` queens among all boards with a queen in each row. N = 8 takes a
+/// tenth of a second, N = 9 some seconds.
 #[must_use]
 pub fn rooks(n: u32) -> Searched {
     let mut searched = Searched::default();
@@ -47,8 +49,8 @@ pub fn rooks(n: u32) -> Searched {
     }
 }
 
-/// Counts the placements of `n` queens among all permutations of the columns. N = 10 takes a tenth of a
-/// second, N = 12 ten seconds.
+/// Counts the placements of `n` queens among all permutations of the columns. N = 10 takes a tenth
+/// of a second, N = 12 ten seconds.
 #[must_use]
 pub fn permutations(n: u32) -> Searched {
     let mut searched = Searched::default();
@@ -66,7 +68,7 @@ pub fn permutations(n: u32) -> Searched {
 }
 
 impl Searched {
-    /// Looks at a board with these queens, each a row and a column.
+    /// Examines a board with these queens, each a row and a column.
     fn look(&mut self, mut queens: impl Iterator<Item = [u32; 2]> + Clone) {
         self.tries += 1;
         self.nodes += 1;

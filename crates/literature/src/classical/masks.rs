@@ -1,4 +1,4 @@
-//! Three words of bits: the free squares of a row are one expression.
+//! A search with three bit masks, in which one expression gives the free squares of a row.
 //!
 //! Source: M. Richards, "Backtracking Algorithms in MCPL using Bit Patterns and Recursion"
 //! (University of Cambridge Computer Laboratory, Technical Report 433, 1997).
@@ -10,11 +10,11 @@ use solve::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes two seconds.
 ///
-/// Only free squares are tried: each try is a node.
+/// Only free squares are tried, so each try is a node.
 ///
 /// # Errors
 ///
-/// [`BoardTooLarge`], if N is greater than 32.
+/// [`BoardTooLarge`] if N is greater than 32.
 pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
     BoardTooLarge::check(n)?;
     let mut nodes = 0;
@@ -22,7 +22,7 @@ pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
     Ok(Searched { total, tries: nodes, nodes })
 }
 
-/// The number of ways to fill the row that sees these attacks, and all rows below it.
+/// The number of ways to fill the row with these attacks, and all rows below it.
 pub(super) fn place(all: u32, left: u32, down: u32, right: u32, nodes: &mut u64) -> u64 {
     if down == all {
         return 1;

@@ -1,6 +1,6 @@
-//! The words of bits, counting one of every two mirror images: half of the work gives the same total.
+//! The search of [`masks`] for one of every two mirror images, which takes half of the work.
 //!
-//! Source: folklore; J. Somers, "The N Queens Problem: a study in optimization" (2002), made it
+//! Source: folklore. J. Somers, "The N Queens Problem: a study in optimization" (2002), made it
 //! widely known.
 
 use board::full_mask;
@@ -10,13 +10,14 @@ use solve::BoardTooLarge;
 
 /// Counts the placements of `n` queens, N from 0 to 32. N = 15 takes a second.
 ///
-/// A placement and its mirror image are different, unless N = 1. It is therefore enough to count placements
-/// whose first queen stands in the left half. If the first queen stands in the middle of an odd board, the
-/// second queen cannot stand there, and it is enough to count those whose second queen is in the left half.
+/// A placement and its mirror image are different, unless N = 1. So it is enough to count
+/// placements whose first queen is in the left half. If the first queen is in the middle of an odd
+/// board, the second queen cannot be there, and it is enough to count placements whose second queen
+/// is in the left half.
 ///
 /// # Errors
 ///
-/// [`BoardTooLarge`], if N is greater than 32.
+/// [`BoardTooLarge`] if N is greater than 32.
 pub fn count(n: u32) -> Result<Searched, BoardTooLarge> {
     BoardTooLarge::check(n)?;
     let all = full_mask(n);

@@ -1,8 +1,8 @@
-//! The algorithms by which textbooks count the placements, each in one short file.
+//! The algorithms with which textbooks count placements, each in one short file.
 //!
-//! They fill the board row by row, and differ in how they find out which squares are free:
+//! They fill the board row by row, and differ in how they find free squares:
 //!
-//! | module | how a square is known to be free | squares tried at N = 8 |
+//! | module | how a free square is found | squares tried at N = 8 |
 //! |---|---|---|
 //! | [`direct`] | the new queen is compared with each earlier one | 15,720 |
 //! | [`arrays`] | three boolean arrays: columns and both directions of diagonals | 15,720 |
@@ -13,11 +13,11 @@
 //! | [`flip`] | the same words, for one of every two images in the horizontal axis | 2,010 |
 //! | [`flip::count_with_mirror`] | the same words, for one of every four images in both axes | 1,009 |
 //!
-//! All but the last three place the same 2,056 queens. With the empty board they are the 2,057 nodes of the
-//! tree in Knuth, "Estimating the Efficiency of Backtrack Programs" (Mathematics of Computation 29,
-//! 1975) and in "The Art of Computer Programming" 4B, section 7.2.2.
+//! All but the last three place the same 2,056 queens. Together with the empty board, these are the
+//! 2,057 nodes of the tree in Knuth, "Estimating the Efficiency of Backtrack Programs" (Mathematics
+//! of Computation 29, 1975) and in "The Art of Computer Programming" 4B, section 7.2.2.
 //!
-//! [`ladder`] has the ways to count without a search, which come before these in the textbooks.
+//! [`ladder`] counts without a search. Textbooks present this first.
 
 pub mod arrays;
 pub mod direct;
@@ -28,13 +28,13 @@ pub mod mirror;
 pub mod permutations;
 pub mod stack;
 
-/// What a search has found, and the work that it took.
+/// The result of a search, and its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
     /// Number of placements of N queens. For N = 0 the empty board is one.
     pub total: u64,
     /// Number of squares on which a queen was tried, whether or not another queen attacks it there.
     pub tries: u64,
-    /// Number of queens placed, that is, of tries that no earlier queen attacks. Each is a partial placement.
+    /// Number of queens placed: tries that no earlier queen attacks. Each is a partial placement.
     pub nodes: u64,
 }

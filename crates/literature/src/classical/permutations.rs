@@ -1,9 +1,10 @@
-//! Permutations of the columns: each new number must have diagonals that no earlier one has.
+//! A search of the permutations of the columns, in which each new number must have diagonals that
+//! no earlier one has.
 //!
-//! Source: Gauss, in letters to Schumacher of 1850, puts the problem as permutations whose sums and
-//! differences with their places are all distinct (P. J. Campbell, "Gauss and the Eight Queens
-//! Problem", Historia Mathematica 4, 1977). Here a permutation is given up at its first number that
-//! does not fit, and the columns that are left are kept behind those in use by exchanging two.
+//! Source: Gauss, in letters to Schumacher of 1850, states the problem as permutations whose sums
+//! and differences with their places are all distinct (P. J. Campbell, "Gauss and the Eight Queens
+//! Problem", Historia Mathematica 4, 1977). Here a permutation is abandoned at the first number
+//! that does not fit. The free columns are kept behind those in use, by exchanging two of them.
 
 use super::Searched;
 use super::arrays::Taken;

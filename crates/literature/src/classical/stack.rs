@@ -1,4 +1,4 @@
-//! The boolean arrays without recursion: the list of columns is the stack.
+//! The search of [`arrays`](super::arrays) without recursion: the list of columns is the stack.
 //!
 //! Source: Knuth, TAOCP 4B, 7.2.2, Algorithm B* (Algorithm B with the arrays a, b and c).
 

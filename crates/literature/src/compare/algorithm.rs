@@ -1,4 +1,5 @@
-//! The algorithms and methods that are compared, and how each counts a board on one thread.
+//! The algorithms and methods that are compared, and the functions with which each counts a board
+//! on one thread.
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
@@ -9,7 +10,8 @@ use crate::classical::{self, Searched};
 use crate::forced::{self, Looking};
 use crate::states::{self, StatesError};
 
-/// Makes [`Algorithm`]: each with its name, the largest board that it counts in about two seconds, and what it does.
+/// Defines [`Algorithm`]. Each one has a name, the largest board that it counts in about two
+/// seconds, and a description.
 macro_rules! algorithms {
     ($($algorithm:ident $name:literal $limit:literal $about:literal;)*) => {
         /// A way to count the placements of N queens.
@@ -19,7 +21,7 @@ macro_rules! algorithms {
         }
 
         impl Algorithm {
-            /// All of them, the simplest first.
+            /// All algorithms, the simplest first.
             pub const ALL: [Algorithm; [$($name),*].len()] = [$(Algorithm::$algorithm),*];
 
             /// Its name.
@@ -28,13 +30,14 @@ macro_rules! algorithms {
                 match self { $(Algorithm::$algorithm => $name,)* }
             }
 
-            /// What it does, in a few words.
+            /// A short description of what it does.
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self { $(Algorithm::$algorithm => $about,)* }
             }
 
-            /// The largest board that it counts in about two seconds. Larger ones are counted only with `--all`.
+            /// The largest board that it counts in about two seconds. Larger ones are counted only
+            /// with `--all`.
             #[must_use]
             pub fn usual_limit(self) -> u32 {
                 match self { $(Algorithm::$algorithm => $limit,)* }
@@ -72,13 +75,13 @@ algorithms! {
 pub struct Found {
     /// The number of placements.
     pub total: u128,
-    /// Number of partial placements, for algorithms that count them: whole boards looked at by the first three,
-    /// queens placed by the classical searches and `forced`, distinct states by `states`, states stored by
-    /// the farm's searches.
+    /// Number of partial placements, if the algorithm counts them. It is the number of whole boards
+    /// for the first three, of queens placed for the classical searches and `forced`, of distinct
+    /// states for `states`, and of stored states for the farm's searches.
     pub nodes: Option<u64>,
 }
 
-/// Why a board was not counted.
+/// The reason why a board was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The method cannot cut the board.
@@ -96,7 +99,7 @@ impl Algorithm {
     ///
     /// # Errors
     ///
-    /// What went wrong; the inner result says why a board was left out.
+    /// Any failure of the count. The inner result says why a board was left out.
     pub fn count(self, n: u32, memory: u64) -> anyhow::Result<Result<Found, Why>> {
         use Algorithm::*;
         let (reference, fastest) = (Backend::Reference, Backend::detect());

@@ -1,4 +1,4 @@
-//! Measures each algorithm on each board, and decides what is left out.
+//! Measures each algorithm on each board, and decides which ones are left out.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use super::algorithm::{Algorithm, Found, Why};
 pub struct Line {
     /// The size of the board.
     pub n: u32,
-    /// What counted.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// What came of it.
+    /// Its result, or the reason that there is none.
     pub outcome: Outcome,
 }
 
@@ -26,17 +26,17 @@ pub enum Outcome {
         found: Found,
         /// Processor time, the least of several runs.
         seconds: f64,
-        /// The most of them.
+        /// The longest processor time of these runs.
         slowest: f64,
     },
-    /// It was not.
+    /// It was not counted.
     LeftOut(Why),
 }
 
-/// Why there is no comparison.
+/// The reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum ContestError {
-    /// Two algorithms find different totals: names and totals.
+    /// Two algorithms find different totals.
     #[error("N = {n}: {} counts {}, and {} {}", counts[0].0, counts[0].1, counts[1].0, counts[1].1)]
     Disagreement {
         /// The size of the board.
@@ -61,19 +61,19 @@ pub struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// A contest whose algorithms are left out for larger boards once they took longer than `seconds`, and may take
-    /// `memory` bytes; with `all`, boards of any size are counted.
+    /// A contest in which an algorithm is left out for larger boards once it takes longer than
+    /// `seconds`. Each may use `memory` bytes. With `all`, boards of any size are counted.
     #[must_use]
     pub fn new(algorithms: &[Algorithm], seconds: f64, all: bool, memory: u64) -> Contest<'_> {
         Contest { algorithms, seconds, all, memory, slow: HashSet::new() }
     }
 
-    /// Lets all algorithms count a board, in turn. Boards must come in ascending order. Returns the total too, if one of
-    /// them counted it.
+    /// Counts a board with each algorithm in turn. Boards must come in ascending order. The total
+    /// is returned, too, if an algorithm counted it.
     ///
     /// # Errors
     ///
-    /// [`ContestError`], if two algorithms find different totals, or one fails.
+    /// [`ContestError`] if two algorithms find different totals, or one fails.
     pub fn board(&mut self, n: u32) -> Result<(Vec<Line>, Option<u128>), ContestError> {
         let algorithms = self.algorithms.iter();
         let line = |&algorithm| Ok(Line { n, algorithm, outcome: self.outcome(n, algorithm)? });
@@ -101,8 +101,8 @@ impl Contest<'_> {
     }
 }
 
-/// The shortest processor time of several runs, because the first run is often slow, and the longest. Only a run that takes
-/// longer than a second is not repeated.
+/// The shortest and the longest processor time of several runs, because the first run is often
+/// slow. A run that takes longer than a second is not repeated.
 fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Outcome, Why>> {
     const ENOUGH_SECONDS: f64 = 0.02;
     const MOST_SECONDS: f64 = 1.0;
@@ -127,7 +127,7 @@ fn best(n: u32, algorithm: Algorithm, memory: u64) -> anyhow::Result<Result<Outc
     }
 }
 
-/// The total that all algorithms found that counted a board; `None` if none did.
+/// The total that all algorithms found that counted a board. `None` if none did.
 fn agreed(lines: &[Line]) -> Result<Option<u128>, ContestError> {
     let mut totals = lines.iter().filter_map(|line| match line.outcome {
         Outcome::Counted { found, .. } => Some((line.n, line.algorithm, found.total)),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_that_differ_are_an_error_of_this_machine() {
+    fn different_totals_are_an_error() {
         let left_out =
             Line { n: 8, algorithm: Algorithm::States, outcome: Outcome::LeftOut(Why::Memory) };
         let right = counted(Algorithm::Masks, 92);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_took_too_long_is_left_out_for_larger_boards() {
+    fn a_slow_algorithm_is_left_out_for_larger_boards() {
         let algorithms = [Algorithm::Direct, Algorithm::Rows];
         let mut contest = Contest::new(&algorithms, 0.0, false, 0);
         let (first, total) = contest.board(6).expect("it counts");

@@ -1,4 +1,4 @@
-//! Every algorithm and method by one thread on the same boards.
+//! Compares all algorithms and methods on the same boards, with one thread each.
 
 mod algorithm;
 mod measure;

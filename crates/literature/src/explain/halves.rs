@@ -1,4 +1,4 @@
-//! The section about half-boards and their join.
+//! The section of the text about half-boards and their join.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use solve::first_rows;
 
 use super::{Counted, Picture, block};
 
-/// Half-boards by the set of their columns: the queens of rows 0 to N/2 - 1.
+/// The half-boards with queens in rows 0 to N/2 - 1, by the set of their columns.
 type Halves = BTreeMap<u32, Vec<Vec<Square>>>;
 
 pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> {

@@ -1,6 +1,7 @@
-//! One small board by each way of counting, with pictures, in plain words.
+//! Explains each way of counting on one small board, with pictures.
 //!
-//! Every number in the text is counted when the text is made, and every sum is held against the total.
+//! Every number in the text is counted when the text is written, and every sum is compared with the
+//! total.
 
 mod halves;
 
@@ -15,14 +16,14 @@ use solve::{first_rows, solutions};
 
 use crate::classical::masks;
 
-/// Draws a board of a size with queens as text, if it is asked to with the squares that they attack.
+/// Draws a board of a size with queens as text, if asked with the squares that they attack.
 pub type Picture = fn(u32, &[Square], bool) -> String;
 
 /// The whole text about an even board of size `n`, from 6 to 10.
 ///
 /// # Errors
 ///
-/// If two ways of counting differ.
+/// Two ways of counting differ.
 pub fn page(n: u32, picture: Picture) -> anyhow::Result<String> {
     let searched = masks::count(n)?;
     let total = searched.total;
@@ -127,7 +128,7 @@ fn ring_section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> 
     Ok(section + &format!("| all | {} | {total} |\n\n", tasks.tasks.len()))
 }
 
-/// The tasks of a plan, and what each counts, its weight included.
+/// The tasks of a plan and the count of each, its weight included.
 struct Counted {
     tasks: Tasks,
     counts: Vec<u64>,
@@ -148,7 +149,7 @@ impl Counted {
         self.counts.iter().sum()
     }
 
-    /// Each weight, largest first, with the number of its tasks and the sum of what they count.
+    /// For each weight, the largest first: the number of its tasks and the sum of their counts.
     fn by_weight(&self) -> Vec<(u8, usize, u64)> {
         let weights = || self.tasks.weight.iter().zip(&self.counts);
         [8, 4, 2, 1]

@@ -1,4 +1,4 @@
-//! The machine on which figures were reproduced, and when.
+//! The date and the machine of a reproduction.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,23 +6,23 @@ use count::Backend;
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 use time::{Date, OffsetDateTime};
 
-/// What a reader must know to judge measured figures.
+/// The data that a reader needs to judge measured figures.
 #[derive(Debug)]
 pub struct Machine {
     /// The day, in UTC.
     pub date: Date,
-    /// The processor as it calls itself.
+    /// The processor's name.
     pub processor: String,
     /// The number of processors that this process may use.
     pub processors: usize,
-    /// The fastest backend that it has.
+    /// The fastest backend of the processor.
     pub backend: &'static str,
-    /// How many threads wanted to run, on average over the last minute.
+    /// The average number of runnable threads over the last minute.
     pub load: f64,
 }
 
 impl Machine {
-    /// Looks at this machine.
+    /// Describes this machine.
     #[must_use]
     pub fn look() -> Machine {
         let cpu = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());

@@ -1,8 +1,8 @@
 //! The figures that the literature prints, each counted again here.
 //!
-//! A figure is reproduced by a command of the program that anybody can repeat; `vectors/sources.json` names
-//! it. An exact figure agrees, differs for a reason that is given, or is a fault. A measured one, such as
-//! the ratio of two times, depends on the machine, so that it can only be compared.
+//! A command of the program reproduces a figure, so anybody can repeat it. `vectors/sources.json`
+//! has the command. An exact figure agrees, differs for a given reason, or is an error. A measured
+//! figure, such as the ratio of two times, depends on the machine, so it can only be compared.
 
 mod machine;
 pub mod report;
@@ -14,14 +14,14 @@ pub use rerun::Outputs;
 use vectors::Figure;
 pub use verdict::Verdict;
 
-/// A figure with its value here.
+/// A figure and its value here.
 #[derive(Debug)]
 pub struct Line {
     /// The figure.
     pub figure: &'static Figure,
     /// Its value here.
     pub ours: String,
-    /// Whether they agree.
+    /// The result of comparing the two.
     pub verdict: Verdict,
 }
 
@@ -38,7 +38,7 @@ impl Line {
         Line { figure, verdict: Verdict::of(figure, &ours), ours }
     }
 
-    /// Whether the program or the machine must be at fault.
+    /// Whether the program or the machine is wrong.
     #[must_use]
     pub fn is_fault(&self) -> bool {
         self.verdict == Verdict::Differs && self.figure.within.is_none()

@@ -1,4 +1,4 @@
-//! Reproduced figures as a table, JSON, comma-separated values and a page.
+//! Writes reproduced figures as a table, JSON, comma-separated values and a page.
 
 use std::fmt::Write;
 
@@ -9,11 +9,11 @@ use super::machine::Machine;
 use super::verdict::Verdict;
 use super::{Line, subject};
 
-/// The names above the table.
+/// The header of the table.
 pub const HEAD: &str =
     "figure                  the source's value    ours                  verdict";
 
-/// A line of the table, and a second one with the reason where there is one to give.
+/// A line of the table, followed by a line with the reason if there is one.
 #[must_use]
 pub fn row(line: &Line) -> String {
     let Line { figure, ours, verdict } = line;
@@ -30,13 +30,13 @@ fn said(figure: &Figure) -> String {
     format!("{}{}", if figure.at_most { "at most " } else { "" }, figure.says)
 }
 
-/// Why the values differ, if they do and it is known.
+/// The reason why the values differ, if they do and it is known.
 fn reason(line: &Line) -> Option<&'static str> {
     let why = line.figure.why.as_deref();
     why.filter(|_| line.verdict != Verdict::Agrees)
 }
 
-/// How many figures have which verdict.
+/// The number of figures with each verdict.
 #[must_use]
 pub fn summary(lines: &[Line]) -> String {
     let having = |wanted: fn(&Line) -> bool| lines.iter().filter(|line| wanted(line)).count();
@@ -51,7 +51,7 @@ pub fn summary(lines: &[Line]) -> String {
     )
 }
 
-/// The cells of a line. Values are strings, because some are placements and some pass 2^53.
+/// The cells of a line. Values are strings, because some are placements and some exceed 2^53.
 #[derive(Serialize)]
 struct Cells<'a> {
     figure: &'a str,
@@ -89,12 +89,12 @@ fn cells(line: &Line) -> Cells<'_> {
 ///
 /// # Errors
 ///
-/// There are none: a line is made of texts.
+/// None, because a line consists of texts.
 pub fn json(line: &Line) -> serde_json::Result<String> {
     serde_json::to_string(&cells(line))
 }
 
-/// All lines as comma-separated values, under a line of names.
+/// All lines as comma-separated values, after a line of names.
 #[must_use]
 pub fn csv(lines: &[Line]) -> String {
     let head = "figure,author,year,place,claim,command,source_value,ours,verdict,exact,reason\n";
@@ -118,7 +118,7 @@ pub fn csv(lines: &[Line]) -> String {
     })
 }
 
-/// A cell in quotation marks if it needs them (RFC 4180).
+/// A cell, in quotation marks if it needs them (RFC 4180).
 fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n']) {
         format!("\"{}\"", cell.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! Runs the commands of figures, and takes their values out of what the commands print.
+//! Runs the commands of figures, and extracts their values from the output.
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use serde_json::Value;
 use vectors::Figure;
 
-/// What commands have printed. A command that several figures share runs once.
+/// The output of commands. A command that several figures share runs once.
 #[derive(Debug, Default)]
 pub struct Outputs {
     by_command: HashMap<&'static str, String>,
@@ -18,7 +18,7 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// If its command fails, or does not print such a value.
+    /// The command fails, or does not print such a value.
     pub fn value(&mut self, figure: &'static Figure) -> anyhow::Result<String> {
         let command = figure.run.as_str();
         if !self.by_command.contains_key(command) {
@@ -30,8 +30,8 @@ impl Outputs {
     }
 }
 
-/// Runs this program with these words, and with no option from the environment, because a figure must not
-/// depend on it.
+/// Runs this program with these arguments. No option is taken from the environment, because a
+/// figure must not depend on it.
 fn run(words: &str) -> anyhow::Result<String> {
     let mut command = Command::new(std::env::current_exe()?);
     let names = std::env::vars_os().map(|(name, _)| name);
@@ -44,7 +44,7 @@ fn run(words: &str) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The value at `taken`, or its quotient by the value at `over`.
+/// The value at `taken`, divided by the value at `over` if there is one.
 fn take(output: &str, taken: &str, over: Option<&str>) -> anyhow::Result<String> {
     match (taken, over) {
         ("text", None) => Ok(output.trim().to_owned()),

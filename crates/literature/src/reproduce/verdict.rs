@@ -1,4 +1,4 @@
-//! Whether a figure agrees with its source.
+//! The verdict on a figure: whether it agrees with its source.
 
 use vectors::Figure;
 
@@ -7,7 +7,7 @@ use vectors::Figure;
 pub enum Verdict {
     /// The values are equal, or within the factor of a measured figure.
     Agrees,
-    /// An exact value differs as it is known to, and the figure says why.
+    /// An exact value differs as expected, and the figure has the reason.
     Explained,
     /// The values differ.
     Differs,
@@ -69,7 +69,7 @@ mod tests {
         let exact = figure("87", None, Some("74"));
         assert_eq!(Verdict::of(&exact, "87"), Verdict::Agrees);
         assert_eq!(Verdict::of(&exact, "74"), Verdict::Explained);
-        // The reason was given for another value.
+        // The reason belongs to another value.
         assert_eq!(Verdict::of(&exact, "75"), Verdict::Differs);
         assert_eq!(Verdict::of(&figure("87", None, None), "87.0"), Verdict::Differs);
     }

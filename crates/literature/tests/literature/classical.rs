@@ -1,4 +1,4 @@
-//! The textbooks' algorithms, against the known counts and against each other.
+//! Compares the algorithms of textbooks with the known counts and with each other.
 
 use literature::classical::{
     Searched, arrays, direct, flip, ladder, masks, mirror, permutations, stack,
@@ -37,7 +37,7 @@ fn the_tries_of_the_eight_queens_are_those_of_the_literature() {
 }
 
 #[test]
-fn reflection_in_the_horizontal_axis_saves_half_of_the_last_row() {
+fn the_horizontal_axis_saves_half_of_the_last_row() {
     for n in 2..=10 {
         let all = direct::count(n);
         let flipped = flip::count(n).expect("the board is small enough");
@@ -62,7 +62,7 @@ fn the_ladder_looks_at_every_board_of_its_kind() {
 }
 
 #[test]
-fn all_reach_the_same_partial_placements_and_mirrors_about_half() {
+fn searches_place_equally_many_queens_and_mirror_about_half() {
     for n in 2..=10 {
         let nodes = direct::count(n).nodes;
         for (name, count) in ALL.into_iter().take(5) {

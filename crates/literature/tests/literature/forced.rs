@@ -1,4 +1,4 @@
-//! The search that looks first: known counts, and what it takes.
+//! Tests the search with forced lines: its counts and its work.
 
 use literature::classical;
 use literature::forced::{self, ForcedCount, Looking};
@@ -10,7 +10,7 @@ fn count(n: u32, looking: Looking) -> ForcedCount {
 const ALL: [Looking; 3] = [Looking::Nothing, Looking::Columns, Looking::ColumnsAndRows];
 
 #[test]
-fn whatever_is_looked_at_the_count_is_the_known_one() {
+fn the_count_is_the_known_one_whichever_lines_are_examined() {
     for looking in ALL {
         for n in 0..=10 {
             let total = u128::from(count(n, looking).total);
@@ -28,7 +28,7 @@ fn eight_queens_take_the_tries_that_are_reported() {
 }
 
 #[test]
-fn looking_at_more_takes_fewer_tries_and_at_nothing_as_many_as_the_plain_search() {
+fn more_examined_lines_take_fewer_tries() {
     for n in 4..=10 {
         let [nothing, columns, both] = ALL.map(|looking| count(n, looking).tries);
         assert_eq!(nothing, classical::masks::count(n).expect("it is small").nodes, "N = {n}");

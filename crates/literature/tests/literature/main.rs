@@ -1,4 +1,4 @@
-//! The algorithms of the sources, against known counts and each other.
+//! Tests of the algorithms of the sources.
 
 mod classical;
 mod forced;

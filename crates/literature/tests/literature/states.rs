@@ -1,4 +1,5 @@
-//! The program over distinct states: known counts, what each row reports, and its bound of memory.
+//! Tests the algorithm over distinct states: its counts, the figures of each row, and its limit of
+//! memory.
 
 use literature::states::{StatesCount, StatesError, TooLittleMemory, count, count_plain};
 
@@ -16,14 +17,14 @@ fn the_totals_are_the_known_ones() {
 }
 
 #[test]
-fn each_row_says_how_many_states_it_has_and_how_many_were_merged() {
+fn each_row_reports_its_states_and_merges() {
     let rows = counted(8).rows;
     assert_eq!(rows.len(), 8);
     // Four of the eight first queens are mirror images of the others.
     assert_eq!((rows[0].states, rows[0].merged), (4, 4));
-    // 42 ways to place two rows, and their mirror images apart by 21 pairs.
+    // There are 42 ways to place two rows. Their mirror images make 21 pairs.
     assert_eq!(rows[1].states + rows[1].merged, 42 / 2);
-    assert_eq!(rows[7].states, 1, "with all columns taken nothing else matters");
+    assert_eq!(rows[7].states, 1, "all columns are taken, so there is one state");
     for n in 6..=10 {
         let StatesCount { rows, .. } = counted(n);
         assert!(rows.iter().all(|row| row.states > 0 && row.bytes <= ENOUGH), "N = {n}: {rows:?}");
@@ -42,9 +43,9 @@ fn plain_states_are_those_of_the_source() {
 }
 
 #[test]
-fn too_little_memory_is_an_error_that_says_what_it_needed() {
+fn too_little_memory_is_an_error_that_says_what_is_needed() {
     let needed = counted(10).rows.iter().map(|row| row.bytes).max().expect("there are rows");
-    assert_eq!(count(10, needed), Ok(counted(10)), "exactly enough is enough");
+    assert_eq!(count(10, needed), Ok(counted(10)), "exactly this memory is enough");
 
     let refused = count(10, needed - 1).expect_err("one byte less is not");
     let StatesError::Memory(TooLittleMemory { n, row, needed: least, given }) = refused else {

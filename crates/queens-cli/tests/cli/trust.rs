@@ -183,7 +183,7 @@ fn a_bundle_that_was_tampered_with_does_not_hold() {
         lines[3]["range"]["row"]["count"] = format!("+{count}").into();
     });
     bundle.holds_no_more("unknown author 7", |lines| lines[3]["range"]["row"]["by"] = 7.into());
-    bundle.holds_no_more("there already", |lines| {
+    bundle.holds_no_more("has a line already", |lines| {
         let twice = lines[2].clone();
         lines.insert(2, twice);
     });

@@ -1,4 +1,4 @@
-//! What one end says, the other end reads; and nothing that arrives can bring it down.
+//! Checks that each end reads what the other end writes, and that no input crashes it.
 
 mod messages;
 mod protocol;
@@ -50,7 +50,7 @@ proptest! {
         read_all(&bytes);
     }
 
-    /// Closer to home: almost a message.
+    /// Bytes that are almost a message.
     #[test]
     fn a_damaged_message_is_an_error_at_worst(
         message in message(),
@@ -68,7 +68,7 @@ proptest! {
         }
     }
 
-    /// The fingerprint covers every field of a plan: none can change unnoticed.
+    /// The fingerprint covers every field of a plan, so no field can change unnoticed.
     #[test]
     fn a_plan_that_was_altered_is_refused(plan in plan(), other in plan()) {
         let mut altered = v1::Plan::from(&plan);
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn a_plan_that_cuts_what_is_not_there_is_refused() {
+fn a_plan_that_does_not_suit_its_problem_is_refused() {
     let cuts = [
         (8, v1::plan::Method::Rows(v1::RowsMethod { rows: 9 }), "rows"),
         (8, v1::plan::Method::Prefixes(v1::RowsMethod { rows: 9 }), "rows"),
@@ -142,7 +142,7 @@ fn a_choice_of_a_method_comes_back() {
     }
 }
 
-/// Reads `bytes` as everything that an end may be sent.
+/// Decodes `bytes` as each message that an end may receive.
 fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
     let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
@@ -205,9 +205,9 @@ fn numbers_that_no_ledger_can_hold_are_refused() {
     }
 }
 
-/// What a worker calls itself goes into logs, tables and ledgers.
+/// The name of a worker appears in logs, tables and ledgers.
 #[test]
-fn what_no_worker_can_be_called_or_have_lost_is_refused() {
+fn impossible_names_of_a_worker_are_refused() {
     let hello = v1::Hello {
         protocol: wire::PROTOCOL,
         worker: "rack7-0042".into(),
@@ -258,7 +258,7 @@ fn a_token_of_another_form_is_refused() {
 }
 
 #[test]
-fn a_kernel_that_nobody_has_is_refused_and_its_name_is_harmless() {
+fn an_unknown_kernel_is_refused_and_its_name_is_escaped() {
     let report = |kernel: &str| v1::Report {
         lease: 1,
         job: 1,
@@ -279,7 +279,7 @@ fn a_kernel_that_nobody_has_is_refused_and_its_name_is_harmless() {
 }
 
 #[test]
-fn a_task_of_a_weight_that_no_symmetry_gives_is_refused() {
+fn an_impossible_weight_of_a_task_is_refused() {
     for weight in 0..=u8::MAX {
         let masks = || vec![0];
         let (left, down, right) = (masks(), masks(), masks());
@@ -289,7 +289,7 @@ fn a_task_of_a_weight_that_no_symmetry_gives_is_refused() {
 }
 
 #[test]
-fn counts_of_tasks_that_are_not_those_of_the_range_are_refused() {
+fn counts_of_tasks_that_contradict_their_range_are_refused() {
     let fingerprint = Fingerprint([7; 32]);
     let tally = Tally::EMPTY.with(fingerprint, 0, 5).expect("it is small");
     let report = |task_counts: &[u64]| v1::Report {

@@ -1,4 +1,4 @@
-//! Messages of all kinds, at random.
+//! Random messages of all kinds.
 
 use board::{Given, Square, Tasks};
 use farm::{
@@ -63,7 +63,7 @@ pub(super) fn token() -> impl Strategy<Value = LeaseToken> {
 pub(super) fn report() -> impl Strategy<Value = Report> {
     let tally = (any::<u64>(), 0..1u64 << 61, any::<u128>());
     let tally = tally.prop_map(|(count, residue, digest)| {
-        // Whether it is sound is the farm's to say.
+        // The farm decides whether the residue is right.
         Tally { count, residue, digest: Digest(digest) }
     });
     let all = (holding(), tally, vec(0..1u64 << 60, 0..4), kernel(), any::<u64>());
@@ -86,7 +86,7 @@ pub(super) fn kernel() -> impl Strategy<Value = KernelName> {
 }
 
 pub(super) fn recount() -> impl Strategy<Value = Recount> {
-    // Several kernels may have counted what is counted again.
+    // The kernels that counted a range before may be several.
     let unlike = prop::option::of(kernel()).prop_map(Option::unwrap_or_default);
     (unlike, any::<bool>()).prop_map(|(unlike, by_search)| Recount { unlike, by_search })
 }

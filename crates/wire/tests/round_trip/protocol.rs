@@ -1,4 +1,4 @@
-//! The text of the protocol, by which strangers write workers.
+//! Checks the text of the protocol, from which others write workers.
 
 #[test]
 fn the_text_names_the_version() {

@@ -1,4 +1,4 @@
-//! A browser without a window, driven by its own driver.
+//! A headless browser under the control of its driver.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::support::Port;
 use crate::support::process::PATIENCE;
 
-/// How a page is looked at.
+/// The size and the colours of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     pub(crate) dark: bool,
     pub(crate) without_script: bool,
-    /// The window's width and height, pixels.
+    /// The window's width and height, in pixels.
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
@@ -29,14 +29,14 @@ impl Default for Looks {
     }
 }
 
-/// A browser that looks at one farm.
+/// A browser that shows one farm.
 pub(crate) struct Browser {
     pub(crate) client: Client,
     url: String,
     driver: Driver,
 }
 
-/// The process that drives browsers; with it, its browsers end.
+/// The process that controls browsers. They end with it.
 struct Driver {
     process: Child,
     port: Port,
@@ -44,7 +44,7 @@ struct Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // If it is killed, its browsers stay.
+        // If the driver is killed, its browsers stay.
         if let Ok(mut connection) = TcpStream::connect(self.port.address()) {
             let asked = connection.write_all(b"GET /shutdown HTTP/1.1\r\nHost: localhost\r\n\r\n");
             let begun = Instant::now();
@@ -61,7 +61,7 @@ impl Drop for Driver {
 }
 
 impl Browser {
-    /// Starts a browser for the farm at `url`. It can reach nothing but this machine.
+    /// Starts a browser for the farm at `url`. It can reach only this machine.
     pub(crate) async fn start(url: &str, looks: Looks) -> Browser {
         let port = Port::reserve();
         let number = port.address().replace("127.0.0.1:", "");
@@ -79,7 +79,7 @@ impl Browser {
         self.client.goto(&format!("{}{path}", self.url)).await.expect("the farm answers");
     }
 
-    /// Logs in with a secret, from wherever the browser was sent to.
+    /// Logs in with a secret, after the browser was redirected to the login.
     pub(crate) async fn log_in(&self, secret: &str) {
         let url = self.client.current_url().await.expect("it shows a page");
         assert_eq!(url.path(), "/login", "a stranger is sent to the login");
@@ -89,7 +89,7 @@ impl Browser {
         self.wait_for("the page of all jobs", async || self.count("#jobs").await == 1).await;
     }
 
-    /// Presses what a selector finds.
+    /// Presses the element that a selector finds.
     pub(crate) async fn press(&self, css: &str) {
         let found = self.client.find(Locator::Css(css)).await;
         found
@@ -103,16 +103,16 @@ impl Browser {
         self.client.find_all(Locator::Css(css)).await.map_or(0, |found| found.len())
     }
 
-    /// The text of what a selector finds first; empty if there is no such thing now.
+    /// The text of the first element that a selector finds. It is empty if there is none now.
     pub(crate) async fn text(&self, css: &str) -> String {
         match self.client.find(Locator::Css(css)).await {
-            // A part may be replaced between the two.
+            // The page may replace the element between the two calls.
             Ok(found) => found.text().await.unwrap_or_default(),
             Err(_) => String::new(),
         }
     }
 
-    /// Waits until `met`, with patience for slow machines.
+    /// Waits until `met`, long enough for slow machines.
     pub(crate) async fn wait_for(&self, what: &str, mut met: impl AsyncFnMut() -> bool) {
         let begun = Instant::now();
         while !met().await {
@@ -124,7 +124,7 @@ impl Browser {
         }
     }
 
-    /// What a script in the page returns.
+    /// The value that a script returns in the page.
     pub(crate) async fn run(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.expect("the script runs")
     }
@@ -153,7 +153,7 @@ fn capabilities(Looks { dark, without_script, width, height }: Looks) -> Capabil
     let mut arguments = vec![
         window.as_str(),
         "--headless=new",
-        "--no-sandbox", // CI is root in a container
+        "--no-sandbox", // CI runs as root in a container
         "--disable-gpu",
         "--disable-dev-shm-usage",
         "--hide-scrollbars",
@@ -165,7 +165,7 @@ fn capabilities(Looks { dark, without_script, width, height }: Looks) -> Capabil
         options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
     }
     if width < 1_000 {
-        // A window is never as narrow.
+        // A window cannot be as narrow as this.
         let metrics = json!({ "width": width, "height": height, "pixelRatio": 2.0 });
         options["mobileEmulation"] = json!({ "deviceMetrics": metrics });
     }

@@ -1,4 +1,5 @@
-// Returns what is wrong with the page for those who do not see well, use no mouse or have a small screen.
+// Returns the faults of the page for people who do not see well, use no mouse or have a small
+// screen.
 const faults = [];
 const say = (what, element) => faults.push(`${what}: ${element.outerHTML.slice(0, 120)}`);
 const all = (css) => Array.from(document.querySelectorAll(css));
@@ -20,7 +21,7 @@ if (document.documentElement.scrollWidth > window.innerWidth) {
   faults.push(`wider than the window: ${document.documentElement.scrollWidth} > ${window.innerWidth}`);
 }
 
-// WCAG 2 AA: the contrast of text is at least 4.5.
+// WCAG 2 AA requires a contrast of text of at least 4.5.
 const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
 const context = canvas.getContext("2d", { willReadFrequently: true });
 function drawn(colours) {

@@ -1,4 +1,4 @@
-//! The page of a real farm in a real browser: Debian's `chromium` and `chromium-driver`.
+//! Tests the page of a real farm in a real browser: Debian's `chromium` and `chromium-driver`.
 //!
 //! ```text
 //! cargo build
@@ -17,7 +17,7 @@ use fantoccini::Locator;
 use serde_json::Value;
 use support::guarded::Guarded;
 
-/// A board that takes minutes to count, and how many rows its tasks have placed.
+/// A board that takes minutes to count, and the number of placed rows of its tasks.
 const LONG: (&str, &str) = ("19", "6");
 
 /// A farm with a long job, and two workers.
@@ -39,13 +39,13 @@ fn busy() -> Busy {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs Chromium and its driver: CI installs them"]
-async fn a_viewer_sees_numbers_that_change_and_nothing_that_changes_jobs() {
+async fn a_viewer_sees_numbers_change_and_cannot_change_jobs() {
     let farm = busy();
     let (_, viewer) = farm.guarded.create("viewer", "ann");
     let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
     page.log_in(&viewer).await;
 
-    // The numbers change without another load of the page, and a link keeps the focus.
+    // The numbers change without loading the page again, and a link keeps the focus.
     page.run("window.loadedOnce = true; document.querySelector('#jobs th a').focus()").await;
     page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
     let percent = async || page.text("#jobs .done").await;
@@ -58,7 +58,8 @@ async fn a_viewer_sees_numbers_that_change_and_nothing_that_changes_jobs() {
     let stays = "return window.loadedOnce && document.activeElement.matches('#jobs th a')";
     assert_eq!(page.run(stays).await, Value::Bool(true));
 
-    // A viewer has no buttons, and a script sees no cookie and may not run what is written in the page.
+    // A viewer has no buttons. A script sees no cookie, and scripts in the text of the page do not
+    // run.
     assert_eq!(page.count("form.submit").await, 0);
     page.open("/jobs/1").await;
     assert_eq!((page.count(".map rect").await > 0, page.count(".actions").await), (true, 0));
@@ -67,7 +68,7 @@ async fn a_viewer_sees_numbers_that_change_and_nothing_that_changes_jobs() {
                   document.body.append(script); return window.ran === undefined";
     assert_eq!(page.run(inline).await, Value::Bool(true));
 
-    // Nothing came from anywhere else.
+    // Everything was loaded from this farm.
     let origin = farm.guarded.farm.url();
     for path in ["/", "/jobs/1", "/workers"] {
         page.open(path).await;
@@ -123,7 +124,7 @@ async fn an_admin_submits_pauses_resumes_and_cancels() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs Chromium and its driver: CI installs them"]
-async fn the_map_shows_who_holds_what_and_that_a_killed_worker_holds_nothing() {
+async fn the_map_shows_leases_and_drops_those_of_a_killed_worker() {
     let mut farm = busy();
     let page = Browser::start(&farm.guarded.farm.url(), Looks::default()).await;
     page.log_in(&farm.admin).await;
@@ -131,7 +132,7 @@ async fn the_map_shows_who_holds_what_and_that_a_killed_worker_holds_nothing() {
     let rows = async || page.count("#workers tbody tr").await;
     page.wait_for("two workers", async || rows().await == 2).await;
 
-    // Given a worker that holds part of the plan, as a cell of the map says
+    // Given a worker that has a part of the plan, according to a cell of the map
     let killed = farm.workers.pop().expect("there are two");
     let said = killed.said();
     let hello = said.lines().find(|line| line.contains("worker starts")).expect("it starts");
@@ -143,7 +144,7 @@ async fn the_map_shows_who_holds_what_and_that_a_killed_worker_holds_nothing() {
     page.open("/jobs/1").await;
     page.wait_for("the map to name it", async || page.run(&holds).await == Value::Bool(true)).await;
 
-    // When it is killed, the page that is open says so
+    // When it is killed, the open page shows it
     killed.kill();
     page.wait_for("the map to forget it", async || page.run(&holds).await == Value::Bool(false))
         .await;
@@ -192,7 +193,7 @@ async fn a_login_works_over_tls_with_the_farms_own_certificate() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs Chromium and its driver: CI installs them"]
-async fn pages_can_be_read_by_everybody_in_light_and_dark_and_at_any_width() {
+async fn pages_are_accessible_in_light_and_dark_and_at_any_width() {
     let farm = busy();
     farm.guarded.client("admin", &["submit", "10", "--priority", "9", "--wait"]).success();
     for (dark, width) in
@@ -206,7 +207,7 @@ async fn pages_can_be_read_by_everybody_in_light_and_dark_and_at_any_width() {
             page.open(path).await;
             assert_eq!(faults(&page).await, Value::Array(Vec::new()), "{path}, {looks:?}");
         }
-        // The page of an owner, and that of one of its workers.
+        // The page of an owner, and then the page of one of its workers.
         for _ in 0..2 {
             if page.count("#credits").await == 0 {
                 page.open("/owners").await;
@@ -218,7 +219,7 @@ async fn pages_can_be_read_by_everybody_in_light_and_dark_and_at_any_width() {
     }
 }
 
-/// What is wrong for those who do not see well, use no mouse or have a small screen.
+/// The faults for people who do not see well, use no mouse or have a small screen.
 async fn faults(page: &Browser) -> Value {
     page.run(include_str!("faults.js")).await
 }
@@ -247,7 +248,7 @@ async fn screenshots() {
         page.open(path).await;
         page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
         if folder.is_some() {
-            // Enough for the chart and the map to show something.
+            // The chart and the map need some seconds to show something.
             tokio::time::sleep(std::time::Duration::from_secs(6)).await;
         }
         let png = page.client.screenshot().await.expect("it can be seen");

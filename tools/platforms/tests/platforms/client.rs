@@ -1,10 +1,10 @@
-//! Client commands, run in the coordinator's container, which is quicker than a container of its own.
+//! Client commands. They run in the coordinator's container, which is faster than a new container.
 
 use serde_json::Value;
 
 use crate::docker::{docker, wait_for};
 
-/// Submits the total of the n x n board, cut after some rows; the job's number.
+/// Submits the total of the n x n board, cut after some rows. Returns the job's number.
 pub(crate) fn submit(coordinator: &str, n: u32, rows: u32) -> String {
     let (n, rows) = (n.to_string(), rows.to_string());
     let args = ["submit", &n, "--method", "rows", "--rows", &rows, "--json"];
@@ -22,7 +22,7 @@ pub(crate) fn wait_until_in_the_middle_of(coordinator: &str, job: &str) {
     });
 }
 
-/// Waits for the job's end; its total.
+/// Waits for the job's end, and returns its total.
 pub(crate) fn total(coordinator: &str, job: &str) -> u128 {
     let mut total = None;
     wait_for("the job to be done", || {

@@ -1,4 +1,4 @@
-//! The farm as docker-compose.yml brings it up.
+//! Tests the farm that docker-compose.yml starts.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn the_two_commands_of_the_readme_print_the_total() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn the_coordinator_takes_neither_all_memory_nor_all_processes_of_the_machine() {
+fn the_coordinator_has_limits_of_memory_and_processes() {
     let farm = Farm::up(1);
 
     let limits = inspect(&farm.coordinator(), "{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}");
@@ -32,9 +32,9 @@ fn the_coordinator_takes_neither_all_memory_nor_all_processes_of_the_machine() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn totals_are_exact_although_a_worker_and_the_coordinator_are_killed() {
+fn totals_are_exact_if_a_worker_and_the_coordinator_are_killed() {
     let farm = Farm::up(3);
-    // Two ways to cut the same board: two jobs that share nothing.
+    // Two ways to cut the same board give two jobs that share nothing.
     let [first, second] = [3, 4].map(|rows| submit(&farm.coordinator(), LONG, rows));
 
     wait_until_in_the_middle_of(&farm.coordinator(), &first);
@@ -43,7 +43,7 @@ fn totals_are_exact_although_a_worker_and_the_coordinator_are_killed() {
     wait_until_in_the_middle_of(&farm.coordinator(), &second);
     let coordinator = farm.coordinator();
     docker(&["kill", &coordinator]);
-    // Docker takes a kill by hand for a wish and leaves the container alone.
+    // Docker treats a kill by hand as intended, and does not restart the container.
     docker(&["start", &coordinator]);
     farm.wait_until_healthy();
 
@@ -53,14 +53,14 @@ fn totals_are_exact_although_a_worker_and_the_coordinator_are_killed() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn a_farm_stopped_in_the_middle_ends_cleanly_and_goes_on_when_it_is_started() {
+fn a_stopped_farm_ends_cleanly_and_resumes_when_started() {
     let farm = Farm::up(3);
     let job = submit(&farm.coordinator(), LONG, 4);
     wait_until_in_the_middle_of(&farm.coordinator(), &job);
 
     farm.compose(&["stop"]);
 
-    // Docker kills what outlives its grace period: that would be 137.
+    // Docker kills a container after its grace period. The code would then be 137.
     for container in farm.all_containers() {
         assert_eq!(inspect(&container, "{{.State.Status}} {{.State.ExitCode}}"), "exited 0");
     }
@@ -83,7 +83,7 @@ fn a_process_that_dies_is_started_again() {
         });
     }
 
-    // And both are of use again.
+    // Both work again.
     farm.wait_until_healthy();
     let output = farm.compose(&["run", "--rm", "queens", "submit", "10", "--wait"]);
     assert_eq!(output, format!("{}\n", vectors::total(10)));
@@ -91,7 +91,7 @@ fn a_process_that_dies_is_started_again() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn the_containers_hold_no_power_that_they_do_not_need() {
+fn containers_have_no_privilege_that_they_do_not_need() {
     let farm = Farm::up(1);
 
     for container in farm.all_containers() {
@@ -111,7 +111,7 @@ fn the_containers_hold_no_power_that_they_do_not_need() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn workers_hold_a_credential_that_allows_nothing_but_to_count() {
+fn workers_have_a_credential_that_only_allows_counting() {
     let farm = Farm::up(1);
     let worker = farm.containers("worker").remove(0);
     let command = |args: &[&str]| {
@@ -119,7 +119,7 @@ fn workers_hold_a_credential_that_allows_nothing_but_to_count() {
     };
 
     command(&["submit", "8"]).refusal(6, &["a worker's"]);
-    // What opens the farm to clients is not in the container.
+    // The credential of clients is not in the container.
     command(&["jobs", "--join-file", "/run/queens/admin/join"]).refusal(5, &["does not exist"]);
 }
 
@@ -164,8 +164,8 @@ fn workers_keep_to_narrow_limits_and_survive() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn the_profile_for_monitoring_has_prometheus_watch_the_farm() {
-    // Any port: this machine may have a Prometheus of its own.
+fn the_monitoring_profile_starts_a_prometheus_that_reads_the_farm() {
+    // Any port, because this machine may have a Prometheus of its own.
     let settings = &[("COMPOSE_PROFILES", "monitoring"), ("QUEENS_PROMETHEUS_PORT", "0")];
     let farm = Farm::up_with(2, settings);
     let prometheus = farm.containers("prometheus").remove(0);
@@ -184,12 +184,12 @@ fn the_profile_for_monitoring_has_prometheus_watch_the_farm() {
     assert_eq!(port, "127.0.0.1", "its pages need no login");
     assert_eq!(owner_and_mode(&farm.coordinator(), "/run/queens/monitor/token"), (USER, 0o600));
 
-    // The alerts are there: one begins to wait when the coordinator is gone.
+    // The alerts exist: one becomes pending when the coordinator is killed.
     docker(&["kill", &farm.coordinator()]);
     wait_for("an alert", || ask("ALERTS{alertname=\"QueensCoordinatorDown\"}").contains("ALERTS"));
 }
 
-/// No machine of the tests has a graphics processor: nothing is started.
+/// The machines of the tests have no graphics processor, so nothing is started.
 #[test]
 #[ignore = "needs the compose tool: deploy/README.md"]
 fn the_file_for_graphics_processors_is_read() {
@@ -199,7 +199,7 @@ fn the_file_for_graphics_processors_is_read() {
     assert!(config.contains("driver: nvidia"), "{config}");
 }
 
-/// Threads and memory, in bytes, of each worker that is connected.
+/// The threads and the memory in bytes of each connected worker.
 fn shares(farm: &Farm) -> Vec<(u64, u64)> {
     let number = |value: &serde_json::Value| value.as_u64().expect("a number");
     let workers = client::workers(&farm.coordinator());
@@ -209,5 +209,5 @@ fn shares(farm: &Farm) -> Vec<(u64, u64)> {
 /// A board that takes half a minute of one processor by `rows`.
 const LONG: u32 = 18;
 
-/// A board that is counted by `halves`, whose lists take memory.
+/// A board that is counted by `halves`, whose lists need memory.
 const LIMITED: u32 = 19;

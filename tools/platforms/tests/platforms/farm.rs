@@ -1,5 +1,5 @@
-//! A farm as docker-compose.yml brings it up, for one test; gone with its volumes when the test ends, however it
-//! ends.
+//! A farm that docker-compose.yml starts, for one test. It is removed with its volumes when the
+//! test ends or fails.
 
 use std::path::Path;
 use std::process::{self, Command, Stdio};
@@ -34,12 +34,12 @@ impl Farm {
         farm
     }
 
-    /// Runs the compose tool on this farm; what it printed on standard output.
+    /// Runs the compose tool on this farm. Returns its standard output.
     pub(crate) fn compose(&self, arguments: &[&str]) -> String {
         run(&mut self.compose_command(arguments))
     }
 
-    /// Waits until the coordinator serves, as Docker sees it.
+    /// Waits until Docker calls the coordinator healthy.
     pub(crate) fn wait_until_healthy(&self) {
         let coordinator = self.coordinator();
         wait_for("the coordinator to be healthy", || {
@@ -47,7 +47,7 @@ impl Farm {
         });
     }
 
-    /// Waits until so many workers are connected.
+    /// Waits until `workers` workers are connected.
     pub(crate) fn wait_for_workers(&self, workers: usize) {
         let coordinator = self.coordinator();
         wait_for("the workers", || client::workers(&coordinator).len() == workers);
@@ -76,7 +76,7 @@ impl Farm {
 
     pub(crate) fn compose_command(&self, arguments: &[&str]) -> Command {
         let mut command = compose(Path::new("docker-compose.yml"), &self.project);
-        // Any free port: the page is not looked at here.
+        // Any free port, because no test here uses the page.
         command.env("QUEENS_PAGE_PORT", "0");
         command.args(arguments).envs(self.settings.iter().copied());
         command
@@ -85,7 +85,7 @@ impl Farm {
 
 impl Drop for Farm {
     fn drop(&mut self) {
-        // No panic here: it could be the second one.
+        // A panic here could be a second one.
         if thread::panicking() {
             let _ = self.compose_command(&["logs", "--no-color", "--tail", "50"]).status();
         }

@@ -1,6 +1,6 @@
-//! The containers of the Kubernetes manifests. No cluster runs on the machines of the tests: the manifests are
-//! checked against the schemas, and what they say about each container (words, variables, user, limits,
-//! read-only root, volumes, secrets, probes) is translated for the compose tool, which runs it.
+//! Tests the containers of the Kubernetes manifests without a cluster. The manifests are checked
+//! against the schemas. Each container's settings (arguments, variables, user, limits, read-only
+//! root, volumes, secrets, probes) are translated for the compose tool, which runs it.
 
 mod cluster;
 
@@ -12,7 +12,7 @@ use cluster::{Cluster, Manifests};
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn the_containers_of_a_farm_count_although_the_coordinator_is_killed() {
+fn a_farm_of_containers_counts_if_its_coordinator_is_killed() {
     let manifests = Manifests::of("farm");
     let mut farm = Cluster::new();
     let pod = manifests.pod("StatefulSet", "coordinator");
@@ -29,13 +29,14 @@ fn the_containers_of_a_farm_count_although_the_coordinator_is_killed() {
     wait_for("the coordinator to be ready", || probe("readinessProbe"));
     assert!(probe("livenessProbe"));
 
-    // As the README says: the secret is made in the coordinator's pod, and the workers wait for it.
+    // As in the README, the secret is made in the coordinator's pod, and the workers wait for it.
     let args = ["token", "create", "--role", "worker", "--owner", "cluster"];
     let join = docker(&[&["exec", &coordinator, "queens"][..], &args].concat());
     farm.make_secret("worker-join", &[("join", &join)]);
     for name in ["worker-0", "worker-1"] {
         farm.add(name, manifests.pod("Deployment", "worker"), &[]);
-        // Every processor takes about the same time with it, so that the job can be met in its middle.
+        // All processors take about the same time with this backend, so the test can observe the
+        // middle of the job.
         farm.set(name, "QUEENS_BACKEND", "portable");
         farm.start(name);
     }
@@ -58,12 +59,12 @@ fn the_containers_of_a_farm_count_although_the_coordinator_is_killed() {
 fn the_containers_of_the_shards_make_the_total() {
     let manifests = Manifests::of("shards");
     let (job, pod) = (manifests.find("Job", "count"), manifests.pod("Job", "count"));
-    // Kubernetes does not tell a pod how many there are, so the number stands in two places.
+    // Kubernetes does not tell a pod how many pods there are, so two places have the number.
     let args = pod["containers"][0]["args"].to_string();
     assert!(args.contains(&format!("auto/{}", job["spec"]["completions"])), "{args}");
 
     let mut shards = Cluster::new();
-    // The same words for a smaller board in fewer parts.
+    // The same arguments for a smaller board in fewer shards.
     let smaller: &[(&str, &str)] = &[("22", "14"), ("auto/64", "auto/3")];
     for index in 0..3 {
         let name = format!("count-{index}");
@@ -77,7 +78,7 @@ fn the_containers_of_the_shards_make_the_total() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn no_container_holds_power_that_it_does_not_need() {
+fn no_container_has_a_privilege_that_it_does_not_need() {
     for folder in ["all", "shards"] {
         for pod in Manifests::of(folder).pods() {
             assert_eq!(pod["automountServiceAccountToken"], false);

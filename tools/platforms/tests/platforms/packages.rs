@@ -1,4 +1,5 @@
-//! The packages of `cargo xtask package`, installed as their users do, into folders that have no C library.
+//! Tests the packages of `cargo xtask package`. They are installed as users install them, into
+//! folders without a C library.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -55,7 +56,7 @@ fn dpkg_installs_and_removes_the_deb() {
 #[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
 fn pip_installs_the_wheel_for_a_user() {
     let root = Root::new();
-    // A Python that has pip, and leaves the system's alone.
+    // A Python with pip, separate from the system's.
     run(Command::new("python3")
         .args(["-m", "venv", "--system-site-packages"])
         .arg(root.path().join("venv")));
@@ -69,7 +70,7 @@ fn pip_installs_the_wheel_for_a_user() {
 
 #[test]
 #[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
-fn the_program_for_the_other_processor_counts_under_an_emulator() {
+fn the_program_for_aarch64_counts_under_an_emulator() {
     if ARCH != "x86_64" {
         return;
     }
@@ -87,14 +88,14 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
 }
 
-/// The package for this machine whose name ends so.
+/// The package for this machine whose name ends in `end`.
 fn package(end: &str) -> PathBuf {
     static OWN: LazyLock<PathBuf> =
         LazyLock::new(|| packages(&format!("{ARCH}-unknown-linux-gnu")));
     with_end(&OWN, end)
 }
 
-/// Makes the packages for a target; their folder.
+/// Makes the packages for a target, and returns their folder.
 fn packages(target: &str) -> PathBuf {
     let args = ["xtask", "package", "--target", target];
     run(Command::new(env!("CARGO")).args(args).current_dir(TOP));
@@ -108,7 +109,7 @@ fn with_end(folder: &Path, end: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("there is no {end} in {}", folder.display()))
 }
 
-/// A folder to install into, with nothing in it.
+/// An empty folder to install into.
 struct Root(TempDir);
 
 impl Root {
@@ -120,8 +121,8 @@ impl Root {
         self.0.path()
     }
 
-    /// Asserts that completions are in the one folder, and in the other the README with all files of the package that
-    /// it has links to.
+    /// Asserts that `share` has completions, and that `documents` has the README with all files of
+    /// the package that it links to.
     fn has_texts(&self, share: &str, documents: &str) {
         let share = self.path().join(share);
         let bash = share.join("bash-completion/completions/queens");
@@ -132,13 +133,13 @@ impl Root {
         let links = readme.split("](").skip(1).map(|rest| rest.split([')', '#']).next());
         let links: Vec<&str> =
             links.flatten().filter(|link| !link.starts_with("http") && !link.is_empty()).collect();
-        assert!(links.len() > 10, "it leads on: {links:?}");
+        assert!(links.len() > 10, "it has links: {links:?}");
         let dead: Vec<_> = links.iter().filter(|link| !documents.join(link).exists()).collect();
         assert!(dead.is_empty(), "{dead:?}");
     }
 
-    /// Asserts that the program at this path counts where this folder, `/proc` and the kernel's random numbers
-    /// are all there is.
+    /// Asserts that the program at this path counts where only this folder, `/proc` and the
+    /// kernel's random numbers exist.
     fn counts(&self, program: &str) {
         let root = format!("--root={}", self.path().display());
         for folder in ["proc", "dev"] {

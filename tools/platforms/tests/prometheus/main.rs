@@ -1,7 +1,8 @@
-//! Debian's Prometheus with the files of deploy/prometheus against farms of real processes: what it reads, and
-//! each alert made to fire. A minute of the rules lasts a second here.
+//! Tests Debian's Prometheus with the files of deploy/prometheus against farms of real processes:
+//! the metrics that it reads, and each alert. A minute of the rules takes a second here.
 //!
-//! Needs Debian's packages prometheus and strace, and root for a small disk, so a plain `cargo test` leaves these tests out:
+//! Needs Debian's packages prometheus and strace, and root for a small disk, so a plain `cargo
+//! test` leaves these tests out:
 //!
 //! ```text
 //! cargo build
@@ -26,7 +27,7 @@ use support::process::{Outcome, Process, behind, queens, run, wait_until};
 use support::small_disk::SmallDisk;
 use support::{Farm, Scratch};
 
-/// A farm that serves TLS, and what its coordinator writes for Prometheus.
+/// A farm that serves TLS, and the files that its coordinator writes for Prometheus.
 struct Watched {
     farm: Farm,
     monitor: PathBuf,
@@ -44,12 +45,12 @@ impl Watched {
         Watched { farm, monitor, _scratch: scratch }
     }
 
-    /// Starts the coordinator, and a Prometheus that has read it.
+    /// Starts the coordinator, and a Prometheus that has read its metrics.
     fn start(&self) -> (Process, Prometheus) {
         self.start_by(&mut self.farm.coordinator())
     }
 
-    /// Starts it by another command.
+    /// Starts the coordinator by another command.
     fn start_by(&self, coordinator: &mut Command) -> (Process, Prometheus) {
         let mut coordinator = Process::start(coordinator, self.farm.new_log());
         coordinator.wait_for_line("coordinator serves");
@@ -137,19 +138,19 @@ fn a_job_that_nobody_counts_makes_no_progress() {
 
 #[test]
 #[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
-fn a_dispute_waits_for_a_third_party_and_then_proves_one_wrong() {
+fn a_dispute_waits_for_a_third_count_that_proves_one_wrong() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
     let _honest = watched.worker();
     watched.client(&["submit", "11", "--certified"]).success();
     wait_until("all of it to be counted once", || watched.job()["percent"] == 100.0);
 
-    // Given two who contradict each other
+    // Given two workers that contradict each other
     let liar = watched.liar(|_| 0);
     prometheus.wait_for_alert("QueensDisputeOpen");
     assert!(!prometheus.is_firing("QueensWorkerProvenWrong"));
 
-    // When a third one counts
+    // When a third worker counts
     let _third = watched.worker();
     prometheus.wait_for_alert("QueensWorkerProvenWrong");
     drop(liar.end());
@@ -171,7 +172,7 @@ fn a_total_that_cannot_be_right_is_told() {
 
 #[test]
 #[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
-fn a_task_that_kills_its_workers_is_told() {
+fn a_task_that_kills_its_workers_is_reported() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
     watched.client(&["submit", "16", "--method", "rows", "--rows", "0"]).success();
@@ -180,7 +181,7 @@ fn a_task_that_kills_its_workers_is_told() {
         wait_until("the worker to have the task", || watched.job()["workers"] == 1);
         worker.kill();
         wait_until("the coordinator to notice", || watched.job()["workers"] == 0);
-        // An owner's losses count one at a time.
+        // The crashes of an owner count one at a time.
         std::thread::sleep(Duration::from_millis(1_100));
     }
 
@@ -190,8 +191,8 @@ fn a_task_that_kills_its_workers_is_told() {
 #[test]
 #[ignore = "needs Debian's prometheus and strace: deploy/prometheus/README.md"]
 fn a_disk_that_takes_its_time_is_told() {
-    // A disk that takes a second and a half to keep something. strace(1) is a grandchild: what is killed is the
-    // coordinator.
+    // The disk takes a second and a half for each write. strace is a grandchild, so the process
+    // that is killed is the coordinator.
     let slow = ["strace", "-D", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null"];
     let delay = ["-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:delay_exit=1500000"];
     let watched = Watched::new("--tls");
@@ -219,7 +220,7 @@ fn a_small_disk_fills() {
 
 #[test]
 #[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
-fn promtool_finds_no_fault_with_the_files_as_they_are() {
+fn promtool_accepts_the_files() {
     let files = server::files();
     promtool(&["check", "rules", text(&files.join("rules.yml"))]);
     promtool(&["test", "rules", text(&files.join("tests.yml"))]);

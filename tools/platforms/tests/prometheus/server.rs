@@ -1,4 +1,4 @@
-//! A Prometheus of its own for a test.
+//! A Prometheus server for one test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::process::Command;
 use crate::support::process::{Process, run, wait_until};
 use crate::support::{Port, Scratch};
 
-/// The folder with the files under test.
+/// The folder of the files under test.
 pub(crate) fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/prometheus")
 }
 
-/// Debian's Prometheus with the files of deploy/prometheus, in a hurry.
+/// Debian's Prometheus with the files of deploy/prometheus, with shortened times.
 pub(crate) struct Prometheus {
     _process: Process,
     _scratch: Scratch,
@@ -20,7 +20,7 @@ pub(crate) struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one that watches the coordinator at `address` with what is in the folder `monitor`.
+    /// Starts one that reads the coordinator at `address`, with the files in the folder `monitor`.
     pub(crate) fn watching(address: &str, monitor: &Path) -> Prometheus {
         let (scratch, port) = (Scratch::new(), Port::reserve());
         let read = |name: &str| fs::read_to_string(files().join(name)).expect("it is text");
@@ -40,7 +40,7 @@ impl Prometheus {
         Prometheus { _process: process, _scratch: scratch, port }
     }
 
-    /// What it answers to a query that it must understand: a line for each series.
+    /// The answer to a query, which must be valid: a line for each series.
     pub(crate) fn ask(&self, query: &str) -> String {
         promtool(&["query", "instant", &self.port.url(), query])
     }
@@ -59,15 +59,15 @@ impl Prometheus {
         self.firing().iter().any(|firing| firing == name)
     }
 
-    /// The names of the alerts that fire now.
+    /// The names of the alerts that are firing.
     pub(crate) fn firing(&self) -> Vec<String> {
-        let reported = self.ask("sum by (alertname) (ALERTS{alertstate=\"firing\"})");
-        let names = reported.lines().filter_map(|line| line.split('"').nth(1));
+        let answer = self.ask("sum by (alertname) (ALERTS{alertstate=\"firing\"})");
+        let names = answer.lines().filter_map(|line| line.split('"').nth(1));
         names.map(String::from).collect()
     }
 }
 
-/// Rules in which minutes are seconds, and hours are minutes.
+/// The rules with seconds for minutes, and minutes for hours.
 fn hurried(rules: &str) -> String {
     let pieces = rules.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
     let hurry = |piece: &str| {
@@ -86,7 +86,7 @@ fn hurried(rules: &str) -> String {
     pieces.map(hurry).collect::<String>().replace("36 * 3600", "36")
 }
 
-/// Runs promtool, which must find no fault. Returns what it prints.
+/// Runs promtool, which must succeed. Returns its output.
 pub(crate) fn promtool(args: &[&str]) -> String {
     run(Command::new("promtool").args(args)).success()
 }

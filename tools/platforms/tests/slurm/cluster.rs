@@ -1,4 +1,4 @@
-//! The virtual cluster of deploy/slurm/lab for one test, and a folder that its jobs run in.
+//! The virtual cluster of deploy/slurm/lab for one test, and the folder of its jobs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::support::Scratch;
 use crate::support::ledger::Snapshot;
 use crate::support::process::{self, run};
 
-/// There are ports for one cluster, and processors for one test.
+/// The ports suffice for one cluster, and the processors for one test.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-/// The longest that a test waits for anything: far more than a slow and busy machine needs.
+/// The longest time that a test waits: far more than a slow and busy machine needs.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(crate) const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/slurm");
@@ -28,18 +28,18 @@ pub(crate) struct Cluster {
 /// A job, or one task of an array, as Slurm describes it.
 #[derive(Debug)]
 pub(crate) struct Task {
-    /// Its number in the array.
+    /// Its index in the array.
     pub(crate) index: Option<u32>,
     pub(crate) state: String,
     pub(crate) restarts: u32,
-    /// Where it runs or ran last.
+    /// The node on which it runs or ran last.
     pub(crate) node: Option<String>,
     exit_code: String,
 }
 
 impl Cluster {
     pub(crate) fn start() -> Cluster {
-        // A poisoned lock only says that another test failed.
+        // A poisoned lock only means that another test failed.
         let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
         let cluster = Cluster { scratch: Scratch::new(), _machine: machine };
         fs::create_dir(cluster.path("")).expect("a new folder");
@@ -47,7 +47,8 @@ impl Cluster {
         cluster
     }
 
-    /// Submits a script of deploy/slurm, named among the arguments of `sbatch`; the job's number.
+    /// Submits a script of deploy/slurm, which is among the arguments of `sbatch`. Returns the
+    /// job's number.
     #[track_caller]
     pub(crate) fn submit(&self, arguments: &[&str]) -> String {
         let place = |word: &&str| match word.ends_with(".sbatch") {
@@ -81,7 +82,8 @@ impl Cluster {
             .current_dir(self.path(""))
             .env("SLURM_CONF", self.lab_folder().join("slurm.conf"))
             .env("PATH", format!("{}:{path}", queens.display()))
-            // Every processor takes about the same time with it, so that a count can be met in its middle.
+            // All processors take about the same time with this backend, so a test can observe the
+            // middle of a count.
             .env("QUEENS_BACKEND", "portable");
         command
     }
@@ -90,7 +92,7 @@ impl Cluster {
         run(self.command("scontrol").args(arguments)).success()
     }
 
-    /// The tasks of a job by their numbers; a job that is no array has one.
+    /// The tasks of a job by their indices. A job that is no array has one task.
     pub(crate) fn tasks(&self, job: &str) -> Vec<Task> {
         let text = self.scontrol(&["show", "job", "--oneliner", job]);
         let mut tasks: Vec<Task> = text.lines().map(Task::read).collect();
@@ -98,7 +100,7 @@ impl Cluster {
         tasks
     }
 
-    /// Waits until no job is in the queue, and nothing runs in the folder of the jobs.
+    /// Waits until the queue is empty, and no process runs in the folder of the jobs.
     pub(crate) fn wait_for_all(&self) {
         wait_for("the queue to be empty", || {
             run(self.command("squeue").arg("--noheader")).success().is_empty()
@@ -112,7 +114,8 @@ impl Cluster {
         self.scratch.path("count").join(name)
     }
 
-    /// How many tasks of its first job a ledger has counts of; none while there is no ledger.
+    /// The number of tasks of its first job that a ledger has counts of. It is 0 while there is no
+    /// ledger.
     pub(crate) fn accepted(&self, ledger: &str) -> u64 {
         let ledger = Snapshot::try_read(&self.path(ledger)).ok();
         ledger.and_then(|ledger| ledger.jobs.get(&1).map(|job| job.accepted().len())).unwrap_or(0)
@@ -151,7 +154,7 @@ impl Drop for Cluster {
         if thread::panicking() {
             self.show_logs();
         }
-        // No panic here: it could be the second one.
+        // A panic here could be a second one.
         let _ = self.lab("stop").status();
     }
 }
@@ -178,7 +181,7 @@ impl Task {
     }
 }
 
-/// The processes whose current folder is below this one, as lines of `/proc`.
+/// The processes whose current folder is below this one, as lines with their commands.
 fn processes_in(folder: &Path) -> Vec<String> {
     let processes = fs::read_dir("/proc").expect("there are processes").flatten();
     let inside = processes.filter(|process| {

@@ -1,4 +1,5 @@
-//! What is going to happen, in order of time; at the same time, in the order of planning.
+//! The queue of planned events, in order of time. Events at the same time are in the order of
+//! planning.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use farm::{Effect, RequestId, SessionId, WorkerMessage};
 
 use crate::scenario::ClientRequest;
 
-/// Something that happens to the world. `life` and `epoch` say of which life of a worker or of the
-/// coordinator it is part: if that is over, so is this.
+/// An event in the simulated world. `life` and `epoch` say which life of a worker or of the
+/// coordinator it belongs to. If that life is over, the event is void.
 pub enum Happening {
     /// A message arrives at the coordinator.
     Up {
@@ -40,7 +41,7 @@ pub enum Happening {
         worker: usize,
         life: u64,
     },
-    /// A thread has finished its part.
+    /// A thread has finished its range.
     Counted {
         worker: usize,
         life: u64,
@@ -50,27 +51,28 @@ pub enum Happening {
         worker: usize,
         life: u64,
     },
-    /// Something bad happens to some worker.
+    /// A fault hits some worker.
     Fault,
     FarmWakes {
         epoch: u64,
     },
     FarmStarts,
-    /// The ledger makes a batch durable, or tells of one.
+    /// The ledger makes a batch durable.
     Commit {
         epoch: u64,
     },
-    Tell {
+    /// The farm gets one of the ledger's answers.
+    Answer {
         epoch: u64,
     },
-    /// A client asks.
+    /// A client's request is due.
     Asked {
         wanted: ClientRequest,
         request: RequestId,
     },
     /// The faults end.
     Quiesce,
-    /// A client looks how far the jobs are.
+    /// A client looks at the jobs.
     Look,
 }
 
@@ -78,7 +80,7 @@ pub enum Happening {
 pub struct Agenda {
     pub now: u64,
     planned: u64,
-    /// In boxes, because the map moves what it holds.
+    /// The events are boxed, because the map moves its values.
     happenings: BTreeMap<(u64, u64), Box<Happening>>,
 }
 
@@ -89,7 +91,7 @@ impl Agenda {
         self.happenings.insert(key, Box::new(happening));
     }
 
-    /// Moves time to the next happening.
+    /// Advances the time to the next event.
     pub fn next(&mut self) -> Option<Happening> {
         let ((at, _), happening) = self.happenings.pop_first()?;
         self.now = at;

@@ -1,4 +1,4 @@
-//! The model's books of how often a process was lost with each task.
+//! The model's attempts: how often a process crashed with each task.
 
 use farm::{
     Change, Effect, Event, JobChange, JobId, JobState, JobView, LedgerCommand, Request, SessionId,
@@ -9,12 +9,12 @@ use crate::model::Model;
 use crate::tally::Tally;
 
 impl Book {
-    /// How many tasks may be leased.
+    /// The number of tasks that may be leased.
     pub fn leasable(&self) -> u64 {
         self.free - self.poisoned.len() as u64
     }
 
-    /// Whether it is to be leased alone.
+    /// Whether a task must be leased alone.
     pub fn is_suspected(&self, ordinal: usize) -> bool {
         self.was_lost_twice(ordinal) && !self.poisoned.contains(&ordinal)
     }
@@ -27,13 +27,13 @@ impl Book {
         !self.claimed[ordinal] && self.holder[ordinal].is_none()
     }
 
-    /// How many tasks may be leased together with others.
+    /// The number of tasks that may be leased together with others.
     fn ordinary(&self) -> u64 {
         let is_set_apart = |&&ordinal: &&usize| self.is_free(ordinal) && self.is_suspected(ordinal);
         self.leasable() - self.attempts.keys().filter(is_set_apart).count() as u64
     }
 
-    /// It was counted, or a worker brought it back.
+    /// Clears the attempts of a task that was counted, or that a worker brought back.
     pub fn clear(&mut self, ordinal: usize) {
         self.attempts.remove(&ordinal);
         self.poisoned.remove(&ordinal);
@@ -45,28 +45,28 @@ impl Book {
         self.poisoned.clear();
     }
 
-    /// The tasks of a lease that is about to be noted.
+    /// Checks the tasks of a new lease.
     fn check_lease(&self, lease: std::ops::Range<usize>, tally: &mut Tally) {
         let poison = lease.clone().find(|ordinal| self.poisoned.contains(ordinal));
-        assert_eq!(poison, None, "poison is leased: {lease:?}");
+        assert_eq!(poison, None, "a poisoned task is leased: {lease:?}");
         if !lease.clone().any(|ordinal| self.is_suspected(ordinal)) {
             return;
         }
         tally.halvings += 1;
-        assert_eq!(self.ordinary(), 0, "others come before what may kill: {lease:?}");
+        assert_eq!(self.ordinary(), 0, "other tasks come before those that may kill: {lease:?}");
         let alike = |ordinal: &usize| {
             let same = self.attempts.get(ordinal) == self.attempts.get(&lease.start);
             same && self.is_free(*ordinal)
         };
         assert!(lease.clone().all(|ordinal| alike(&ordinal)), "leased with others: {lease:?}");
         let before = (0..lease.start).rev().take_while(alike).count();
-        let stretch = before + (lease.start..self.claimed.len()).take_while(alike).count();
-        assert!(lease.len() <= (stretch / 2).max(1), "{lease:?} of {stretch}");
+        let block = before + (lease.start..self.claimed.len()).take_while(alike).count();
+        assert!(lease.len() <= (block / 2).max(1), "{lease:?} of {block}");
     }
 }
 
 impl Model {
-    /// A session is over that may have ended with its process.
+    /// Notes the end of a session that may have ended with its process.
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
         let held = if seat.draining { Vec::new() } else { self.held(seat) };
@@ -76,7 +76,8 @@ impl Model {
         self.lost_now = Some((held, alone));
     }
 
-    /// What a lost process says of the tasks that it held; of a machine that loses very many, nothing.
+    /// Checks the attempts of the tasks of a crashed process. A machine that crashes very often
+    /// adds none.
     pub fn note_loss(&mut self, effects: &[Effect], tally: &mut Tally) {
         let Some((held, alone)) = self.lost_now.take() else { return };
         let is_machine = |effect: &Effect| matches!(effect, Effect::Lost { processes: 33.., .. });
@@ -89,7 +90,7 @@ impl Model {
             let times = book.attempts.entry(ordinal).or_default();
             *times += 1;
             let is_poison = alone && *times >= 3;
-            // Another one may have it, too, or it was found to be poison while this one had it.
+            // Another worker may have the task, too. It may also be poisoned meanwhile.
             if is_poison && book.is_free(ordinal) && !book.poisoned.contains(&ordinal) {
                 tally.poisoned += 1;
                 book.poisoned.insert(ordinal);
@@ -98,7 +99,7 @@ impl Model {
         }
     }
 
-    /// Tasks that a session counts for the first time.
+    /// The tasks that a session counts for the first time.
     fn held(&self, seat: &Seat) -> Vec<(JobId, usize)> {
         let leases = seat.leases.iter().filter(|(_, held)| !held.whole);
         let held = leases.flat_map(|(&lease, held)| {
@@ -108,7 +109,7 @@ impl Model {
         held.collect()
     }
 
-    /// Whether it may be leased something of a job.
+    /// Whether a worker may be leased a task of a job.
     pub fn has_task_for(&self, seat: &Seat, book: &Book) -> bool {
         book.ordinary() > 0 || book.leasable() > 0 && !self.holds_suspected(seat)
     }
@@ -117,7 +118,7 @@ impl Model {
         self.held(seat).iter().any(|(job, ordinal)| self.books[job].is_suspected(*ordinal))
     }
 
-    /// Before a lease is noted.
+    /// Checks a lease before it is noted.
     pub fn check_attempts(
         &self,
         seat: &Seat,
@@ -131,7 +132,7 @@ impl Model {
         book.check_lease(lease, tally);
     }
 
-    /// What a step says of poison.
+    /// Checks which tasks a step calls poisoned.
     pub fn check_poison(&mut self, event: &Event, effects: &[Effect], tally: &mut Tally) {
         let said = effects.iter().filter_map(|effect| match effect {
             Effect::Poisoned { job, ordinal } => Some((*job, *ordinal)),
@@ -152,7 +153,12 @@ impl Model {
 
     pub fn check_poisoned(&self, view: &JobView) {
         let poisoned = &self.books[&view.id].poisoned;
-        assert_eq!(view.poisoned, poisoned.len() as u64, "poison of job {}", view.id);
+        assert_eq!(
+            view.poisoned,
+            poisoned.len() as u64,
+            "permanently failed tasks of job {}",
+            view.id
+        );
         let named = poisoned.iter().take(JobView::POISONED_NAMED).map(|&ordinal| ordinal as u64);
         assert!(named.eq(view.poisoned_first.iter().copied()), "{view:?}");
     }

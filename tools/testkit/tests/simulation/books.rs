@@ -1,4 +1,4 @@
-//! The model's books: what is claimed, what is held, and by whom.
+//! The state of jobs, sessions and leases in the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,84 +11,87 @@ use farm::{
 use crate::rows::Rows;
 use crate::scenario::thread_memory;
 
-/// One job.
+/// The model's state of a job.
 pub struct Book {
     pub fingerprint: Fingerprint,
-    /// Those of its slice.
+    /// The ordinals of its slice.
     pub ordinals: IntervalSet,
     pub policy: Option<AuditPolicy>,
     pub priority: i32,
     pub thread_memory: u64,
     pub state: JobState,
-    /// Per ordinal: accepted or on the way into the ledger.
+    /// For each ordinal: whether it is accepted, or a command for it is in the ledger's queue.
     pub claimed: Vec<bool>,
-    /// Per ordinal: who counts it, as far as it is not a recount; the one to whom it was leased last.
+    /// For each ordinal: the latest lease of it, unless that is a recount.
     pub holder: Vec<Option<LeaseId>>,
-    /// What was leased once more while they had it: they may count it, too.
+    /// For each lease: the ordinals that were leased again meanwhile. The first worker may still
+    /// count them.
     pub overtaken: BTreeMap<LeaseId, BTreeSet<usize>>,
-    /// Ordinals that are neither claimed nor held.
+    /// Number of ordinals that are neither claimed nor leased.
     pub free: u64,
-    /// Per ordinal: how many processes were lost with it since a worker last brought or counted it.
+    /// For each ordinal: how many processes crashed with it since a worker last counted it or
+    /// brought it back.
     pub attempts: BTreeMap<usize, u32>,
-    /// Ordinals that are not to be leased.
+    /// Ordinals that are poisoned, which are not leased.
     pub poisoned: BTreeSet<usize>,
-    /// As the farm was told.
+    /// The rows, as they were reported to the farm.
     pub rows: Rows,
-    /// Who has voted how.
+    /// The votes in each dispute.
     pub disputes: BTreeMap<Range, Vec<Vote>>,
-    /// What is counted again, and under which lease.
+    /// The ranges that are counted again, and their leases.
     pub recounts: BTreeMap<Range, LeaseId>,
-    /// Confirmations on their way into the ledger, and requests for audits.
+    /// Confirmations and requests for audits in the ledger's queue.
     pub confirming: BTreeSet<Range>,
     pub asked: usize,
-    /// Its end is durable, but not yet said.
+    /// Whether its end is durable but not yet reported.
     pub ended: bool,
 }
 
-/// One session.
+/// The model's state of a session.
 pub struct Seat {
     pub author: Author,
-    /// It settles disputes alone.
+    /// Whether its count settles a dispute alone.
     pub is_trusted: bool,
     pub instance: u64,
     pub memory: u64,
-    /// Jobs of which it gave something back.
+    /// Jobs of which it returned tasks.
     pub declined: BTreeSet<JobId>,
     pub credit: u64,
     pub first_credit: u64,
     pub draining: bool,
     pub outstanding: u64,
     pub leases: BTreeMap<LeaseId, Held>,
-    /// It has missed a deadline and reported nothing since: it rests, and others come first.
+    /// Whether it has missed a deadline and reported nothing since. Other workers are then
+    /// preferred.
     pub late: bool,
 }
 
-/// One lease.
+/// The model's state of a lease.
 pub struct Held {
     pub job: JobId,
-    /// It lies in here.
+    /// The range that contains it.
     pub hull: Range,
     pub whole: bool,
-    /// Tasks still expected. Never 0.
+    /// Number of tasks that are still expected, never 0.
     pub open: u64,
-    /// Something of it has come back.
+    /// Whether a report for it has arrived.
     pub reported: bool,
 }
 
 impl Seat {
-    /// Its owner, and the number by which the owner tells its processes apart.
+    /// The owner of the process, and the owner's number for it.
     pub fn process(&self) -> (String, u64) {
         (self.author.principal.owner.clone(), self.instance)
     }
 
-    /// Whether it has nothing to do, and no reason not to count this job.
+    /// Whether it is idle, and can count this job.
     pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
         let has_credit = self.credit > 0 && self.credit >= self.first_credit;
         let is_idle = self.outstanding == 0 && has_credit && !self.draining && !self.late;
         is_idle && self.may_count(job, book)
     }
 
-    /// Whether it has the memory, as far as the farm can know.
+    /// Whether it has enough memory, as far as the farm knows.
     pub fn may_count(&self, job: JobId, book: &Book) -> bool {
         self.memory >= book.thread_memory && !self.declined.contains(&job)
     }
@@ -142,12 +145,12 @@ impl Book {
         book
     }
 
-    /// Between whom second opinions lie.
+    /// What second counts must differ in.
     pub fn across(&self) -> AuditScope {
         self.policy.map(|policy| policy.across).unwrap_or_default()
     }
 
-    /// Whether it has its total, and nothing waits for an audit.
+    /// Whether it has its total, and no audit waits.
     pub fn is_complete(&self) -> bool {
         self.is_covered() && self.rows.wanted == 0
     }
@@ -161,7 +164,7 @@ impl Book {
         self.disputes.keys().any(|other| other.intersect(range).is_some())
     }
 
-    /// The accepted range that waits for an audit, if it does.
+    /// The accepted range, if it waits for an audit.
     pub fn unaudited(&self, range: Range) -> Option<&Row> {
         let counted = self.rows.get(range).filter(|counted| counted.check == Check::Wanted);
         let is_free = !self.is_frozen(range) && !self.confirming.contains(&range);
@@ -173,17 +176,18 @@ impl Book {
         self.disputes.contains_key(&range) || self.unaudited(range).is_some()
     }
 
-    /// Whether all of it is accepted or on the way into the ledger.
+    /// Whether all of it is accepted or in the ledger's queue.
     pub fn has_claimed(&self, range: Range) -> bool {
         ordinals(range).all(|ordinal| self.claimed[ordinal])
     }
 
-    /// Accepted ranges are so no more, and disputes are over in which somebody has a part who is distrusted.
+    /// Invalidates accepted ranges, and ends the disputes in which a distrusted principal has
+    /// voted.
     pub fn withdraw(&mut self, ranges: &IntervalSet, distrusted: &Distrusted) -> Vec<Range> {
         let gone: Vec<Range> =
             ranges.iter().flat_map(|r| self.rows.overlapping(r)).map(|row| row.range).collect();
         for range in gone {
-            assert!(ranges.contains(range), "rows are taken back whole: {range}");
+            assert!(ranges.contains(range), "only whole rows are invalidated: {range}");
             self.rows.take(range);
             ordinals(range).for_each(|ordinal| self.claimed[ordinal] = false);
             self.free += range.len();
@@ -195,8 +199,8 @@ impl Book {
         over.map(|(range, _)| range).collect()
     }
 
-    /// Whether a machine that is not trusted has a vote on a disputed range: each machine has one, and each owner two once
-    /// another owner has a part.
+    /// Whether a machine that is not trusted may vote on a disputed range. Each machine has one
+    /// vote. Each owner has two votes once another owner has voted.
     pub fn has_vote(&self, range: Range, principal: &Principal) -> bool {
         let votes = &self.disputes[&range];
         let own = votes.iter().filter(|vote| vote.principal.owner == principal.owner);
@@ -204,13 +208,14 @@ impl Book {
         own.clone().all(|vote| vote.principal != *principal) && (is_alone || own.count() < 2)
     }
 
-    /// Whether an ordinal is expected of a lease.
+    /// Whether an ordinal of a lease is still expected.
     pub fn expects(&self, ordinal: usize, lease: LeaseId) -> bool {
         let is_overtaken = |of: &BTreeSet<usize>| of.contains(&ordinal);
         self.holder[ordinal] == Some(lease) || self.overtaken.get(&lease).is_some_and(is_overtaken)
     }
 
-    /// Nobody holds `range` any more, or `lease` does not. Returns the lease of each ordinal freed.
+    /// Frees `range` from all leases, or only from `lease`. Returns the lease of each ordinal that
+    /// was freed.
     pub fn free(&mut self, range: Range, lease: Option<LeaseId>) -> Vec<LeaseId> {
         let mut freed = Vec::new();
         for (&id, overtaken) in &mut self.overtaken {

@@ -1,4 +1,4 @@
-//! The coordinator around the farm core: its clock, its ledger, its clients, its deaths.
+//! The coordinator around the farm core: its clock, ledger, clients and crashes.
 
 use std::num::NonZero;
 
@@ -13,19 +13,19 @@ use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Submission};
 use crate::world::World;
 
-/// The key of the farm's leases, in all lives of the coordinator.
+/// The key of lease tokens, in all lives of the coordinator.
 const KEY: LeaseKey = LeaseKey::new([6; 32]);
 
-/// The coordinator's clock, which is not always right.
+/// The coordinator's clock, which is sometimes wrong.
 #[derive(Default)]
 pub struct Clock {
-    /// Ahead of the world's time, ms.
+    /// How far it is ahead of the world's time, in ms.
     ahead: u64,
-    /// Shows `.1` until the world's time is `.0`.
+    /// It shows `.1` until the world's time is `.0`.
     frozen: Option<(u64, u64)>,
-    /// The latest time that the farm was told.
+    /// The latest time that was passed to the farm.
     reported: u64,
-    /// When the farm must have begun to lease.
+    /// The time at which the farm must have begun to lease.
     grace_ends: u64,
 }
 
@@ -61,7 +61,7 @@ impl World {
         self.step(Event::Tick);
     }
 
-    /// One step of the farm, and its effects. It may die after any of them.
+    /// Runs one step of the farm and its effects. The coordinator may crash after any of them.
     pub fn step(&mut self, event: Event) {
         let Some(mut farm) = self.farm.take() else { return };
         let now = self.strange_clock();
@@ -139,21 +139,21 @@ impl World {
         }
         for _ in 0..batch {
             let at = self.soon(0, 5);
-            self.agenda.plan(at, Happening::Tell { epoch });
+            self.agenda.plan(at, Happening::Answer { epoch });
         }
     }
 
-    pub fn tell(&mut self, epoch: u64) {
+    pub fn deliver_answer(&mut self, epoch: u64) {
         if epoch != self.epoch || self.farm.is_none() {
             return;
         }
-        let done = self.ledger.answers.pop_front().expect("one for each telling");
+        let done = self.ledger.answers.pop_front().expect("one for each answer");
         self.model.reported(&done, &mut self.tally);
         let Done { asker, command, answer, .. } = done;
         self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
 
-    /// The end of the coordinator. What it wrote may just have become durable.
+    /// Crashes the coordinator. Its last writes may just have become durable.
     fn crash(&mut self) {
         self.tally.crashes += 1;
         if self.random.per_mille(500) {
@@ -163,12 +163,12 @@ impl World {
         self.die();
     }
 
-    /// The coordinator is gone, and will start again.
+    /// Removes the coordinator, which will be started again.
     fn die(&mut self) {
         self.farm = None;
         self.tally.omitted += self.ledger.answers.len() as u64;
         self.tally.forgotten += self.ledger.queue.len() as u64;
-        self.trace(|| format!("coordinator dies, {} writes are lost", self.ledger.queue.len()));
+        self.trace(|| format!("coordinator crashes, {} writes are lost", self.ledger.queue.len()));
         self.ledger.real.iter_mut().for_each(RealLedger::die);
         let at = self.soon(1, self.scenario.faults.down_ms);
         self.agenda.plan(at, Happening::FarmStarts);
@@ -183,7 +183,7 @@ impl World {
     pub fn requested(&mut self, request: RequestId, wanted: ClientRequest) {
         self.wishes_to_come -= 1;
         if self.farm.is_none() {
-            // A client finds nobody, and tries again.
+            // A client finds no coordinator, and tries again.
             let at = self.soon(10, 100);
             return self.ask(at, wanted);
         }
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// What the farm is told as the time.
+    /// The time that is passed to the farm.
     fn strange_clock(&mut self) -> u64 {
         let now = self.agenda.now;
         if self.random.per_mille(self.scenario.faults.clock_per_mille) {

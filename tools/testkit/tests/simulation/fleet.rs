@@ -1,4 +1,4 @@
-//! The workers around the agent: their sessions, their threads, their faults.
+//! The workers around the agent: their sessions, threads and faults.
 
 use farm::{CoordinatorMessage, Effect, Event, Millis, Report, SessionId, WorkerMessage};
 
@@ -6,14 +6,14 @@ use crate::agenda::Happening;
 use crate::world::World;
 
 impl World {
-    /// A message reaches the coordinator.
+    /// Delivers a message to the coordinator.
     pub fn up(&mut self, session: SessionId, serial: u64, message: WorkerMessage) {
         let link = self.network.arrived_up(session, serial, &mut self.tally);
         if link.epoch != self.epoch || link.left || self.farm.is_none() {
             return;
         }
         match message {
-            // The coordinator opens a session once, whatever is repeated.
+            // The coordinator opens a session once, even if the message is repeated.
             WorkerMessage::Hello(_) if link.joined => {}
             WorkerMessage::Hello(hello) => {
                 link.joined = true;
@@ -46,7 +46,8 @@ impl World {
         }
     }
 
-    /// However an agent has cut and joined its parts, their counts must be right.
+    /// Checks that the counts of a report are right, however the agent has cut and joined its
+    /// ranges.
     fn check_report(&mut self, worker: usize, report: &Report) {
         let job = &self.ledger.jobs[&report.job];
         let honest = self.workers[worker].traits.lies_per_mille == 0;
@@ -70,7 +71,7 @@ impl World {
         report
     }
 
-    /// A message reaches a worker.
+    /// Delivers a message to a worker.
     pub fn down(&mut self, session: SessionId, serial: u64, effect: Effect) {
         let worker = self.network.links[&session].worker;
         let Some(there) = self.workers.get_mut(worker).filter(|w| w.session == Some(session))
@@ -78,7 +79,7 @@ impl World {
             return;
         };
         if there.hung {
-            // It waits in a buffer. Nobody else looks.
+            // The message waits in a buffer, which nothing else reads.
             let at = self.agenda.now + 100;
             if !there.traits.hopeless {
                 self.agenda.plan(at, Happening::Down { session, serial, effect });
@@ -97,7 +98,7 @@ impl World {
         self.go_on(worker);
     }
 
-    /// A lease that somebody else is given to count, too: how else would a lie come out?
+    /// Gives a lease to another worker, too. Without this, no lie would be found.
     pub fn echo(&mut self, effect: &Effect) {
         let Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } = *effect else {
             return;
@@ -186,7 +187,7 @@ impl World {
     pub fn counted(&mut self, index: usize, life: u64, thread: usize) {
         if self.workers[index].life == life {
             if self.is_killed(index, thread) {
-                self.trace(|| format!("w{index} dies of its task"));
+                self.trace(|| format!("w{index} is killed by its task"));
                 self.tally.killed_by_tasks += 1;
                 return self.end_worker(index);
             }
@@ -215,7 +216,8 @@ impl World {
         self.go_on(index);
     }
 
-    /// After anything happened to a worker: it says what is due, and its threads find work.
+    /// Continues after any event of a worker: the worker sends what is due, and its threads get
+    /// work.
     fn go_on(&mut self, index: usize) {
         self.occupy(index);
         let now = self.agenda.now;
@@ -254,7 +256,7 @@ impl World {
         }
     }
 
-    /// The process is gone, for whatever reason; another will be started.
+    /// Removes a worker's process. Another one will be started.
     fn end_worker(&mut self, worker: usize) {
         self.cut(worker);
         self.workers[worker].die();
@@ -262,7 +264,7 @@ impl World {
         self.agenda.plan(at, Happening::WorkerStarts { worker });
     }
 
-    /// Nothing gets through a worker's session any more. Both ends will notice, some time.
+    /// Cuts a worker's session. Both ends will notice it later.
     fn cut(&mut self, worker: usize) {
         let Some(session) = self.workers[worker].session else { return };
         self.network.links.get_mut(&session).expect("links are never removed").cut = true;
@@ -275,7 +277,7 @@ impl World {
         self.agenda.plan(at, Happening::FarmLosesSession { session });
     }
 
-    /// Something bad happens to some worker, and again later.
+    /// Injects a fault into some worker, and plans the next one.
     pub fn inject_fault(&mut self) {
         let Some(pause) = self.scenario.faults.fault_ms.checked_mul(2) else { return };
         let at = self.agenda.now + 1 + self.random.below(pause) / self.workers.len() as u64;

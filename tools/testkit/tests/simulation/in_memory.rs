@@ -1,4 +1,4 @@
-//! The real ledger in memory, without the simulation.
+//! Tests of the real ledger in memory, without the simulation.
 
 use farm::{LedgerAnswer, LedgerCommand, Restored};
 use ledger::{CheckedLedger, Ledger};

@@ -1,13 +1,15 @@
-//! The ledger: first in, first durable; what a command does is decided by the farm's own rules.
+//! The simulated ledger. Commands become durable in order, and the farm's own rules decide their
+//! effects.
 //!
 //! ```text
-//!   order ──► queue ──commit (batches)──► durable, answer ──told──► the farm
-//!               │                              │
-//!               └── lost in a crash            └── kept in a crash, whether told or not
+//!   command ──► queue ──commit (batches)──► durable, answer ──reported──► the farm
+//!                 │                              │
+//!                 └── lost in a crash            └── kept in a crash, reported or not
 //! ```
 //!
-//! It keeps its rows in memory. In some worlds the real ledger is given the same commands: its answers, and what it
-//! restores, must be the same. In others a coordinator may go on from an older copy, as if the ledger was lost with its machine.
+//! It keeps its rows in memory. In some worlds the real ledger gets the same commands, and must
+//! give the same answers and restore the same state. In others a coordinator may restart from an
+//! older copy, as if the ledger was lost with its machine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -26,26 +28,26 @@ use crate::truth::{Truth, Truths, is_published};
 
 #[derive(Default)]
 pub struct Ledger {
-    /// What is durable.
+    /// The durable state.
     pub store: MemoryStore,
-    /// The real ledger, which must do the same.
+    /// The real ledger, which must behave the same.
     pub real: Option<RealLedger>,
-    /// An older copy of what is durable, which lacks nothing but counts.
+    /// An older copy of the durable state, which lacks only counts.
     copy: Option<MemoryStore>,
-    /// What never changes of the jobs in the store.
+    /// The constant facts about the jobs in the store.
     pub jobs: BTreeMap<JobId, LedgerJob>,
     pub queue: VecDeque<(Asker, LedgerCommand)>,
-    /// What is done, and the farm does not know yet.
+    /// Commands that are durable but not yet reported to the farm.
     pub answers: VecDeque<Done>,
-    /// Durable commands, for those who want to know whether something was durable.
+    /// Accepted ranges that are durable, for checks of acknowledgements.
     pub accepted: BTreeSet<(JobId, Range)>,
     pub confirmed: BTreeSet<(JobId, Range)>,
     pub evidence: BTreeSet<(JobId, Range)>,
     /// How often a client's request for a state became durable.
     pub states: BTreeMap<(JobId, &'static str), u64>,
-    /// What became of it all.
+    /// The counts of what happened.
     pub tally: Tally,
-    /// How many owners lie together.
+    /// Number of owners that lie together.
     pub lying: u64,
     epoch: u64,
     truths: Truths,
@@ -57,23 +59,23 @@ pub struct Done {
     pub asker: Asker,
     pub command: LedgerCommand,
     pub answer: LedgerAnswer,
-    /// What was durable then, if the command may have changed more rows than it names.
+    /// The durable state after it, if the command may have changed more rows than it names.
     pub after: Option<Rc<MemoryStore>>,
-    /// What the row of an accepted range has become with its neighbours.
+    /// The row that an accepted range and its neighbours became.
     pub joined: Vec<CountedRange>,
 }
 
 pub struct LedgerJob {
     pub plan: Plan,
     pub slice: Slice,
-    /// Those of the slice.
+    /// The ordinals of the slice.
     pub ordinals: IntervalSet,
     pub fingerprint: Fingerprint,
     pub truth: Rc<Truth>,
 }
 
 impl Ledger {
-    /// A new one; `real` is given the same commands.
+    /// A new ledger. `real` gets the same commands.
     pub fn beside(real: RealLedger) -> Ledger {
         Ledger { real: Some(real), ..Ledger::default() }
     }
@@ -94,7 +96,7 @@ impl Ledger {
         self.distrusted().includes(principal)
     }
 
-    /// Makes the first `commands` of the queue durable.
+    /// Makes the first `commands` commands of the queue durable.
     pub fn commit(&mut self, commands: usize) {
         let batch: Vec<_> = self.queue.drain(..commands).collect();
         let real = self.real.as_ref().map(|real| {
@@ -115,12 +117,12 @@ impl Ledger {
         }
     }
 
-    /// Keeps a copy of what is durable, unless there is one that lacks nothing but counts.
+    /// Keeps a copy of the durable state, unless there is one that lacks only counts.
     pub fn keep_copy(&mut self) {
         self.copy.get_or_insert_with(|| self.store.clone());
     }
 
-    /// The ledger is lost, and its copy takes its place. Returns whether there is one.
+    /// Replaces the ledger by its copy. Returns whether there is one.
     pub fn go_back(&mut self) -> bool {
         let copy = self.copy.take();
         let is_there = copy.is_some();
@@ -128,7 +130,7 @@ impl Ledger {
         is_there
     }
 
-    /// What is left for the next coordinator.
+    /// The state that the next coordinator gets.
     pub fn reopen(&mut self) -> Restored {
         self.epoch += 1;
         let restored = rules::restore(&mut self.store);
@@ -165,7 +167,7 @@ impl Ledger {
         Done { asker, command, answer, after, joined }
     }
 
-    /// What the row of an accepted range has become with its neighbours.
+    /// The row that an accepted range and its neighbours became.
     fn joined(&mut self, command: &LedgerCommand) -> Vec<CountedRange> {
         let LedgerCommand::Accept { report, .. } = command else { return Vec::new() };
         let mut rows = self.stored(report.job).rows.range(..report.range.end());
@@ -175,7 +177,7 @@ impl Ledger {
         vec![counted]
     }
 
-    /// What must hold of every command, whatever it does to the rows.
+    /// Checks what must hold for every command, whatever it changes.
     fn check(&self, command: &LedgerCommand) {
         match command {
             LedgerCommand::CreateJob { job, .. } => {
@@ -225,7 +227,8 @@ impl Ledger {
                 self.check_report(report, author);
                 let truth = self.jobs[&report.job].truth.tally(report.range).expect("it fits");
                 let is_right = report.tally.claim() == truth.claim();
-                // What machines of one owner say of each other is its word.
+                // The counts of one owner's machines about each other are only the word of that
+                // owner.
                 let is_own_word = self.is_own_word(report, author);
                 assert!(is_right || is_own_word || self.lying >= 2, "settled wrong: {report:?}");
             }
@@ -233,13 +236,13 @@ impl Ledger {
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {}
-            LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
-            LedgerCommand::Grant { .. } => unreachable!("nobody is granted anything"),
-            LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
+            LedgerCommand::Trust { .. } => unreachable!("no command changes trust"),
+            LedgerCommand::Grant { .. } => unreachable!("no command changes a share"),
+            LedgerCommand::Remove { .. } => unreachable!("no command removes a job"),
         }
     }
 
-    /// Whether a settlement is between machines of one owner, one of those that lie.
+    /// Whether a settlement is between machines of one owner that lies.
     fn is_own_word(&self, report: &Report, author: &Author) -> bool {
         let job = self.stored(report.job);
         let row = job.rows.values().map(|counted| &counted.row);
@@ -259,14 +262,14 @@ impl Ledger {
         assert_ne!(state, JobState::Cancelled, "the job of {report:?} was cancelled before");
     }
 
-    /// Open claims about a range.
+    /// Number of open claims about a range.
     pub fn claims(&self, job: JobId, range: Range) -> usize {
         let evidence = self.stored(job).evidence.iter();
         let is_open = |state: DisputeState| state == DisputeState::Open;
         evidence.filter(|(row, state)| row.range == range && is_open(*state)).count()
     }
 
-    /// What is durable, if the command may change more rows than it names.
+    /// The durable state, if the command may change more rows than it names.
     fn before(&self, command: &LedgerCommand) -> Option<MemoryStore> {
         let is_broad = matches!(
             command,
@@ -370,7 +373,7 @@ impl Ledger {
     }
 }
 
-/// Whether a copy from before lacks more than counts, which are only counted again.
+/// Whether a copy from before this command would lack more than counts, which can be repeated.
 fn decides(command: &LedgerCommand) -> bool {
     let is_count = matches!(command, LedgerCommand::Accept { .. } | LedgerCommand::Confirm { .. });
     !is_count && !command.is_look_up()

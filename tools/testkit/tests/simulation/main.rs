@@ -1,32 +1,34 @@
-//! The farm core and the worker's agent, in a world that is out to break them.
+//! Simulates the farm core and the worker's agent in a world of faults.
 //!
-//! A seed decides a whole history: jobs, workers, and every fault that hits them. Messages are
-//! lost, repeated, delayed and overtaken; sessions break, and one end may notice much later;
-//! leases expire; workers hang, die, lie and come back; in some worlds one task of each plan kills every
-//! worker that counts it; the clock jumps and stands still; the
-//! coordinator dies between any two effects and goes on from what was durable. Some jobs are counted
-//! twice, in part or as a whole; who is proven wrong is sent away, and what only it has counted is
-//! counted anew. Then the world turns quiet, and every job must end with the exact total, soon: but for
-//! lies that nobody had reason to look for, of which a job that is counted twice has none.
+//! A seed decides a whole history: jobs, workers and all faults. Messages are lost, repeated,
+//! delayed and overtaken. Sessions break, and one end may notice much later. Leases expire. Workers
+//! hang, die, lie and come back. In some worlds one task of each plan kills every worker that
+//! counts it. The clock jumps and stands still. The coordinator crashes between any two effects and
+//! restarts from the durable state. Some jobs are counted twice, in part or as a whole. A principal
+//! that is proven wrong is distrusted, and what only it has counted is counted again. Then the
+//! faults end, and every job must end soon with the exact total. Only a lie that nothing checked
+//! may remain, and a job that was counted twice has none.
 //!
 //! ```text
 //!   clients ─requests─►  ┌──────┐ ─commands─►  ledger (first in, first durable)
 //!                        │ Farm │
 //!   workers ──network──► └──────┘ ◄──time──  a clock that may jump
 //!   (Agent)                  ▲
-//!                            └── the model checks every event and effect against its own books
+//!                            └── the model checks every event and effect against its own state
 //! ```
 //!
-//! The ledger is the farm's own rules over rows in memory. Every tenth seed has the real ledger beside it, in a file. It is given
-//! the same commands, must answer and restore the same, and is left as a killed process leaves it when the coordinator dies. In
-//! other worlds a coordinator may go on from an older copy of the ledger, which lacks the latest counts.
+//! The ledger applies the farm's own rules to rows in memory. Every tenth seed has the real ledger
+//! beside it, in a file. That gets the same commands, and must give the same answers and restore
+//! the same state. When the coordinator crashes, it is left as a killed process leaves it. In other
+//! worlds a coordinator may restart from an older copy of the ledger, which lacks the latest
+//! counts.
 //!
 //! ```text
 //!   cargo test -p testkit --test simulation      100 seeds
 //!   QUEENS_SIM_SEEDS=100000 …                    any number of seeds
-//!   QUEENS_SIM_SEED=17 … -- --nocapture          one seed, told step by step
+//!   QUEENS_SIM_SEED=17 … -- --nocapture          one seed, printed step by step
 //! ```
-// In a test binary everything is within the crate.
+// Everything in a test binary is within the crate.
 #![allow(unreachable_pub)]
 
 mod agenda;
@@ -57,7 +59,7 @@ use seeds::{number_from, run_all};
 use world::World;
 
 const SEEDS: u64 = 100;
-/// So many histories have every kind of fault in them.
+/// This many histories contain every kind of fault.
 const ENOUGH_SEEDS: u64 = 20_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sessions, and what becomes of messages on their way.
+//! Sessions, and the delivery of their messages.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,34 @@ use crate::tally::Tally;
 #[derive(Default)]
 pub struct Network {
     pub links: BTreeMap<SessionId, Link>,
-    /// Sessions are numbered through all lives of the coordinator.
+    /// The latest session's number, through all lives of the coordinator.
     sessions: u64,
 }
 
-/// One connection, seen from both ends.
+/// A connection, seen from both ends.
 pub struct Link {
     pub worker: usize,
-    /// The coordinator that it leads to.
+    /// The life of the coordinator that it leads to.
     pub epoch: u64,
-    /// Nothing gets through any more; either end may not know yet.
+    /// Whether it is broken. Either end may not know yet.
     pub cut: bool,
-    /// The coordinator has heard the worker's hello.
+    /// Whether the coordinator has received the worker's hello.
     pub joined: bool,
-    /// The coordinator has seen the end.
+    /// Whether the coordinator has noticed the end.
     pub left: bool,
-    /// The coordinator wants to hear no more of this worker.
+    /// Whether the coordinator has dismissed this worker.
     pub sent_away: bool,
-    /// The coordinator has not leased what this worker reported or holds.
+    /// Whether the coordinator has not leased what this worker reported or holds.
     pub disowned: bool,
     up: Lane,
     down: Lane,
 }
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Default)]
 struct Lane {
     sent: u64,
-    /// When the last message that was sent will arrive.
+    /// The time at which the last message that was sent arrives.
     arrival: u64,
     /// The highest serial number that has arrived.
     arrived: u64,
@@ -67,7 +67,7 @@ impl Network {
         let link = self.links.get_mut(&session).expect("links are never removed");
         let arrivals = link.up.send(link.cut, via);
         if arrivals.is_empty() && matches!(message, WorkerMessage::Hello(_)) {
-            // A session does not come about by halves.
+            // If only one end opens a session, the session breaks.
             link.cut = true;
             let at = via.agenda.now + 50;
             via.agenda.plan(at, Happening::WorkerLosesSession { session });
@@ -98,7 +98,7 @@ impl Network {
     }
 }
 
-/// What a message meets on its way.
+/// What sending a message needs.
 pub struct Via<'a> {
     pub faults: &'a FaultRates,
     pub random: &'a mut Random,
@@ -107,7 +107,7 @@ pub struct Via<'a> {
 }
 
 impl Lane {
-    /// When a message arrives: never, once, or twice.
+    /// The times at which a message arrives: never, once, or twice.
     fn send(&mut self, cut: bool, via: &mut Via) -> Vec<u64> {
         self.sent += 1;
         if cut || via.random.per_mille(via.faults.loss_per_mille) {

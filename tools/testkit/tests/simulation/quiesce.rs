@@ -1,4 +1,4 @@
-//! After the storm: the faults end, and everything must come to a good end soon.
+//! The end of a history: the faults end, and every job must end soon.
 
 use farm::{AuditPolicy, AuditScope, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
@@ -11,20 +11,20 @@ use crate::tally::Tally;
 use crate::truth::HUGE_N;
 use crate::world::World;
 
-/// From the end of the faults to the end of the world, in the world's time.
+/// The time from the end of the faults to the end of the world, in the world's time.
 const PATIENCE_MS: u64 = 60 * 60 * 1000;
 
 impl World {
     pub fn quiesce(&mut self) {
-        self.trace(|| "the world turns quiet".into());
+        self.trace(|| "the faults end".into());
         self.quiet_since = Some(self.agenda.now);
         let stormy = std::mem::replace(&mut self.scenario.faults, FaultRates::none());
         self.scenario.poison = self.scenario.poison.filter(|poison| poison.stays);
         self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
         self.scenario.is_copied = false;
-        // Lost messages are made good only by a new session, as in reality, where they are not
-        // lost but with the session.
+        // Lost messages are sent again only in a new session. In reality, too, they are lost only
+        // with their session.
         let broken: Vec<_> = self
             .network
             .links
@@ -52,9 +52,9 @@ impl World {
         }
     }
 
-    /// A client looks, and does what `queens jobs` says: jobs that are held are audited, if there are
-    /// enough workers for that; and when nothing but poison is left, the workers get a program that does not
-    /// die of it, and the jobs are resumed.
+    /// A client looks, and does what `queens jobs` recommends. Held jobs are audited, if there
+    /// are enough workers for that. If only tasks that are poisoned are left, the workers get
+    /// a program that they do not kill, and the jobs are resumed.
     pub fn look(&mut self) {
         let at = self.agenda.now + 5_000;
         self.agenda.plan(at, Happening::Look);
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    /// Whether nothing is left to do that anybody wants done.
+    /// Whether nothing is left to do.
     pub fn is_over(&self) -> bool {
         let goes_on = |state| match state {
             JobState::Running => true,
@@ -127,7 +127,7 @@ impl World {
             && self.workers.iter().all(|worker| worker.hung || worker.is_settled())
     }
 
-    /// The last judgement.
+    /// Checks the final state.
     pub fn judge(&mut self) {
         self.model.end();
         for view in self.farm.as_ref().expect("it is up").jobs(.., |_| true) {
@@ -138,7 +138,7 @@ impl World {
             (farm.owners(), farm.jobs(.., |_| true).map(|view| view.hours).collect::<Vec<_>>())
         };
         let taken = hours(&self.farm);
-        // The ledger alone must tell the same.
+        // The ledger alone must report the same.
         self.ledger.real.iter_mut().for_each(RealLedger::close);
         self.farm_starts();
         self.step(Event::Tick);
@@ -168,7 +168,7 @@ impl World {
 }
 
 impl Ledger {
-    /// A job that is done has the exact total, but for lies that nobody had reason to look for.
+    /// Checks that a job that is done has the exact total, except for lies that nothing checked.
     fn check_end(&self, id: JobId, tally: &mut Tally) {
         let (job, stored) = (&self.jobs[&id], self.stored(id));
         let mut trusted = 0;

@@ -1,4 +1,4 @@
-//! The one source of chance: splitmix64 (Steele, Lea, Flood 2014), so that a seed is a history.
+//! The only source of randomness: splitmix64 (Steele, Lea, Flood 2014). A seed decides a history.
 
 /// A deterministic stream of numbers.
 #[derive(Clone, Debug)]
@@ -11,30 +11,30 @@ impl Random {
         Random(seed)
     }
 
-    /// The next number. It never ends, and is no iterator.
+    /// The next number. The stream never ends, so this is no iterator.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
-    /// 0 to `bound` - 1.
+    /// A number from 0 to `bound` - 1.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// `low` to `high`, both included.
+    /// A number from `low` to `high`, both included.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// Like `between`, but as likely small as large: each power of two gets the same share.
+    /// A number from `low` to `high` for which each power of two has the same probability.
     pub fn scaled(&mut self, low: u64, high: u64) -> u64 {
         let doublings = (high / low.max(1)).max(1).ilog2();
         let top = low.max(1) << self.between(0, u64::from(doublings));
         self.between(low, (2 * top).min(high))
     }
 
-    /// True that often in a thousand.
+    /// True with a probability of `chance` in a thousand.
     pub fn per_mille(&mut self, chance: u64) -> bool {
         self.below(1000) < chance
     }

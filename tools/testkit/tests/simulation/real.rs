@@ -1,5 +1,6 @@
-//! The real ledger in a file, beside the simulation's own rows: it is given the same commands and must answer alike, and
-//! whenever a coordinator starts, it must hold the same. A coordinator that dies leaves it as a process leaves it that is killed.
+//! The real ledger in a file, beside the simulation's own rows. It gets the same commands and must
+//! give the same answers, and must restore the same state whenever a coordinator starts. A crashed
+//! coordinator leaves it as a killed process does.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +9,14 @@ use ledger::{CheckedLedger, Ledger};
 use tempfile::TempDir;
 
 pub struct RealLedger {
-    /// `None` while no coordinator has it.
+    /// `None` while no coordinator has opened it.
     ledger: Option<Box<Ledger>>,
     path: PathBuf,
     _folder: TempDir,
 }
 
 impl RealLedger {
-    /// One in a folder of its own, in memory where that has a place for files.
+    /// A ledger in its own folder, in memory if the system has a file system there.
     pub fn new() -> RealLedger {
         let folder = match Path::new("/dev/shm") {
             memory if memory.is_dir() => TempDir::new_in(memory),
@@ -30,12 +31,12 @@ impl RealLedger {
         self.ledger().apply(commands).expect("the commands fit its rows")
     }
 
-    /// Opens it for a coordinator that starts, and returns what that one is given.
+    /// Opens it for a coordinator that starts, and returns the state for it.
     pub fn open(&mut self) -> Restored {
         let ledger = CheckedLedger::open(&self.path).and_then(CheckedLedger::begin);
         let mut ledger = ledger.expect("it is sound");
         let mut restored = ledger.take_restored();
-        // The simulated rows know no wall clock.
+        // The simulated rows have no wall clock.
         restored.jobs.iter_mut().for_each(|job| job.times = Times::default());
         self.ledger = Some(Box::new(ledger));
         restored
@@ -54,7 +55,7 @@ impl RealLedger {
         ledger.close().expect("it can be closed");
     }
 
-    /// The coordinator's process is gone.
+    /// Leaves it as a killed process does.
     pub fn die(&mut self) {
         self.ledger = None;
     }

@@ -1,16 +1,16 @@
-//! The accepted ranges of a job, and what they sum to, as the model was told of them.
+//! The accepted ranges of a job and their sums, as they were reported to the model.
 
 use std::collections::BTreeMap;
 
 use farm::{Check, CountedRange, Range, Row, Vote};
 
-/// Disjoint rows, by their start, and some sums over them.
+/// Disjoint rows by their start, and some sums over them.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     rows: BTreeMap<u64, CountedRange>,
     pub tasks: u64,
     pub total: u128,
-    /// Rows that wait for an audit, and rows that two workers counted alike.
+    /// Number of rows that wait for an audit, and of rows that two workers counted alike.
     pub wanted: u64,
     pub agreed: u64,
 }
@@ -35,7 +35,7 @@ impl Rows {
 
     pub fn take(&mut self, range: Range) -> CountedRange {
         let counted = self.rows.remove(&range.start()).expect("a row that is there");
-        assert_eq!(counted.row.range, range, "rows are not cut");
+        assert_eq!(counted.row.range, range, "rows are not split");
         self.tasks -= range.len();
         self.total -= u128::from(counted.row.tally.count);
         self.wanted -= u64::from(counted.check == Check::Wanted);
@@ -43,7 +43,7 @@ impl Rows {
         counted
     }
 
-    /// Neighbours have become these rows: nothing that they say is another thing than before.
+    /// Joins neighbours to these rows, which must have the same content.
     pub fn join(&mut self, joined: &[CountedRange]) {
         for counted in joined {
             let CountedRange { row, check } = counted;
@@ -64,12 +64,12 @@ impl Rows {
         }
     }
 
-    /// Whether these are the very rows that a store has.
+    /// Whether they equal the rows of a store.
     pub fn are(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
         self.rows == *rows
     }
 
-    /// Whether they are the counts that a store has, however they are checked.
+    /// Whether they have the same counts as the rows of a store, whatever their audits.
     pub fn count_like(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
         let counts = |rows: &BTreeMap<u64, CountedRange>| -> Vec<Row> {
             rows.values().map(|counted| counted.row.clone()).collect()
@@ -77,7 +77,7 @@ impl Rows {
         counts(&self.rows) == counts(rows)
     }
 
-    /// The row that covers just this range.
+    /// The row that covers exactly this range.
     pub fn get(&self, range: Range) -> Option<&CountedRange> {
         self.rows.get(&range.start()).filter(|counted| counted.row.range == range)
     }
@@ -86,13 +86,13 @@ impl Rows {
         overlapping(&self.rows, range)
     }
 
-    /// What the row claims that covers just this range.
+    /// The claim of the row that covers exactly this range.
     pub fn vote(&self, range: Range) -> Option<Vote> {
         vote(&self.rows, range)
     }
 }
 
-/// Rows that have ordinals of `range`, in ascending order.
+/// The rows with ordinals of `range`, in ascending order.
 pub fn overlapping(rows: &BTreeMap<u64, CountedRange>, range: Range) -> impl Iterator<Item = &Row> {
     let rows = rows.range(..range.end()).rev().map(|(_, counted)| &counted.row);
     let rows = rows.take_while(move |row| row.range.end() > range.start());
@@ -105,7 +105,7 @@ pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
     parts.map(Range::len).sum::<u64>() == range.len()
 }
 
-/// What the row claims that covers just this range.
+/// The claim of the row that covers exactly this range.
 pub fn vote(rows: &BTreeMap<u64, CountedRange>, range: Range) -> Option<Vote> {
     let row = &rows.get(&range.start()).filter(|counted| counted.row.range == range)?.row;
     Some(Vote { principal: row.author.principal.clone(), claim: row.tally.claim() })

@@ -1,4 +1,4 @@
-//! What a seed decides before the world begins: jobs, workers, faults and their rates.
+//! The world that a seed decides: jobs, workers, faults and their rates.
 
 use std::collections::BTreeSet;
 
@@ -10,45 +10,46 @@ use farm::{
 use crate::random::Random;
 use crate::truth::HUGE_N;
 
-/// A world to be.
+/// The parameters of a world.
 #[derive(Debug)]
 pub struct Scenario {
     pub config: Config,
     pub faults: FaultRates,
     pub workers: Vec<Traits>,
-    /// What clients want, and when (ms).
+    /// The requests of clients, and their times in ms.
     pub requests: Vec<(u64, ClientRequest)>,
-    /// When the faults end, ms.
+    /// The time at which the faults end, in ms.
     pub chaos_ms: u64,
-    /// Workers die of it.
+    /// The task that kills workers, if there is one.
     pub poison: Option<Poison>,
-    /// Something may be counted twice: there are enough workers for it.
+    /// Whether ranges may be counted twice, because there are enough workers for it.
     pub audited: bool,
-    /// Between whom second opinions lie at last.
+    /// What second counts must differ in.
     pub across: AuditScope,
-    /// Who counts wrong.
+    /// The principals that count wrong.
     pub league: League,
-    /// Until the faults end, a coordinator may go on from an older copy of the ledger.
+    /// Whether a coordinator may restart from an older copy of the ledger, until the faults end.
     pub is_copied: bool,
 }
 
-/// Faults and their rates. Times in milliseconds, each the longest or the mean of random ones.
+/// Faults and their rates. A time is in milliseconds, and is the longest or the mean of random
+/// ones.
 #[derive(Clone, Debug)]
 pub struct FaultRates {
     pub loss_per_mille: u64,
     pub repeat_per_mille: u64,
     pub delay_ms: u64,
-    /// Messages of a session never overtake each other.
+    /// Whether messages of a session never overtake each other.
     pub in_order: bool,
-    /// Between two troubles of a worker or of its session.
+    /// The time between two faults of a worker or of its session.
     pub fault_ms: u64,
-    /// How many of a hundred thousand effects the coordinator dies after.
+    /// The number of effects, in a hundred thousand, after which the coordinator crashes.
     pub crash_per_100k: u64,
     pub down_ms: u64,
     pub commit_ms: u64,
-    /// Of the farm's steps that see a strange clock.
+    /// The share of the farm's steps in which the clock is wrong.
     pub clock_per_mille: u64,
-    /// Of the reports that are preceded by a mangled copy.
+    /// The share of reports that an altered copy precedes.
     pub nonsense_per_mille: u64,
 }
 
@@ -70,61 +71,63 @@ impl FaultRates {
     }
 }
 
-/// What a job of a large board takes for each thread, bytes; others take nothing.
+/// The memory of each thread for a job of a large board, in bytes. Other jobs need none.
 const LARGE: u64 = 1_000;
 
-/// Bytes without which no thread can count its tasks.
+/// The memory that a thread needs to count its tasks, in bytes.
 pub fn thread_memory(plan: &Plan) -> u64 {
     if plan.problem.n() == HUGE_N { LARGE } else { 0 }
 }
 
-/// What a worker is like.
+/// The properties of a worker.
 #[derive(Clone, Debug)]
 pub struct Traits {
-    /// What it says of itself.
+    /// What it reports about itself.
     pub agent: AgentConfig,
     /// The owner of its credential.
     pub owner: String,
-    /// Its recount settles a dispute alone.
+    /// Whether its recount settles a dispute alone.
     pub is_trusted: bool,
-    /// Bytes that it really has.
+    /// Its real memory, in bytes.
     pub memory: u64,
     pub us_per_task: u64,
-    /// Tasks that a thread counts in one go.
+    /// Number of tasks that a thread counts at a time.
     pub chunk: u64,
-    /// Hangs for ever when it hangs.
+    /// Whether it never continues after it hangs.
     pub hopeless: bool,
-    /// Of its parts that it counts wrong, or of all tasks if it lies together with others.
+    /// The share of its chunks that it counts wrong, or of all tasks if it lies together with
+    /// others.
     pub lies_per_mille: u64,
-    /// It says of a task what the others of its league say.
+    /// Whether it reports the same wrong counts as the others of its league.
     pub plot: Plot,
-    /// Of its leases that another worker is given to count as well.
+    /// The share of its leases that another worker gets, too.
     pub echo_per_mille: u64,
-    /// Restarts under another name.
+    /// Whether it restarts under another name.
     pub renames: bool,
-    /// With what it counts, unless it is asked for another one.
+    /// The kernel with which it counts, unless it is asked for another one.
     pub kernel: KernelName,
-    /// Has no other one.
+    /// Whether it has no other kernel.
     pub stubborn: bool,
 }
 
-/// Whether a worker lies together with others.
+/// How a worker lies together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plot {
-    /// It lies alone, as a broken machine does, if it does.
+    /// It does not. It may lie alone, as a broken machine does.
     None,
-    /// It tells the lies of its league whenever it counts.
+    /// It reports the lies of its league whenever it counts.
     Always,
-    /// It tells them when it is asked to count something again.
+    /// It reports them in recounts only.
     InRecounts,
 }
 
-/// Who counts wrong in a world.
+/// The principals that count wrong in a world.
 #[derive(Clone, Debug, Default)]
 pub struct League {
-    /// Owners that lie together, each with several machines. One alone must be found out; two may do what they like.
+    /// Number of owners that lie together, each with several machines. One alone must be found. Two
+    /// may succeed.
     pub owners: u64,
-    /// Machines that count wrong at times, by the names that they have before they take others.
+    /// Machines that sometimes count wrong, by the names that they have at first.
     liars: BTreeSet<Principal>,
 }
 
@@ -138,7 +141,7 @@ impl League {
         League { owners: owners.lying(), liars: liars.map(principal).collect() }
     }
 
-    /// Whether it is right to believe a party no more.
+    /// Whether it is right to distrust a principal.
     pub fn may_be_wrong(&self, party: &Party) -> bool {
         let name = |machine: &str| machine.split('.').next().map(String::from);
         let machine = party.machine.as_deref().and_then(name);
@@ -152,12 +155,13 @@ impl League {
     }
 }
 
-/// A task of each plan that kills whoever counts it.
+/// A task of each plan that kills the worker that counts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Poison {
-    /// Which, modulo the tasks of the plan.
+    /// The task, modulo the number of tasks of the plan.
     task: u64,
-    /// Not until the faults end, but until a client sees it and gives the workers another program.
+    /// Whether it kills until a client sees it and gives the workers another program, and not only
+    /// until the faults end.
     pub stays: bool,
 }
 
@@ -172,14 +176,14 @@ impl Poison {
     }
 }
 
-/// What a client wants. Jobs are named by their place among those that exist then.
+/// A request of a client. A job is named by its index among the jobs that exist then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRequest {
     Submit(Submission),
     Change(u64, Change),
 }
 
-/// A job to be.
+/// The parameters of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submission {
     pub plan: Plan,
@@ -218,7 +222,7 @@ impl Scenario {
 }
 
 fn faults(random: &mut Random) -> FaultRates {
-    // Half of the worlds have sessions as TCP gives them: in order, whole until they break.
+    // Half of the worlds have sessions like those of TCP: in order, and complete until they break.
     let in_order = random.per_mille(500);
     let often = |random: &mut Random, most: u64| match in_order || random.per_mille(300) {
         true => 0,
@@ -238,15 +242,15 @@ fn faults(random: &mut Random) -> FaultRates {
     }
 }
 
-/// Who owns the workers.
+/// The owners of the workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owners {
-    /// One owner has all.
+    /// One owner has all workers.
     One,
-    /// Each has its own. Proofs of leases that are passed on are stolen.
+    /// Each worker has its own owner. A lease token that is passed on is stolen.
     Each,
-    /// So many of them have two machines each, which lie together; the others are honest, but for a machine that is
-    /// broken. Second opinions lie between owners where it matters.
+    /// This many owners have two machines each, which lie together. The others are honest, except
+    /// for a broken machine. Second counts are by other owners where it matters.
     League(u64),
 }
 
@@ -263,7 +267,7 @@ impl Owners {
         if self.lying() > 0 { AuditScope::Owners } else { AuditScope::Machines }
     }
 
-    /// How many of them lie together.
+    /// Number of owners that lie together.
     fn lying(self) -> u64 {
         if let Owners::League(owners) = self { owners } else { 0 }
     }
@@ -278,15 +282,15 @@ impl Owners {
 }
 
 fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> Vec<Traits> {
-    // A liar is found out and outvoted only among three honest workers that are there; and whatever one
-    // of these counts, another one counts again with another kernel.
+    // A liar is found and outvoted only if three honest workers are present, and if another one
+    // counts their ranges again with another kernel.
     let liars = 2 * owners.lying();
     let least = if liars > 0 { liars + 3 } else { 4 };
     let most = least.max(6);
-    // So many have another kernel: with those that are never distrusted, two.
+    // This many workers have another kernel. With those that are never distrusted, there are two.
     let pliable = if liars > 0 { least } else { least - 1 };
     let count = if lying || audited { random.between(least, most) } else { random.between(1, 6) };
-    // With a worker that the operator trusts, one other honest owner is enough.
+    // If the operator trusts a worker, one other honest owner is enough.
     let has_judge = audited && random.per_mille(300);
     let is_alone = has_judge && random.per_mille(500);
     let reliable = if audited { 3 } else { 1 };
@@ -336,13 +340,13 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
             workers[index].plot = plot;
         }
         if liars > 0 && count > least {
-            // One more may be broken, and has no judge's office.
+            // One more worker may be broken. It is not trusted.
             workers[liars as usize].lies_per_mille = random.scaled(10, 200);
             workers[liars as usize].renames = false;
         }
     }
-    // Some have, or turn out to have, too little memory for large boards. Enough workers remain for
-    // every job to end, and for every lie to come out.
+    // Some workers have too little memory for large boards, and some find this out later. Enough
+    // workers remain to end every job and to find every lie.
     let always_able = if lying { workers.len() } else { reliable as usize };
     for worker in workers.iter_mut().skip(always_able) {
         match random.below(6) {
@@ -370,7 +374,8 @@ fn requests(
     let mut requests = Vec::new();
     for index in 0..random.between(1, 4) {
         let at = if index == 0 { 0 } else { random.below(chaos_ms) };
-        // Where machines lie together, every job is audited, and half of them between owners.
+        // If machines lie together, every job is audited, and half of the audits demand other
+        // owners.
         let audit = audited && (across == AuditScope::Owners || random.per_mille(700));
         let submission = Submission {
             plan: plan(random),
@@ -409,12 +414,12 @@ fn requests(
     requests
 }
 
-/// What is asked for, or between machines.
+/// The demanded scope, or machines.
 fn some(random: &mut Random, across: AuditScope) -> AuditScope {
     if random.per_mille(500) { across } else { AuditScope::Machines }
 }
 
-/// Few enough that two jobs are often of the same plan.
+/// A random plan. There are so few that two jobs often have the same one.
 fn plan(random: &mut Random) -> Plan {
     let n = if random.per_mille(300) { HUGE_N } else { 8 };
     let tasks = match random.below(10) {
@@ -423,7 +428,7 @@ fn plan(random: &mut Random) -> Plan {
         4..9 => random.scaled(2, 800),
         _ => random.between(1_000, 3_000),
     };
-    // Single tasks of `halves` are told.
+    // The counts of single tasks of `halves` are reported.
     let method = if tasks.is_multiple_of(2) { Method::Halves } else { Method::Rows { rows: 3 } };
     Plan { problem: Problem::Total { n }, method, tasks }
 }
@@ -439,7 +444,7 @@ pub fn policy(random: &mut Random, across: AuditScope) -> AuditPolicy {
         1 => random.between(1, u64::from(AuditPolicy::ALL) - 1) as u32,
         _ => AuditPolicy::ALL,
     };
-    // Seeds are below 2^63, as they are on the wire: ledgers store them as signed integers.
+    // Seeds are below 2^63, as they are on the wire, because ledgers store signed integers.
     let (seed, by_search) = (random.next() >> 1, random.per_mille(500));
     AuditPolicy { share_ppm, seed, by_search, across }
 }

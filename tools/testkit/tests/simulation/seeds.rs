@@ -1,4 +1,4 @@
-//! Histories of many seeds, on several threads.
+//! Runs the histories of many seeds on several threads.
 
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,11 +7,12 @@ use std::thread;
 
 const THREADS: usize = 2;
 
-/// Lives through the seeds `0..seeds`, and returns what all of them have tallied.
+/// Runs the seeds `0..seeds`, and returns the sum of their tallies.
 ///
 /// # Panics
 ///
-/// If a history does, with the lowest of those seeds. `replay` makes the command that lives through one seed again.
+/// Panics if a history does, with the lowest of those seeds. `replay` returns the command that runs
+/// one seed again.
 pub fn run_all<T: Default + Send + AddAssign>(
     seeds: u64,
     live: impl Fn(u64) -> T + Sync,
@@ -45,11 +46,11 @@ pub fn run_all<T: Default + Send + AddAssign>(
     tally
 }
 
-/// The number that an environment variable has, if it is set.
+/// The number in an environment variable, if it is set.
 ///
 /// # Panics
 ///
-/// If it is no number.
+/// Panics if it is no number.
 #[must_use]
 pub fn number_from(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

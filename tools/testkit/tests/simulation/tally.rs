@@ -1,9 +1,10 @@
-//! How often each kind of trouble struck. A simulation that has stopped hurting proves nothing.
+//! Counts how often each kind of fault happened. A simulation without faults would prove nothing.
 
-/// Makes a struct `Tally` of counts, each with a name and with words for people: `tally! { crashes: "crashes", }`.
+/// Defines a struct `Tally` of counts, each with a name and a description: `tally! { crashes:
+/// "crashes", }`.
 macro_rules! tally {
     ($($kind:ident: $what:literal,)*) => {
-        /// Counts of what happened, summed over seeds.
+        /// Counts of events, summed over seeds.
         #[derive(Clone, Copy, Debug, Default)]
         pub struct Tally {
             $(#[doc = $what] pub $kind: u64,)*
@@ -16,7 +17,7 @@ macro_rules! tally {
         }
 
         impl Tally {
-            /// What never happened.
+            /// The descriptions of what never happened.
             pub fn missing(&self) -> Vec<&'static str> {
                 [$((self.$kind, $what),)*]
                     .into_iter()
@@ -47,7 +48,7 @@ tally! {
     jobs_held: "jobs left held",
     crashes: "coordinator crashes",
     cut_steps: "of these between two effects of one step",
-    omitted: "records durable but not told when it crashed",
+    omitted: "records durable but not reported when it crashed",
     forgotten: "records not durable when it crashed",
     lost: "messages lost",
     repeated: "messages repeated",
@@ -62,8 +63,8 @@ tally! {
     clock_jumps: "clock jumps",
     clock_freezes: "clock standing still or going back",
     expiries: "leases expired",
-    overtaken: "ranges leased to a second worker, who had nothing else to do",
-    declined: "leases given back for want of memory",
+    overtaken: "ranges leased to a second worker that had nothing else to do",
+    declined: "leases returned because of too little memory",
     no_news: "reports that took nothing off their lease",
     adoptions: "ranges adopted from an earlier session",
     accepted: "reports accepted",
@@ -71,7 +72,7 @@ tally! {
     superseded: "reports superseded",
     obsolete: "reports of no job",
     nonsense: "reports of another plan, outside of it, or altered",
-    lies: "wrong counts told",
+    lies: "wrong counts reported",
     leagues: "worlds in which machines of one owner lied together",
     conspiracies: "worlds in which two owners lied together",
     trusted: "wrong counts that nobody counted again",
@@ -81,7 +82,7 @@ tally! {
     by_trusted: "of these by a trusted worker's count alone",
     corrected_by_own: "of these by one owner about its own machine",
     joined: "reports that became one row with those before",
-    rows_told: "rows of which each task is told, looked at after settlements",
+    rows_reported: "rows with reported tasks, checked after settlements",
     audits_wanted: "ranges accepted that are to be counted again",
     audits_asked: "requests for audits granted",
     audits_withdrawn: "audits withdrawn",
@@ -92,12 +93,12 @@ tally! {
     repetitions: "recounts with the kernel that was to be checked",
     full_windows: "searches for audits that found more than was asked for",
     proven_wrong: "workers proven wrong",
-    withdrawn: "ranges of theirs withdrawn",
+    withdrawn: "ranges of theirs invalidated",
     voided: "jobs of which confirmations of theirs were void",
     reopened: "jobs that were done and then lost rows or confirmations",
     put_off: "jobs whose end waited for a settlement",
     doubts: "reports left unanswered while rows were changing",
-    sent_away: "sessions ended for want of trust",
+    sent_away: "sessions ended because of distrust",
     unproven: "sessions ended because nothing was leased",
     contradictions: "counts that nobody asked for and that contradict",
     counted_again: "of these that have a range counted again",
@@ -105,12 +106,12 @@ tally! {
     certified_against_liars: "of these where a worker was proven wrong",
     killed_by_tasks: "workers killed by the task that they counted",
     halvings: "leases of what had killed two workers",
-    poisoned: "tasks found to be poison",
-    blamed_on_machines: "lost workers of machines that had lost very many",
-    poison_lifted: "poisoned tasks that a worker still held",
-    tried_again: "poisoned tasks tried again",
-    stuck_on_poison: "jobs of which only poison was left",
+    poisoned: "tasks that are poisoned",
+    blamed_on_machines: "crashed workers of machines that had crashed very often",
+    poison_lifted: "permanently failed tasks that a worker still had",
+    tried_again: "permanently failed tasks tried again",
+    stuck_on_poison: "jobs of which only permanently failed tasks were left",
     slices: "jobs done that were a slice of a plan",
     with_real_ledger: "worlds with the real ledger",
-    restored: "coordinators that went on from an older copy of the ledger",
+    restored: "coordinators that restarted from an older copy of the ledger",
 }

@@ -1,4 +1,4 @@
-//! The right counts, known independently of the farm: a pure function of (plan, ordinal).
+//! The right counts, independent of the farm: a pure function of plan and ordinal.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -8,10 +8,10 @@ use farm::{Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, Ta
 use crate::random::{Random, mix};
 use crate::scenario::thread_memory;
 
-/// Boards of this size and more have counts near 2^63 per task: a few of them pass 2^64.
+/// From this size on, boards have counts near 2^63 for each task, so a few of them exceed 2^64.
 pub const HUGE_N: u32 = 27;
 
-/// All right counts of one plan.
+/// The right counts of a plan.
 pub struct Truth {
     plan: Fingerprint,
     /// The tally of each task.
@@ -25,7 +25,7 @@ impl Truth {
         Truth { plan: fingerprint, tasks: (0..plan.tasks).map(tally).collect() }
     }
 
-    /// The right count of a range. `None` if it does not fit 64 bits.
+    /// The right count of a range. `None` if it does not fit into 64 bits.
     pub fn tally(&self, range: Range) -> Option<Tally> {
         let mut tasks = self.tasks[range.start() as usize..range.end() as usize].iter();
         tasks.try_fold(Tally::EMPTY, |sum, &task| sum.join(task))
@@ -37,8 +37,8 @@ impl Truth {
         TaskCounts::new(&tasks.map(|task| task.count).collect::<Vec<_>>())
     }
 
-    /// A wrong one, as a broken loop would tell it: of one task it says too much, or of two what the
-    /// other counts. `None` if that does not fit 64 bits.
+    /// A wrong count, as a broken loop reports it: one task has too many, or two tasks have
+    /// exchanged their counts. `None` if it does not fit into 64 bits.
     pub fn lie(&self, range: Range, random: &mut Random) -> Option<Tally> {
         let (first, rest) = (range.start(), Range::new(range.start() + 1, range.end()));
         let count = |ordinal: u64| self.tasks[ordinal as usize].count;
@@ -56,8 +56,9 @@ impl Truth {
         rest.map_or(Some(wrong), |rest| wrong.join(self.tally(rest)?))
     }
 
-    /// What machines that lie together say of a range: of so many of a thousand tasks 16 too much, of each always the same,
-    /// and never what a broken loop says by chance. `None` if that is right, or does not fit 64 bits.
+    /// The count of a range by machines that lie together. A share of `per_mille` tasks of a
+    /// thousand has 16 too many. This is the same whenever they count, and never what a broken loop
+    /// reports by chance. `None` if it is right, or does not fit into 64 bits.
     pub fn plotted(&self, range: Range, per_mille: u64) -> Option<Tally> {
         let is_lie = |ordinal: u64| mix(ordinal ^ 0x1ea9) % 1_000 < per_mille;
         let mut ordinals = range.start()..range.end();
@@ -77,7 +78,8 @@ impl Truth {
 }
 
 fn tally(plan: Fingerprint, ordinal: u64, count: u64) -> Tally {
-    // Not by `Tally::with`, which is to be tested: 2^61 - 1 is the modulus that its documentation names.
+    // This does not use `Tally::with`, which is under test. The modulus 2^61 - 1 is in its
+    // documentation.
     Tally { count, residue: count % ((1 << 61) - 1), digest: Digest::of(plan, ordinal, count) }
 }
 
@@ -90,12 +92,12 @@ fn task_count(plan: &Plan, ordinal: u64) -> u64 {
     }
 }
 
-/// Whether the total of a plan is known beforehand.
+/// Whether the total of a plan is published.
 pub fn is_published(plan: &Plan) -> bool {
     !plan.tasks.is_multiple_of(3)
 }
 
-/// The truths of all plans that have come up.
+/// The right counts of all plans so far.
 #[derive(Default)]
 pub struct Truths(BTreeMap<Fingerprint, Rc<Truth>>);
 
@@ -105,7 +107,7 @@ impl Truths {
         truth.or_insert_with(|| Rc::new(Truth::new(plan))).clone()
     }
 
-    /// What the farm is told beforehand: of some plans the total, as if others had published it.
+    /// What is known about a plan. Some plans have a total as if it were published.
     pub fn known(&mut self, plan: &Plan, slice: Slice) -> Known {
         let value = self.of(plan).total(&slice.ordinals(plan.tasks));
         let fact = Fact::Published { value, source: "the truth" };

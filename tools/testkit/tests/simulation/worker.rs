@@ -1,4 +1,4 @@
-//! A model worker: the real [`Agent`], and threads that take their time.
+//! A simulated worker: the real [`Agent`], and threads that take simulated time.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::truth::Truths;
 
 pub struct Worker {
     pub traits: Traits,
-    /// How often it was started. Everything that belongs to an earlier life is void.
+    /// How often it was started. Events of an earlier life are void.
     pub life: u64,
-    /// `None`: not running.
+    /// `None` while it does not run.
     pub agent: Option<Agent>,
     pub session: Option<SessionId>,
     pub hung: bool,
@@ -27,13 +27,13 @@ pub struct Worker {
     queue: Vec<(Lease, Range)>,
 }
 
-/// What a thread works on.
+/// The work of a thread.
 #[derive(Clone, Copy)]
 struct Job {
     lease: Lease,
     range: Range,
     busy_us: u64,
-    /// It was ready while the process hung.
+    /// Whether it was finished while the process hung.
     ready: bool,
 }
 
@@ -64,7 +64,7 @@ impl Worker {
         self.agent = Some(Agent::new(config));
     }
 
-    /// Killed: all that it knew is gone.
+    /// Kills the process, with all its state.
     pub fn die(&mut self) {
         *self = Worker { life: self.life, ..Worker::new(self.traits.clone()) };
     }
@@ -84,14 +84,14 @@ impl Worker {
         let Some(agent) = &mut self.agent else { return };
         agent.revoked(lease);
         self.queue.retain(|(held, _)| held.id != lease);
-        // Some programs notice in the middle of a part.
+        // Some programs notice it in the middle of a range.
         if random.per_mille(500) {
             let dropped = |job: &Job| job.lease.id == lease && !job.ready;
             self.threads.iter_mut().for_each(|slot| *slot = slot.filter(|job| !dropped(job)));
         }
     }
 
-    /// The coordinator does not recognize what it holds.
+    /// Forgets leases that the coordinator does not recognize.
     pub fn disowned(&mut self) {
         let Some(agent) = &mut self.agent else { return };
         agent.disowned();
@@ -111,7 +111,7 @@ impl Worker {
         self.threads.iter().all(Option::is_none)
     }
 
-    /// Nothing to do and nothing to say.
+    /// Whether it has nothing to do and nothing to send.
     pub fn is_settled(&self) -> bool {
         let settled = self.is_idle() && self.agent.as_ref().is_none_or(Agent::is_settled);
         assert!(!settled || self.owed.is_empty(), "counted, and forgotten: {:?}", self.owed);
@@ -124,7 +124,7 @@ impl Worker {
         self.owed.retain(|&(of, ordinal)| of != ack.job || !contains(ack.range, ordinal));
     }
 
-    /// What it says that it holds is at least what it has counted and not seen acknowledged.
+    /// Checks that the hello lists at least what was counted and not acknowledged.
     pub fn check_hello(&self, hello: &Hello) {
         for &(job, ordinal) in &self.owed {
             let mut held = hello.holding.iter().filter(|holding| holding.job == job);
@@ -133,7 +133,7 @@ impl Worker {
         }
     }
 
-    /// Gives idle threads something to do: which, and how long it takes, ms.
+    /// Gives work to idle threads. Returns the threads and their times in ms.
     pub fn occupy(&mut self, random: &mut Random, truths: &mut Truths) -> Vec<(usize, u64)> {
         let mut begun = Vec::new();
         if self.hung || self.agent.is_none() {
@@ -163,13 +163,13 @@ impl Worker {
         begun
     }
 
-    /// What a thread counts.
+    /// The plan and the range that a thread counts.
     pub fn counting(&self, thread: usize) -> Option<(&Plan, Range)> {
         let job = self.threads[thread].as_ref().filter(|_| !self.hung)?;
         Some((&job.lease.plan, job.range))
     }
 
-    /// A thread has finished. Returns the number of lies (0 or 1).
+    /// Finishes a thread's work. Returns the number of lies (0 or 1).
     pub fn counted(
         &mut self,
         now: u64,
@@ -205,7 +205,7 @@ impl Worker {
         u64::from(lie.is_some())
     }
 
-    /// Goes on after it hung: which threads were ready meanwhile.
+    /// Continues after it hung. Returns the threads that finished meanwhile.
     pub fn unhang(&mut self) -> Vec<usize> {
         self.hung = false;
         let ready = |slot: &Option<Job>| slot.is_some_and(|job| job.ready);
@@ -214,7 +214,7 @@ impl Worker {
 }
 
 impl Traits {
-    /// Another one than that which is to be checked, if it has another one.
+    /// A kernel other than the one to check, if it has one.
     fn kernel_for(&self, lease: &Lease) -> KernelName {
         let is_unlike = |kernel| lease.recount.is_none_or(|recount| recount.unlike != kernel);
         match self.stubborn || is_unlike(self.kernel) {

@@ -1,4 +1,4 @@
-//! The world: everything there is, and one happening after the other.
+//! The simulated world, which handles one event after the other.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::tally::Tally;
 use crate::truth::Truths;
 use crate::worker::Worker;
 
-/// In one of so many worlds, there is the real ledger.
+/// One of this many worlds has the real ledger.
 const REAL: u64 = 10;
 
 pub struct World {
@@ -35,13 +35,14 @@ pub struct World {
     pub clock: Clock,
     pub farm_wakes_at: Option<u64>,
     pub workers: Vec<Worker>,
-    /// The latest number of a process of each owner: they tell only one owner's processes apart.
+    /// The latest number of a process of each owner. Numbers identify only the processes of one
+    /// owner.
     pub instances: BTreeMap<String, u64>,
     pub requests: u64,
-    /// Submissions without an answer: the client tries again.
+    /// Submissions without an answer. The client repeats them.
     pub unanswered: BTreeMap<RequestId, ClientRequest>,
     pub wishes_to_come: usize,
-    /// When the faults ended, ms.
+    /// The time at which the faults ended, in ms.
     pub quiet_since: Option<u64>,
 }
 
@@ -90,10 +91,11 @@ impl World {
         world
     }
 
-    /// Lives through the whole history.
+    /// Runs the whole history.
     ///
     /// # Panics
-    /// If anything is not as it should be.
+    ///
+    /// Panics if anything is wrong.
     pub fn live(mut self) -> Tally {
         let is_conspiracy = self.scenario.league.conspires();
         self.tally.conspiracies += u64::from(is_conspiracy);
@@ -102,7 +104,7 @@ impl World {
             if is_conspiracy
                 && self.quiet_since.is_some_and(|since| self.agenda.now > since + 60_000)
             {
-                break; // Whoever is left may disagree for ever.
+                break; // Workers that are left may disagree for ever.
             }
             let happening = self.agenda.next().expect("a world that is not over goes on");
             self.happen(happening);
@@ -130,21 +132,21 @@ impl World {
             Happening::FarmWakes { epoch } => self.farm_wakes(epoch),
             Happening::FarmStarts => self.farm_starts(),
             Happening::Commit { epoch } => self.commit(epoch),
-            Happening::Tell { epoch } => self.tell(epoch),
+            Happening::Answer { epoch } => self.deliver_answer(epoch),
             Happening::Asked { wanted, request } => self.requested(request, wanted),
             Happening::Quiesce => self.quiesce(),
             Happening::Look => self.look(),
         }
     }
 
-    /// Plans a client's question.
+    /// Plans a client's request.
     pub fn ask(&mut self, at: u64, wanted: ClientRequest) {
         self.requests += 1;
         self.wishes_to_come += 1;
         self.agenda.plan(at, Happening::Asked { wanted, request: RequestId(self.requests) });
     }
 
-    /// Now and a random while, both ends included.
+    /// The current time plus a random duration, both ends included.
     pub fn soon(&mut self, least_ms: u64, most_ms: u64) -> u64 {
         self.agenda.now + self.random.scaled(least_ms, most_ms)
     }
@@ -155,7 +157,7 @@ impl World {
         }
     }
 
-    /// The network, and what is needed to send something through it.
+    /// The network, and what sending through it needs.
     pub fn network(&mut self) -> (&mut Network, Via<'_>) {
         let via = Via {
             faults: &self.scenario.faults,

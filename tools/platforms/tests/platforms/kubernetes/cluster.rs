@@ -1,4 +1,4 @@
-//! Manifests, and their containers under the compose tool.
+//! Kubernetes manifests, and their containers under the compose tool.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::docker::{IMAGE, TOP, compose, containers, machine, run};
 
-/// What kustomize makes of a folder.
+/// The output of kustomize for a folder.
 pub(super) struct Manifests(Vec<Value>);
 
 impl Manifests {
@@ -44,9 +44,10 @@ impl Manifests {
     }
 }
 
-/// Containers of pods, each with one container, that share volumes and reach each other by name.
+/// The containers of pods. Each pod has one container. They share volumes and reach each other by
+/// name.
 pub(super) struct Cluster {
-    /// Holds the compose file, and a folder for each volume and secret.
+    /// The folder of the compose file, with a folder for each volume and secret.
     folder: TempDir,
     project: String,
     services: BTreeMap<String, Value>,
@@ -58,23 +59,23 @@ impl Cluster {
         let machine = machine();
         let project = format!("queens-pods-{}-{}", process::id(), *machine);
         let folder = TempDir::new().expect("a folder can be made");
-        // The containers' user reaches its volumes through it.
+        // The containers' user needs it to reach the volumes.
         set_mode(folder.path(), 0o755);
         Cluster { folder, project, services: BTreeMap::new(), _machine: machine }
     }
 
-    /// Adds the container of a pod, with some of its words replaced.
+    /// Adds the container of a pod, with some of its arguments replaced.
     pub(super) fn add(&mut self, name: &str, pod: &Value, args: &[(&str, &str)]) {
         let service = self.service(name, pod, args);
         self.services.insert(name.into(), service);
     }
 
-    /// Sets a variable that the manifest does not name.
+    /// Sets a variable that the manifest does not have.
     pub(super) fn set(&mut self, name: &str, variable: &str, value: &str) {
         self.services.get_mut(name).expect("it was added")["environment"][variable] = value.into();
     }
 
-    /// Starts a container; its id.
+    /// Starts a container, and returns its id.
     pub(super) fn start(&self, name: &str) -> String {
         run(self.compose().args(["up", "--detach", name]));
         let project = format!("label=com.docker.compose.project={}", self.project);
@@ -82,7 +83,7 @@ impl Cluster {
         containers(&[&project, &service]).pop().expect("it was started")
     }
 
-    /// Runs a container to its end, which must be a success; what it printed.
+    /// Runs a container, which must succeed. Returns its output.
     pub(super) fn run(&self, name: &str) -> String {
         run(self.compose().args(["run", "--rm", "-T", name]))
     }
@@ -95,7 +96,7 @@ impl Cluster {
         }
     }
 
-    /// The folder of a volume or secret, with the group that `fsGroup` gives it.
+    /// The folder of a volume or secret, with the group of `fsGroup`.
     fn volume(&self, name: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         if !folder.exists() {
@@ -106,7 +107,7 @@ impl Cluster {
         folder
     }
 
-    /// What the compose tool is told about the container of a pod.
+    /// The compose tool's entry for the container of a pod.
     fn service(&self, name: &str, pod: &Value, args: &[(&str, &str)]) -> Value {
         let [container] = array(&pod["containers"]) else { panic!("{name} has more containers") };
         let (of_pod, own) = (&pod["securityContext"], &container["securityContext"]);
@@ -118,7 +119,7 @@ impl Cluster {
             let value = match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {
                 Some("metadata.name") => name,
                 Some("spec.nodeName") => "node",
-                Some(other) => panic!("{name}: nothing stands for {other}"),
+                Some(other) => panic!("{name}: {other} has no translation"),
                 None => text(&variable["value"]),
             };
             (text(&variable["name"]).to_string(), value.to_string())
@@ -145,7 +146,8 @@ impl Cluster {
         })
     }
 
-    /// The volumes of a container: claims and secrets as folders, and the paths of those in memory.
+    /// The volumes of a container: the folders of claims and secrets, and the paths of those in
+    /// memory.
     fn mounts(&self, pod: &Value, container: &Value) -> (Vec<String>, Vec<String>) {
         let (mut folders, mut in_memory) = (Vec::new(), Vec::new());
         for mount in array(&container["volumeMounts"]) {
@@ -165,7 +167,8 @@ impl Cluster {
                 }
                 folders.push(format!("{}:{path}:ro", folder.display()));
             } else {
-                // A claim, of the pod or (nothing is said about it there) of the stateful set.
+                // A claim, either of the pod or of the stateful set. The pod does not name the
+                // latter.
                 folders.push(format!("{}:{path}", self.volume(text(&mount["name"])).display()));
             }
         }
@@ -183,7 +186,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // No panic here: it could be the second one.
+        // A panic here could be a second one.
         if thread::panicking() {
             let _ = self.compose().args(["logs", "--no-color", "--tail", "50"]).status();
         }

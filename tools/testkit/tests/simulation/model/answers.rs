@@ -1,4 +1,4 @@
-//! What workers and clients are answered.
+//! Checks the answers to workers and clients.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::scenario::ClientRequest;
 use crate::tally::Tally;
 
 impl Model {
-    /// A worker that voted may forget its vote only when that is durable.
+    /// Checks that a vote is acknowledged, and so may be forgotten, only when it is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
         let Author { principal, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
@@ -152,7 +152,7 @@ impl Model {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");
                 tally.audits_asked += u64::from(state == "audited");
-                let reported = self.told_states.entry((job, state)).or_default();
+                let reported = self.reported_states.entry((job, state)).or_default();
                 *reported += 1;
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
                 assert!(*reported <= durable, "{state} of job {job} is not durable");
@@ -163,19 +163,19 @@ impl Model {
                 panic!("only a submission can be refused so")
             }
             Err(Refusal::NotOver(..) | Refusal::Proof(_) | Refusal::Unsettled(_)) => {
-                panic!("nobody wants a job to leave")
+                panic!("no client removes a job")
             }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
             Err(Refusal::Held(job)) => {
                 let book = &self.books[&job];
                 let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
-                // Of a job that is held an audit is not withdrawn.
+                // An audit of a held job cannot be withdrawn.
                 let is_refused = state != "audited" || withdraws;
                 assert!(is_covered && is_refused, "job {job} is not held");
             }
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];
-                // Its end may be on the way into the ledger, and something that reopens it, too.
+                // Its end may be in the ledger's queue, and so may a command that reopens it.
                 let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
                 let is_done = is_covered && state != "audited";
                 assert!(book.state == JobState::Cancelled || is_done, "job {job} is not over");

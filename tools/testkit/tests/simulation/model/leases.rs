@@ -1,4 +1,4 @@
-//! What is leased.
+//! Checks the leases that the farm makes.
 
 use farm::{JobId, JobState, Lease, LeaseKind, Range, Recount, SessionId};
 
@@ -35,7 +35,7 @@ impl Model {
             tally.overtaken += 1;
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
-        assert!(!seat.draining, "{session} wants no more");
+        assert!(!seat.draining, "{session} is draining");
         let alone =
             whole && seat.outstanding == 0 && seat.credit > 0 && seat.credit >= seat.first_credit;
         seat.outstanding += range.len();
@@ -80,13 +80,13 @@ impl Model {
 }
 
 impl Model {
-    /// What somebody has is leased to another one, too, only if that one has nothing and finds nothing else; and not what may
-    /// have killed workers.
+    /// Checks a lease of tasks that another worker has. Its worker must have nothing and find
+    /// nothing else, and the tasks must not be ones that may have killed workers.
     fn check_overtaking(&self, seat: &Seat, job: JobId, mut range: std::ops::Range<usize>) {
         let book = &self.books[&job];
         assert_eq!(
             seat.outstanding, 0,
-            "{range:?} of job {job} is leased twice, to one who has other work"
+            "{range:?} of job {job} is leased twice, to a worker that has other work"
         );
         let is_held =
             |ordinal: usize| book.holder[ordinal].is_some() && !book.is_suspected(ordinal);
@@ -100,7 +100,8 @@ impl Model {
     }
 }
 
-/// Whoever counts again has not counted this before, and is asked for another kernel.
+/// Checks that a recount is by a worker that has not counted the range before, and that it asks for
+/// another kernel.
 fn check_recount(seat: &Seat, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
     let principal = &seat.author.principal;
     if book.disputes.contains_key(&range) {

@@ -1,7 +1,8 @@
-//! Watches everything that goes into the farm and comes out of it, and keeps its own books.
+//! The model checker: it watches all events and effects of the farm, and keeps its own state of
+//! jobs.
 //!
-//! The books say what the farm's documentation promises, kept the slow and obvious way: one entry
-//! per ordinal. They are begun anew whenever the coordinator is, from what was durable.
+//! The state says what the farm's documentation promises, in a slow and obvious form: one entry for
+//! each ordinal. It is restored from the durable state whenever the coordinator restarts.
 
 mod answers;
 mod leases;
@@ -25,29 +26,30 @@ use crate::tally::Tally;
 pub struct Model {
     pub books: BTreeMap<JobId, Book>,
     pub seats: BTreeMap<SessionId, Seat>,
-    /// Who may be called wrong at all.
+    /// The principals that may be proven wrong.
     league: League,
-    /// Who was proven wrong.
+    /// The principals that were proven wrong.
     distrusted: Distrusted,
-    /// All leases of all lives of the coordinator.
+    /// All leases in all lives of the coordinator.
     leased: BTreeMap<LeaseId, Leased>,
-    /// The time that the farm was told, ms.
+    /// The time that was passed to the farm, in ms.
     pub now: u64,
-    /// The end of a dispute is on its way: what it takes back is not known.
+    /// Whether the end of a dispute is in the ledger's queue. What it invalidates is not known yet.
     settling: bool,
-    /// The disputes that the last settlement ended: recounts of them are told to stop.
+    /// The disputes that the last settlement ended. Their recounts are told to stop.
     over: BTreeSet<(JobId, Range)>,
-    /// Questions of clients that wait, with the job that they named.
+    /// Requests of clients that wait for an answer, with the job that they named.
     requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
-    /// How often a client was told that a job is in a state.
-    told_states: BTreeMap<(JobId, &'static str), u64>,
+    /// How often each state of a job was reported to a client.
+    reported_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
-    /// The tasks of a process that was lost in this step, and whether it held one suspected task alone.
+    /// The tasks of a process that crashed in this step, and whether it had one suspected task
+    /// alone.
     pub lost_now: Option<(Vec<(JobId, usize)>, bool)>,
-    /// Tasks that became poison in this step.
+    /// Tasks that are poisoned in this step.
     pub poisoned_now: Vec<(JobId, u64)>,
-    /// The farm has decided what becomes of the report of this step.
+    /// Whether the farm has decided about the report of this step.
     judged: bool,
 }
 
@@ -64,7 +66,7 @@ impl Model {
         Model { league, ..Model::default() }
     }
 
-    /// The coordinator died; these are the books of the next one, which begins at the time `now`.
+    /// Restarts the model with the next coordinator, at the time `now`.
     pub fn restart(&mut self, now: u64, ledger: &Ledger) {
         self.seats.clear();
         self.distrusted = ledger.distrusted();
@@ -79,7 +81,7 @@ impl Model {
         self.requests.insert(request, (wanted, job));
     }
 
-    /// Before the farm sees it.
+    /// Checks an event before the farm gets it.
     pub fn event(&mut self, now: u64, event: &Event, tally: &mut Tally) {
         self.now = self.now.max(now);
         self.judged = !self.may_end_leases(event);
@@ -122,7 +124,7 @@ impl Model {
         }
     }
 
-    /// All that one step wants, before any of it is done.
+    /// Checks all effects of a step, before any of them is carried out.
     pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
         self.note_loss(effects, tally);
         let is_decision = |effect: &Effect| {
@@ -158,7 +160,10 @@ impl Model {
                     |effect: &Effect| matches!(effect, Effect::Contradicted { .. });
                 let reported = effects.iter().any(is_contradiction);
                 let was_asked = report.token.kind == LeaseKind::Recount;
-                assert!(decided != reported, "a conflict is kept or told: {report:?}, {claim:?}");
+                assert!(
+                    decided != reported,
+                    "a conflict is either recorded or reported: {report:?}, {claim:?}"
+                );
                 assert!(was_asked || !decided, "nobody asked: {report:?}");
                 tally.contradictions += u64::from(reported);
             }
@@ -181,7 +186,8 @@ impl Model {
         }
     }
 
-    /// Who was proven wrong is sent away at once, and whenever he comes again.
+    /// Checks that a principal that was proven wrong is dismissed at once, and whenever it connects
+    /// again.
     fn check_dismissals(&self, event: &Event, effects: &[Effect]) {
         let is_dismissed = |who: SessionId| {
             let reason = Dismissal::Distrusted;
@@ -213,7 +219,7 @@ impl Model {
         }
     }
 
-    /// One effect, as it is carried out.
+    /// Checks one effect as it is carried out.
     pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
         self.judged |= !matches!(effect, Effect::Tell { order: CoordinatorMessage::Revoke(_), .. });
         match effect {
@@ -228,7 +234,7 @@ impl Model {
                         ask: Request::Change(job, Change::Pause | Change::Cancel),
                         ..
                     } => *job != held.job,
-                    // It ends recounts alone, and only if it withdraws them.
+                    // It ends only recounts, and only if it withdraws them.
                     Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
@@ -270,9 +276,9 @@ impl Model {
             Effect::Reply { request, answer } => {
                 self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, tally);
             }
-            Effect::Poisoned { .. } => {} // looked at in `check_poison`
-            Effect::Lost { .. } => {}     // for people
-            Effect::Contradicted { .. } => {} // looked at in `step`
+            Effect::Poisoned { .. } => {} // checked in `check_poison`
+            Effect::Lost { .. } => {}     // for operators
+            Effect::Contradicted { .. } => {} // checked in `step`
             Effect::Held { job } => {
                 let states = (self.books[job].state, ledger.state(*job));
                 assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
@@ -285,7 +291,7 @@ impl Model {
         }
     }
 
-    /// After a step: no worker stands idle while there is work for it.
+    /// Checks after a step that no worker is idle while there is work for it.
     pub fn check_idle(&self) {
         let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
@@ -296,7 +302,7 @@ impl Model {
         }
     }
 
-    /// The world is over: nothing may be left.
+    /// Checks at the end of the world that nothing is left.
     pub fn end(&self) {
         for (id, book) in &self.books {
             let held = book.holder.iter().flatten().next();
@@ -305,7 +311,7 @@ impl Model {
         }
     }
 
-    /// Whether its range was leased to its owner.
+    /// Whether the report's range was leased to its owner.
     fn is_proven(&self, event: &Event) -> bool {
         let Event::Said { session, message: WorkerMessage::Report(report) } = event else {
             return false;
@@ -321,7 +327,7 @@ impl Model {
         })
     }
 
-    /// Whether all that a worker says that it holds was leased to its owner.
+    /// Whether all that a worker says it holds was leased to its owner.
     fn has_leased_all(&self, owner: &str, hello: &Hello) -> bool {
         hello.holding.iter().all(|holding| {
             self.leased.get(&holding.lease).is_some_and(|leased| {
@@ -346,7 +352,7 @@ impl Model {
         })
     }
 
-    /// Whether a report may take ordinals from leases: a vote in a dispute does not.
+    /// Whether a report may take ordinals from leases. A vote in a dispute does not.
     fn may_end_leases(&self, event: &Event) -> bool {
         let Event::Said { message: WorkerMessage::Report(report), .. } = event else {
             return false;
@@ -403,15 +409,15 @@ impl Model {
         self.seats.insert(id, seat);
     }
 
-    /// How much of what it held a worker keeps depends on deadlines and credit. Whatever it is: it was leased to
-    /// it, and nobody else has it.
+    /// Learns which tasks a worker keeps, which depends on deadlines and credit. They must have
+    /// been leased to it, and no other worker may have them.
     fn learn_adopted(&mut self, farm: &Farm, event: &Event, tally: &mut Tally) {
         let Event::Joined { session, hello, .. } = event else { return };
         let Some(seat) = self.seats.get_mut(session) else { return };
         let held = |lease| hello.holding.iter().filter(move |holding| holding.lease == lease);
         for (lease, job, open) in farm.leased_to(*session) {
             if held(lease).next().is_none() {
-                continue; // It is leased just now.
+                continue; // It has just been leased.
             }
             tally.adoptions += 1;
             let book = self.books.get_mut(&job).expect("a job that is durable");
@@ -459,8 +465,9 @@ impl Model {
         }
     }
 
-    /// A report with something that is expected of its lease renews the lease; with that, or with something that
-    /// nobody has counted, its worker does not hang. A recount comes back as a whole, and is over.
+    /// Renews the lease of a report. A report renews it with an expected task. With that, or with a
+    /// task that was not counted, the worker is not late. A recount comes back as a whole, and its
+    /// lease ends.
     fn renew(&mut self, session: SessionId, report: &Report, tally: &mut Tally) {
         let Some(seat) = self.seats.get_mut(&session) else { return };
         let book = &self.books[&report.job];

@@ -1,4 +1,4 @@
-//! What the ledger is asked for.
+//! Checks the commands to the ledger.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,8 @@ impl Model {
                 }
             }
             LedgerCommand::RequestAudit { job, policy, by } => {
-                // What was promised of strangers is not taken back, and no more is promised by who withdraws an audit.
+                // Withdrawing an audit does not reduce what was promised about other owners, and
+                // promises no more.
                 let (change, who) = asked(event, *job);
                 let Change::Audit(wanted) = change else { panic!("another thing: {change:?}") };
                 let own = self.books[job].across();
@@ -122,7 +123,7 @@ impl Model {
                 let expected: BTreeSet<Party> = others.iter().map(party).collect();
                 assert_eq!(expected, wrong.iter().cloned().collect(), "{votes:?}");
                 let mut honest = wrong.iter().filter(|party| !self.league.may_be_wrong(party));
-                assert_eq!(honest.next(), None, "an honest party is distrusted: {votes:?}");
+                assert_eq!(honest.next(), None, "an honest principal is distrusted: {votes:?}");
                 tally.by_trusted += u64::from(is_trusted && right.len() < 2);
                 tally.corrected_by_own += u64::from(is_own_word && right.len() < 2);
                 self.distrusted.0.extend(wrong.iter().cloned());
@@ -151,9 +152,9 @@ impl Model {
                 );
                 book.asked += 1;
             }
-            LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
-            LedgerCommand::Grant { .. } => unreachable!("nobody is granted anything"),
-            LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
+            LedgerCommand::Trust { .. } => unreachable!("no command changes trust"),
+            LedgerCommand::Grant { .. } => unreachable!("no command changes a share"),
+            LedgerCommand::Remove { .. } => unreachable!("no command removes a job"),
             LedgerCommand::CreateJob { .. } => {}
         }
     }
@@ -172,7 +173,7 @@ impl Model {
             assert!(may, "{principal} has no vote on {}", report.range);
             book.disputes.get_mut(&report.range).expect("it was found").push(vote);
         } else {
-            // It may contradict itself.
+            // A worker may contradict itself.
             let stored = book.rows.vote(report.range).expect("only what rows tile");
             book.disputes.insert(report.range, vec![stored, vote]);
         }
@@ -182,13 +183,13 @@ impl Model {
         self.seats.values().any(|seat| seat.is_trusted && seat.author == *author)
     }
 
-    /// A count goes down in the ledger under the name of the worker that told it.
+    /// Checks that a count is recorded under the name of the worker that reported it.
     fn check_author(&self, event: &Event, author: &Author) {
         assert_eq!(self.reporter(event), *author, "whose count is it?");
         assert!(!self.distrusted.includes(&author.principal), "{author:?} is trusted again");
     }
 
-    /// Who told the count that this is about.
+    /// The worker that reported the count of this event.
     pub(super) fn reporter(&self, event: &Event) -> Author {
         match event {
             Event::Said { session, message: WorkerMessage::Report(_) } => {
@@ -203,10 +204,10 @@ impl Model {
     }
 }
 
-/// The change of a job that somebody has just asked for, and who that is.
+/// The change of a job that a client requests in this event, and the client.
 fn asked(event: &Event, job: JobId) -> (Change, &String) {
     match event {
         Event::Asked { by, ask: Request::Change(of, change), .. } if *of == job => (*change, by),
-        _ => panic!("nobody asked for a change of job {job}: {event:?}"),
+        _ => panic!("no client asked for a change of job {job}: {event:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What the farm is told about its ledger, and so the books.
+//! Updates the model with what the ledger reports to the farm.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::rows::Rows;
 use crate::tally::Tally;
 
 impl Model {
-    /// What the farm is told about its ledger.
+    /// Notes a command that the ledger reports to the farm.
     pub fn reported(&mut self, done: &Done, tally: &mut Tally) {
         match &done.answer {
-            LedgerAnswer::Written => self.told_written(done, tally),
+            LedgerAnswer::Written => self.note_written(done, tally),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
@@ -47,14 +47,14 @@ impl Model {
             }
             LedgerAnswer::Settled { withdrawn } => {
                 let after = done.after.as_ref().expect("it may change any row");
-                self.told_settled(&done.command, withdrawn, after, tally);
+                self.note_settlement(&done.command, withdrawn, after, tally);
             }
-            LedgerAnswer::Removed { .. } => unreachable!("no job leaves"),
+            LedgerAnswer::Removed { .. } => unreachable!("no command removes a job"),
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
         }
     }
 
-    fn told_written(&mut self, done: &Done, tally: &mut Tally) {
+    fn note_written(&mut self, done: &Done, tally: &mut Tally) {
         match &done.command {
             LedgerCommand::CreateJob { job, spec, audit } => {
                 self.books.insert(*job, Book::new(spec, *audit));
@@ -94,14 +94,14 @@ impl Model {
             | LedgerCommand::Remove { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {
-                panic!("more is to be told: {done:?}")
+                panic!("more is to be reported: {done:?}")
             }
         }
     }
 
-    /// Whatever rows a settlement takes back, the farm is told of all of them, and of a worker that was wrong
-    /// nothing is left that nobody confirmed.
-    fn told_settled(
+    /// Checks that a settlement reports all rows that it invalidates. No count that rests on the
+    /// wrong worker alone may remain.
+    fn note_settlement(
         &mut self,
         command: &LedgerCommand,
         withdrawn: &[Withdrawn],
@@ -141,7 +141,7 @@ impl Model {
             }
         }
         for (id, book) in &self.books {
-            assert!(book.rows.are(&after.jobs[id].rows), "nobody was told of job {id}");
+            assert!(book.rows.are(&after.jobs[id].rows), "job {id} was not reported");
         }
         check_nothing_is_left(after);
         check_task_counts(after, tally);
@@ -149,7 +149,7 @@ impl Model {
         self.conclude();
     }
 
-    /// No vote of a worker that was wrong counts any more.
+    /// Checks that no vote of a worker that was wrong counts.
     fn check_votes(&self, after: &MemoryStore) {
         let distrusted = Distrusted::after(&after.trust);
         let live = self.books.iter().filter(|(_, book)| book.state != JobState::Cancelled);
@@ -161,7 +161,7 @@ impl Model {
         }
     }
 
-    /// Jobs whose end is durable are done, once it is known that their rows stay.
+    /// Ends the jobs whose end is durable, once it is known that their rows stay.
     fn conclude(&mut self) {
         let settling = self.settling;
         for book in self.books.values_mut().filter(|book| book.ended && !settling) {
@@ -170,7 +170,7 @@ impl Model {
     }
 }
 
-/// What is told of single tasks belongs to an accepted row, and adds up to it.
+/// Checks that reported counts of tasks belong to an accepted row and add up to it.
 fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
     for (id, job) in &store.jobs {
         let plan = job.job.spec.plan.fingerprint();
@@ -178,21 +178,24 @@ fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
         for row in rows {
             let Some(counts) = job.task_counts.get(&row.range.start()) else { continue };
             assert!(counts.add_up_to(plan, row.range, row.tally), "job {id}: {row:?}");
-            tally.rows_told += 1;
+            tally.rows_reported += 1;
         }
         for start in job.task_counts.keys() {
-            assert!(job.rows.contains_key(start), "job {id} tells tasks of no row: {start}");
+            assert!(
+                job.rows.contains_key(start),
+                "job {id} has counts of tasks without a row: {start}"
+            );
         }
     }
 }
 
-/// Nothing that rests on the word of a worker that was wrong alone is left in jobs that go on.
+/// Checks that jobs that go on have no count that rests on a wrong worker alone.
 fn check_nothing_is_left(store: &MemoryStore) {
     let distrusted = Distrusted::after(&store.trust);
     let is_wrong = |row: &Row| distrusted.includes(&row.author.principal);
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {
-        // Two machines of one owner may have agreed on it before only another owner's opinion counted.
+        // Two machines of one owner may have agreed before other owners were demanded.
         let is_across = job.job.policy.is_some_and(|policy| policy.across == AuditScope::Owners);
         let may_wait = |range| {
             let mut evidence = job.evidence.iter();
