@@ -28,7 +28,8 @@ def boards(allowed, weight, share=lambda queens: 1):
 def most(method, n, parameter):
     """The most that a task can count; `None` if there is no such plan."""
     if method in ("rows", "prefixes"):
-        return 2 * factorial(n - parameter) if parameter is not None and parameter <= n else None
+        images = 2 if method == "rows" else 1
+        return images * factorial(n - parameter) if parameter is not None and parameter <= n else None
     if method == "ring":
         return 8 * factorial(n - 2 * parameter) if parameter in (1, 2) and 2 * parameter <= n else None
     return 8 * factorial(n // 2) ** 2 if parameter is None and n >= 4 else None

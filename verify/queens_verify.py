@@ -10,6 +10,7 @@ cannot tell.
 
 import argparse
 import json
+import os
 import re
 import sys
 import tempfile
@@ -283,6 +284,8 @@ def main():
     args = words.parse_args()
     try:
         with open(args.bundle, "rb") as file:
+            if not os.path.isfile(args.bundle):
+                raise Unknown("a bundle is a file, and this is a pipe or a device")
             text = decompressed(file) if file.peek(2).startswith(b"\x1f\x8b") else file
             bundle = Bundle(text, args.draws, args.seed, args.beacon)
         outcomes, head = recount(bundle, args.seconds), bundle.head

@@ -9,7 +9,8 @@ use crate::{Method, Problem, TaskKind};
 /// one, and each way to fill them gives every such row one of these columns, no two the same. There are
 /// k! ways to do that with k rows, and only some of them are placements:
 ///
-/// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)!
+/// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)! The method `prefixes`
+///   keeps both mirror images, so that its weights are 1: (N - M)!
 /// - A *preplacement* of width W has a queen in each of the outer 2W rows, so it lacks at most N - 2W
 ///   queens, and its weight is at most 8: 8 (N - 2W)!
 /// - A *split* gives h = N/2 (rounded down) columns to the h upper rows and h others to the h lower rows; on
@@ -29,6 +30,7 @@ use crate::{Method, Problem, TaskKind};
 pub fn most_per_task(problem: Problem, method: Method) -> Option<u128> {
     let n = problem.n();
     Some(match problem.task_kind(method)? {
+        TaskKind::Prefix { rows } if method == (Method::Prefixes { rows }) => factorial(n - rows),
         TaskKind::Prefix { rows } => factorial(n - rows).saturating_mul(2),
         TaskKind::Preplacement { width } => factorial(n - 2 * width).saturating_mul(8),
         TaskKind::Split => {
@@ -65,6 +67,7 @@ mod tests {
         let given = Given::new(7, &[]).expect("an empty board");
         let cuts = [
             (Problem::Total { n: 7 }, Method::Rows { rows: 7 }),
+            (Problem::Total { n: 7 }, Method::Prefixes { rows: 7 }),
             (Problem::Total { n: 4 }, Method::Ring { width: 2 }),
             (Problem::Toroidal { n: 7 }, Method::Rows { rows: 2 }),
             (Problem::Superqueens { n: 10 }, Method::Rows { rows: 3 }),
@@ -89,8 +92,9 @@ mod tests {
 
     #[test]
     fn a_board_without_free_rows_counts_its_weight_and_large_boards_have_bounds() {
-        let full = most_per_task(Problem::Total { n: 8 }, Method::Rows { rows: 8 });
-        assert_eq!(full, Some(2));
+        let full = |method| most_per_task(Problem::Total { n: 8 }, method);
+        assert_eq!(full(Method::Rows { rows: 8 }), Some(2));
+        assert_eq!(full(Method::Prefixes { rows: 8 }), Some(1));
         for n in 0..=MAX_N {
             assert!(most_per_task(Problem::Total { n }, Method::Rows { rows: 0 }).is_some());
         }

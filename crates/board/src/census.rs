@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// The placements of a board by their symmetry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Census {
@@ -28,7 +28,7 @@ pub struct Census {
 }
 
 /// Numbers that no board has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error(
     "{total} placements of {n} queens, {half_turn} of them fixed by the half turn and {quarter_turn} \
      by the quarter turn: they do not make whole orbits, so that one of the numbers is wrong"

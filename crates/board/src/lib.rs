@@ -19,7 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate `queens-count` counts tasks; `queens-solve` finds placements one by one.
+//! The crate `queens` counts, lists and finds placements: begin there. `queens-count` counts tasks, and
+//! `queens-solve` finds placements one by one. These three change with the farm that uses them.
 //!
 //! This crate knows the geometry of an N x N board of queens and what each method is like. It
 //! deliberately knows nothing of how a task is counted, who counts it, or how tasks travel. It does no
@@ -52,6 +53,7 @@
 //! Tasks of the other methods hold something else in the same three words; [`TaskKind`] lists what.
 
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod bound;
 mod census;

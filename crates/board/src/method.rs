@@ -47,7 +47,7 @@ const SHARING_NEIGHBOURS: u64 = 1_024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Locality {
     /// Nothing: a task takes as long by itself as between its neighbours.
-    None,
+    Independent,
     /// Work: a kernel counts a run of neighbours faster than each of them by itself. A task of a run
     /// of `run` tasks takes about as long as it does in a count of the whole plan.
     SharedWork {
@@ -71,7 +71,7 @@ impl Locality {
     #[must_use]
     pub const fn fair_run(self) -> u64 {
         match self {
-            Locality::None | Locality::SharedTables => 1,
+            Locality::Independent | Locality::SharedTables => 1,
             Locality::SharedWork { run } | Locality::SharedLists { run } => run,
         }
     }
@@ -80,7 +80,9 @@ impl Locality {
     #[must_use]
     pub const fn warms_up(self) -> bool {
         match self {
-            Locality::None | Locality::SharedWork { .. } | Locality::SharedLists { .. } => false,
+            Locality::Independent | Locality::SharedWork { .. } | Locality::SharedLists { .. } => {
+                false
+            }
             Locality::SharedTables => true,
         }
     }
@@ -147,12 +149,14 @@ impl Method {
     #[must_use]
     pub const fn locality(self, n: u32) -> Locality {
         match self {
-            Method::Rows { .. } | Method::Prefixes { .. } => Locality::None,
+            Method::Rows { .. } | Method::Prefixes { .. } => Locality::Independent,
             Method::Ring { .. } => Locality::SharedWork { run: 16 },
             Method::Halves if n >= SLICED_MIN_N => {
                 Locality::SharedWork { run: LOWER_SLICES as u64 }
             }
-            Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => Locality::None,
+            Method::Halves if n.is_multiple_of(2) || n > KEPT_QUARTERS_MAX_N => {
+                Locality::Independent
+            }
             Method::Halves if n <= SHARED_LISTS_MAX_N => {
                 Locality::SharedLists { run: SHARING_NEIGHBOURS }
             }
@@ -353,7 +357,7 @@ mod tests {
     #[test]
     fn neighbours_of_odd_boards_share_lists_and_of_larger_ones_tables() {
         let halves = |n| Method::Halves.locality(n);
-        assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::None; 5]);
+        assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::Independent; 5]);
         assert_eq!([5, 21].map(halves), [Locality::SharedLists { run: SHARING_NEIGHBOURS }; 2]);
         assert_eq!([28, 29].map(halves), [Locality::SharedWork { run: 2 }; 2]);
         assert_eq!(halves(23), Locality::SharedTables);

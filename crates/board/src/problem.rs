@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::squares::{Square, parse_squares};
-use crate::{Given, MAX_N, Method, TaskKind, first_rows};
+use crate::{Given, GivenError, MAX_N, Method, TaskKind, first_rows};
 
 /// A counting problem of the N-queens family.
 ///
@@ -41,6 +41,16 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// The placements of a board of size `n` that have these queens.
+    ///
+    /// # Errors
+    ///
+    /// [`GivenError`], if the board is larger than [`Given::MAX_N`], a square is off it, or two queens attack
+    /// each other.
+    pub fn completions(n: u32, queens: &[Square]) -> Result<Problem, GivenError> {
+        Given::new(n, queens).map(Problem::Completions)
+    }
+
     /// The problem's name in messages.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -208,6 +218,13 @@ impl Problem {
     }
 }
 
+impl From<u32> for Problem {
+    /// All placements of a board of this size.
+    fn from(n: u32) -> Problem {
+        Problem::Total { n }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} N={}", self.name(), self.n())?;
@@ -221,7 +238,6 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GivenError;
 
     #[test]
     fn a_problem_is_known_by_its_text() {

@@ -18,6 +18,14 @@ pub struct Square {
     pub row: u32,
 }
 
+impl Square {
+    /// The square in this column and this row, both counted from 0.
+    #[must_use]
+    pub const fn new(column: u32, row: u32) -> Square {
+        Square { column, row }
+    }
+}
+
 /// Why a text does not describe queens on a board.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let backend = Backend::detect();
     self_test(backend, [choice])?;
     let memory = memory_needed(problem, method).most;
-    let mut kernel = Kernel::of(memory, backend, problem, method)?;
+    let mut kernel = Kernel::with_memory(memory, backend, problem, method)?;
     let count = kernel.count_range(&cut, range.clone())?;
     println!("{count} from tasks {range:?} of {}, by {method} and {backend}", cut.len());
     Ok(())

@@ -8,7 +8,7 @@ use crate::rotations::{
 };
 
 /// The answer to a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Answer {
     /// The sum over all tasks: the number of placements, before symmetry.
@@ -18,7 +18,7 @@ pub struct Answer {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum AnswerError {
     /// The placements that rotations fix are not counted on a board so large.

@@ -29,12 +29,12 @@ pub enum Backend {
 
 impl Backend {
     /// Every backend, slowest first.
-    pub const ALL: [Backend; 5] =
-        [Backend::Reference, Backend::Portable, Backend::Neon, Backend::Avx2, Backend::Avx512];
+    pub const ALL: &[Backend] =
+        &[Backend::Reference, Backend::Portable, Backend::Neon, Backend::Avx2, Backend::Avx512];
 
     /// The backends that this processor has, slowest first. There are always some.
     pub fn available() -> impl DoubleEndedIterator<Item = Backend> {
-        Backend::ALL.into_iter().filter(|backend| backend.is_available())
+        Backend::ALL.iter().copied().filter(|backend| backend.is_available())
     }
 
     /// The fastest backend that this processor has.
@@ -103,7 +103,8 @@ impl FromStr for Backend {
     /// Reads a [`name`](Backend::name), even if this processor lacks the backend.
     fn from_str(name: &str) -> Result<Backend, UnknownBackend> {
         Backend::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|backend| backend.name() == name)
             .ok_or_else(|| UnknownBackend { name: name.to_owned() })
     }
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for backend in Backend::ALL {
+        for &backend in Backend::ALL {
             assert_eq!(backend.to_string().parse(), Ok(backend));
         }
     }
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_available_is_granted_and_nothing_else() {
-        for backend in Backend::ALL {
+        for &backend in Backend::ALL {
             let granted = backend.require();
             if Backend::available().any(|b| b == backend) {
                 assert_eq!(granted, Ok(backend));

@@ -5,95 +5,36 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
-use board::{Cut, CutError, Given, GivenError, MethodChoice, Problem, Square};
+use board::{Cut, CutError, MethodChoice, Problem};
 use thiserror::Error;
 
 use crate::{
     Answer, AnswerError, Answering, Backend, CountError, Kernel, KernelError, SelfTestError,
-    memory_needed, self_test,
+    machine_memory, memory_needed, self_test,
 };
 
-/// Q(`n`): the number of ways to place `n` queens on an `n` x `n` board, none attacking another
-/// (A000170).
+/// The number that answers a problem, counted on all processors. A bare `n` is [`Problem::Total`]: Q(`n`), the
+/// number of ways to place `n` queens on an `n` x `n` board, none attacking another.
 ///
-/// It takes about a second for N = 18 on two cores with AVX-512, and six to eight times as long for every
-/// N beyond. [`Counting`] reports progress and can be stopped.
-///
-/// ```
-/// assert_eq!(queens_count::total(12)?, 14_200);
-/// # Ok::<(), queens_count::CountingError>(())
-/// ```
-///
-/// # Errors
-///
-/// [`CountingError`], if `n` is greater than 32, or this machine miscounts.
-pub fn total(n: u32) -> Result<u128, CountingError> {
-    count(Problem::Total { n })
-}
-
-/// The number of placements of `n` queens up to the eight symmetries of the square (A002562).
+/// Q(18) takes about a second on two cores with AVX-512, and every N beyond six to eight times as long.
+/// [`Counting`] reports progress and can be stopped.
 ///
 /// ```
-/// assert_eq!(queens_count::fundamental(8)?, 12);
-/// # Ok::<(), queens_count::CountingError>(())
-/// ```
+/// use queens_count::{board::Problem, count};
 ///
-/// # Errors
-///
-/// [`CountingError`], if `n` is greater than 32, or this machine miscounts.
-pub fn fundamental(n: u32) -> Result<u128, CountingError> {
-    count(Problem::Fundamental { n })
-}
-
-/// The number of placements of `n` queens on a torus, where diagonals continue at the opposite edge
-/// (A007705).
-///
-/// ```
-/// assert_eq!(queens_count::toroidal(11)?, 88);
-/// # Ok::<(), queens_count::CountingError>(())
-/// ```
-///
-/// # Errors
-///
-/// [`CountingError`], if `n` is greater than 32, or this machine miscounts.
-pub fn toroidal(n: u32) -> Result<u128, CountingError> {
-    count(Problem::Toroidal { n })
-}
-
-/// The number of placements of `n` queens that also move as knights (A051223).
-///
-/// ```
-/// assert_eq!(queens_count::superqueens(10)?, 4);
-/// # Ok::<(), queens_count::CountingError>(())
-/// ```
-///
-/// # Errors
-///
-/// [`CountingError`], if `n` is greater than 32, or this machine miscounts.
-pub fn superqueens(n: u32) -> Result<u128, CountingError> {
-    count(Problem::Superqueens { n })
-}
-
-/// The number of placements of `n` queens that have all of the `given` ones.
-///
-/// ```
-/// let given = queens_count::board::squares::parse_squares("a1 c2")?;
-/// assert_eq!(queens_count::completions(8, &given)?, 0);
-/// assert_eq!(queens_count::completions(8, &given[..1])?, 4);
+/// assert_eq!(count(12)?, 14_200);
+/// assert_eq!(count(Problem::Fundamental { n: 8 })?, 12);
+/// assert_eq!(count(Problem::completions(8, &["a1".parse()?])?)?, 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`CountingError`], if `n` is greater than 64, the given queens attack each other or are off the board,
-/// or this machine miscounts.
-pub fn completions(n: u32, given: &[Square]) -> Result<u128, CountingError> {
-    count(Problem::Completions(Given::new(n, given)?))
-}
-
-fn count(problem: Problem) -> Result<u128, CountingError> {
-    Ok(Counting::new(problem).run()?.count())
+/// [`CountingError`], if the board is larger than [`Problem::max_n`], or this machine miscounts.
+pub fn count(problem: impl Into<Problem>) -> Result<u128, CountingError> {
+    Ok(Counting::new(problem).run()?.answer.count())
 }
 
 /// Why a problem was not counted.
@@ -103,9 +44,6 @@ pub enum CountingError {
     /// The problem cannot be cut by the method.
     #[error(transparent)]
     Cut(#[from] CutError),
-    /// The given queens cannot stand so.
-    #[error(transparent)]
-    Given(#[from] GivenError),
     /// The backend cannot be used on this machine.
     #[error(transparent)]
     SelfTest(#[from] SelfTestError),
@@ -126,6 +64,16 @@ pub enum CountingError {
         /// What all threads together may take, bytes.
         allowed: u64,
     },
+    /// The system does not give as many threads as were asked for.
+    #[error("the system refuses thread {} of {wanted} ({reason}): ask for fewer", started + 1)]
+    Threads {
+        /// The number of threads that there were, this one included.
+        started: usize,
+        /// The number of threads that were to count.
+        wanted: usize,
+        /// What the system says.
+        reason: String,
+    },
     /// The stop flag was set before the count was complete.
     #[error("stopped after {tasks_done} of {tasks} tasks")]
     Stopped {
@@ -137,7 +85,7 @@ pub enum CountingError {
 }
 
 /// How far a count has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Progress {
     /// The number of tasks that are counted.
@@ -147,22 +95,34 @@ pub struct Progress {
     pub tasks: u64,
     /// The sum over the tasks that are counted.
     pub placements: u128,
+    /// The number of threads that count.
+    pub threads: usize,
+}
+
+/// What a [`Counting`] has counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Counted {
+    /// The answer to the problem.
+    pub answer: Answer,
+    /// The number of threads that counted.
+    pub threads: usize,
 }
 
 /// A count of a whole problem on the threads of this process.
 ///
 /// ```
-/// use queens_count::{Counting, board::Problem};
+/// use queens_count::Counting;
 ///
 /// let mut reports = 0;
-/// let answer = Counting::new(Problem::Total { n: 12 })
+/// let counted = Counting::new(12)
 ///     .threads(2)
 ///     .on_progress(|progress| {
 ///         reports += 1;
 ///         assert!(progress.tasks_done <= progress.tasks);
 ///     })
 ///     .run()?;
-/// assert_eq!(answer.count(), 14_200);
+/// assert_eq!((counted.answer.count(), counted.threads), (14_200, 2));
 /// assert!(reports > 0);
 /// # Ok::<(), queens_count::CountingError>(())
 /// ```
@@ -171,10 +131,10 @@ pub struct Progress {
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use queens_count::{Counting, CountingError, board::Problem};
+/// use queens_count::{Counting, CountingError};
 ///
 /// let stop = AtomicBool::new(true);
-/// let stopped = Counting::new(Problem::Total { n: 28 }).stop(&stop).run();
+/// let stopped = Counting::new(28).stop(&stop).run();
 /// assert!(matches!(stopped, Err(CountingError::Stopped { tasks_done: 0, .. })));
 /// ```
 pub struct Counting<'a> {
@@ -188,14 +148,11 @@ pub struct Counting<'a> {
 }
 
 impl<'a> Counting<'a> {
-    /// The memory that counts take at most if nothing else is asked for: 1 GiB for all threads together.
-    /// If that is not enough for one thread, one thread takes what it needs.
-    pub const USUAL_MEMORY: u64 = 1 << 30;
-
     /// A count of `problem` by the method that suits it, on all processors, by the fastest backend that
     /// this processor has.
     #[must_use]
-    pub fn new(problem: Problem) -> Counting<'a> {
+    pub fn new(problem: impl Into<Problem>) -> Counting<'a> {
+        let problem = problem.into();
         Counting {
             problem,
             method: MethodChoice::suggested(problem),
@@ -207,25 +164,22 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Cuts the problem by this method.
-    #[must_use]
-    pub fn method(self, method: MethodChoice) -> Counting<'a> {
-        Counting { method, ..self }
-    }
-
     /// Counts by this backend.
     #[must_use]
     pub fn backend(self, backend: Backend) -> Counting<'a> {
         Counting { backend, ..self }
     }
 
-    /// Counts on so many threads, or on fewer if the memory is not enough for all; 0 counts as 1.
+    /// Counts on so many threads; 0 counts as 1, and 1 is the caller's own. There are fewer if the problem has
+    /// fewer tasks, or the memory is not enough for all: [`Progress`] and [`Counted`] have their number.
     #[must_use]
     pub fn threads(self, threads: usize) -> Counting<'a> {
         Counting { threads: threads.max(1), ..self }
     }
 
-    /// Takes at most so many bytes of memory for all threads together.
+    /// Takes at most so many bytes of memory for all threads together. If it is not called, there is room for
+    /// all of them, up to half of what the machine has or the control group of this process allows; one thread
+    /// takes what it needs.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Counting<'a> {
         Counting { memory: Some(bytes), ..self }
@@ -252,21 +206,26 @@ impl<'a> Counting<'a> {
     /// # Errors
     ///
     /// [`CountingError`]. What was counted so far is lost.
-    pub fn run(self) -> Result<Answer, CountingError> {
+    ///
+    /// # Panics
+    ///
+    /// If what [`on_progress`](Counting::on_progress) was given panics. The threads stop soon.
+    pub fn run(self) -> Result<Counted, CountingError> {
         self_test(self.backend, [self.method])?;
         let method = self.method.for_problem(self.problem);
         let cut = Cut::new(self.problem, method)?;
         let need = memory_needed(self.problem, method);
-        let allowed = self.memory.unwrap_or_else(|| Self::USUAL_MEMORY.max(need.least));
+        let allowed = self.memory.unwrap_or_else(|| need.least.max(machine_memory() / 2));
         let fitting = allowed.checked_div(need.least).unwrap_or(u64::MAX);
-        let threads = fitting.min(self.threads as u64);
+        let threads = fitting.min(cut.len().max(1)).min(self.threads as u64);
         if threads == 0 {
             return Err(CountingError::TooLittleMemory { needed: need.least, allowed });
         }
         let bytes = need.most.min(allowed / threads);
-        let kernel = || Kernel::of(bytes, self.backend, self.problem, method);
+        let kernel = || Kernel::with_memory(bytes, self.backend, self.problem, method);
 
-        let done = Progress { tasks_done: 0, tasks: cut.len(), placements: 0 };
+        let wanted = threads as usize;
+        let done = Progress { tasks_done: 0, tasks: cut.len(), placements: 0, threads: wanted };
         let shared = Shared {
             cut: &cut,
             piece: (cut.len() / (16 * threads)).clamp(1, MOST_PIECE),
@@ -275,22 +234,50 @@ impl<'a> Counting<'a> {
             failed: AtomicBool::new(false),
             done: Mutex::new((done, self.on_progress)),
         };
+        let work = || shared.or_stop_others(|| shared.count(&mut kernel()?));
         let answering = thread::scope(|scope| {
-            let work = || kernel().map_err(CountingError::from).and_then(|it| shared.count(it));
-            let counting: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let answering = Answering::new(self.problem);
-            for thread in counting {
+            let mut others = Vec::new();
+            for started in 1..wanted {
+                let other = thread::Builder::new().spawn_scoped(scope, work);
+                others.push(shared.or_stop_others(|| {
+                    let refused = |error: io::Error| error.to_string();
+                    let threads = |reason| CountingError::Threads { started, wanted, reason };
+                    other.map_err(refused).map_err(threads)
+                })?);
+            }
+            let own = shared.or_stop_others(|| Ok(Answering::new(self.problem)?));
+            let own = own.and_then(|answering| work().map(|()| answering));
+            for thread in others {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             }
-            Ok::<_, CountingError>(answering?)
+            own
         })?;
-        let (Progress { tasks_done, tasks, placements }, _) =
+        let (Progress { tasks_done, tasks, placements, threads }, _) =
             shared.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         if tasks_done < tasks {
             return Err(CountingError::Stopped { tasks_done, tasks });
         }
-        Ok(answering.answer(placements)?)
+        Ok(Counted { answer: answering.answer(placements)?, threads })
     }
+}
+
+impl fmt::Debug for Counting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counting { problem, method, backend, threads, memory, .. } = self;
+        f.debug_struct("Counting")
+            .field("problem", problem)
+            .field("method", method)
+            .field("backend", backend)
+            .field("threads", threads)
+            .field("memory", memory)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The same count, but the problem is cut by this method: for who checks one method by another.
+#[must_use]
+pub fn with_method(counting: Counting<'_>, method: MethodChoice) -> Counting<'_> {
+    Counting { method, ..counting }
 }
 
 /// The most tasks that a thread takes for itself at a time: neighbours share work.
@@ -298,6 +285,9 @@ const MOST_PIECE: u64 = 4096;
 
 /// Between two looks at the stop flag a thread counts tasks for about so long.
 const STEP: Duration = Duration::from_millis(50);
+
+/// Whether time can be measured. Without a clock each task is a step.
+const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
 /// What the threads share.
 struct Shared<'a> {
@@ -307,7 +297,7 @@ struct Shared<'a> {
     /// The first task that no thread has taken.
     next: AtomicU64,
     stop: Option<&'a AtomicBool>,
-    /// A thread has failed, and the others need not go on.
+    /// A thread has failed or panicked, and the others need not go on.
     failed: AtomicBool,
     done: Mutex<(Progress, Option<Report<'a>>)>,
 }
@@ -315,16 +305,25 @@ struct Shared<'a> {
 type Report<'a> = Box<dyn FnMut(Progress) + Send + 'a>;
 
 impl Shared<'_> {
-    /// Counts pieces until none is left, or the count is to end.
-    fn count(&self, mut kernel: Kernel) -> Result<(), CountingError> {
-        let result = self.count_pieces(&mut kernel);
-        if result.is_err() {
-            self.failed.store(true, Ordering::Relaxed);
+    /// Does what `work` does. If it fails or panics, the other threads stop soon.
+    fn or_stop_others<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, CountingError>,
+    ) -> Result<T, CountingError> {
+        struct Failing<'a>(&'a AtomicBool);
+        impl Drop for Failing<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
         }
-        result
+        let failing = Failing(&self.failed);
+        let done = work()?;
+        std::mem::forget(failing);
+        Ok(done)
     }
 
-    fn count_pieces(&self, kernel: &mut Kernel) -> Result<(), CountingError> {
+    /// Counts pieces until none is left, or the count is to end.
+    fn count(&self, kernel: &mut Kernel) -> Result<(), CountingError> {
         let tasks = self.cut.len();
         let mut step = 1;
         loop {
@@ -337,15 +336,15 @@ impl Shared<'_> {
                 if self.is_over() {
                     return Ok(());
                 }
-                let begun = Instant::now();
+                let begun = HAS_CLOCK.then(Instant::now);
                 let step_end = end.min(start + step);
                 let count = kernel.count_range(self.cut, start..step_end)?;
                 self.note(step_end - start, count)?;
                 // Half and double, so that a step takes from half of STEP to STEP wherever the plan is.
-                if begun.elapsed() > STEP {
-                    step = (step / 2).max(1);
-                } else if begun.elapsed() < STEP / 2 {
-                    step = (2 * step).min(self.piece);
+                match begun.map(|begun| begun.elapsed()) {
+                    Some(took) if took > STEP => step = (step / 2).max(1),
+                    Some(took) if took < STEP / 2 => step = (2 * step).min(self.piece),
+                    _ => {}
                 }
                 start = step_end;
             }

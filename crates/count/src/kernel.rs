@@ -2,6 +2,7 @@
 
 mod sampled;
 
+use std::fmt;
 use std::ops::Range;
 
 use board::halves::Split;
@@ -80,7 +81,7 @@ pub enum CountError {
 ///
 /// let (problem, method) = (Problem::Total { n: 12 }, Method::Rows { rows: 3 });
 /// let cut = Cut::new(problem, method)?;
-/// let mut kernel = Kernel::of(u64::MAX, Backend::detect(), problem, method)?;
+/// let mut kernel = Kernel::with_memory(u64::MAX, Backend::detect(), problem, method)?;
 /// let half = cut.len() / 2;
 /// let (first, second) = (kernel.count_range(&cut, 0..half)?, kernel.count_range(&cut, half..cut.len())?);
 /// assert_eq!(first + second, 14_200);
@@ -141,9 +142,9 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// The errors of [`of`](Kernel::of).
+    /// The errors of [`with_memory`](Kernel::with_memory).
     pub fn new(variant: impl Into<Variant>, n: u32, method: Method) -> Result<Kernel, KernelError> {
-        Kernel::of(u64::MAX, variant, Problem::Total { n }, method)
+        Kernel::with_memory(u64::MAX, variant, Problem::Total { n }, method)
     }
 
     /// A kernel for the tasks of `problem`, cut by `method`, that takes at most `memory` bytes, or the
@@ -155,7 +156,7 @@ impl Kernel {
     /// [`KernelError`], if the problem cannot be cut by the method ([`Problem::suits`]), the variant
     /// does not count its tasks ([`Variant::suits`]), or the processor lacks the backend
     /// ([`Backend::require`]).
-    pub fn of(
+    pub fn with_memory(
         memory: u64,
         variant: impl Into<Variant>,
         problem: Problem,
@@ -343,6 +344,17 @@ impl Kernel {
             Work::Rows(engine, _) | Work::Ring(engine, _) => engine.nodes(),
             Work::Halves(_) | Work::FirstRows(_) | Work::SplitSearch => None,
         }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Kernel { problem, method, is_mirrored, .. } = self;
+        f.debug_struct("Kernel")
+            .field("problem", problem)
+            .field("method", method)
+            .field("is_mirrored", is_mirrored)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,22 +1,23 @@
 //! Counts placements of N queens exactly, on all cores of a machine.
 //!
 //! ```
-//! assert_eq!(queens_count::total(12)?, 14_200);
-//! assert_eq!(queens_count::fundamental(8)?, 12);
+//! assert_eq!(queens_count::count(12)?, 14_200);
 //! # Ok::<(), queens_count::CountingError>(())
 //! ```
 //!
-//! [`total`], [`fundamental`], [`toroidal`], [`superqueens`] and [`completions`] count a whole problem.
-//! [`Counting`] does the same with a chosen method, backend, number of threads and bound of memory; it
-//! reports progress, and a flag stops it. Whoever shares the work among machines uses [`Kernel`], which
-//! counts any range of the tasks that a [`board::Cut`] makes.
+//! The crate `queens` has the best of this one and of `queens-solve`: begin there. This one has what a farm
+//! needs, too, and changes with the program `queens`.
+//!
+//! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend, number of threads and
+//! bound of memory; it reports progress, and a flag stops it. Whoever shares the work among machines uses
+//! [`Kernel`], which counts any range of the tasks that a [`board::Cut`] makes.
 //!
 //! ```text
-//!   Backend::detect()  --of-->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
+//!   Backend::detect()  ---->  Kernel  --count(tasks)-->  sum of weight x completions, or an error
 //! ```
 //!
 //! This crate knows how tasks are counted. It deliberately knows nothing of leases, of other machines
-//! and of who counts what. It does no I/O.
+//! and of who counts what. It reads how much memory the machine has, and does no other I/O.
 //!
 //! # How it counts
 //!
@@ -48,6 +49,7 @@
 //! returns `None` elsewhere.
 
 #![deny(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod answer;
 #[cfg(target_arch = "x86_64")]
@@ -57,6 +59,8 @@ mod avx2;
 #[allow(unsafe_code)]
 mod avx512;
 mod backend;
+#[cfg(target_os = "linux")]
+mod cgroup;
 mod counting;
 mod engine;
 mod first_rows;
@@ -64,6 +68,7 @@ mod halves;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod levels;
+mod machine;
 #[cfg(target_arch = "aarch64")]
 #[allow(unsafe_code)]
 mod neon;
@@ -80,10 +85,9 @@ mod variant;
 pub use answer::{Answer, AnswerError, Answering};
 pub use backend::{Backend, MissingBackend, UnknownBackend};
 pub use board;
-pub use counting::{
-    Counting, CountingError, Progress, completions, fundamental, superqueens, toroidal, total,
-};
+pub use counting::{Counted, Counting, CountingError, Progress, count, with_method};
 pub use halves::{CodeBits, KeyViews, SampledKeys, key_views};
 pub use kernel::{CountError, Kernel, KernelError, MemoryNeed, Sampled, memory_needed};
+pub use machine::machine_memory;
 pub use self_test::{SelfTestError, self_test};
 pub use variant::{UnknownVariant, Variant};

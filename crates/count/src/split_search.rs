@@ -31,7 +31,7 @@ pub(crate) fn completions(n: u32, split: Split) -> u64 {
             split.others(n) & !(centre << away | centre >> away)
         };
     }
-    Search { n, half, open, split, shares: Shares::of(n, split) }.upper(0, Prefix::EMPTY, 0)
+    Search { n, half, open, split, shares: Shares::new(n, split) }.upper(0, Prefix::EMPTY, 0)
 }
 
 struct Search {

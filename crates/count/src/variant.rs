@@ -31,7 +31,7 @@ impl Variant {
     /// All variants, on whatever processor.
     pub fn all() -> impl Iterator<Item = Variant> {
         let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
-        Backend::ALL.into_iter().flat_map(of).chain([Variant::Search])
+        Backend::ALL.iter().copied().flat_map(of).chain([Variant::Search])
     }
 
     /// Whether it can count tasks that were cut by `method`.

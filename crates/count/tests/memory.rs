@@ -15,8 +15,9 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
     let before = ALLOCATOR.current_usage() as u64;
     ALLOCATOR.reset_peak_usage();
-    let mut kernel = Kernel::of(memory, Backend::detect(), Problem::Total { n }, Method::Halves)
-        .expect("there is such a kernel");
+    let mut kernel =
+        Kernel::with_memory(memory, Backend::detect(), Problem::Total { n }, Method::Halves)
+            .expect("there is such a kernel");
     let counted = kernel.count(tasks.as_slice()).expect("tasks are good");
     (counted, ALLOCATOR.peak_usage() as u64 - before)
 }

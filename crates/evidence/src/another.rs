@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use anyhow::{Result, ensure};
 use board::{Method, MethodChoice};
-use count::Counting;
+use count::{Counting, with_method};
 use farm::Plan;
 
 use crate::check::Checked;
@@ -48,8 +48,8 @@ pub fn count_by_another(
 ) -> Result<Method, RecountError> {
     let problem = checked.plan.problem;
     let method = choice.for_problem(problem);
-    let counting = Counting::new(problem).method(choice).threads(threads.get()).memory(memory);
-    let total = counting.run()?.placements;
+    let counting = Counting::new(problem).threads(threads.get()).memory(memory);
+    let total = with_method(counting, choice).run()?.answer.placements;
     if total != checked.total {
         return Err(RecountError::Differs(format!(
             "{method} counts {total} here, and the bundle says {}: one of the two counted wrong",

@@ -81,7 +81,7 @@ pub struct Drawn {
     /// Whether the rows are all rows of the bundle.
     pub are_all: bool,
     /// A hash over what each task of such a range counts, by the place of the range, if it is told.
-    pub seals: HashMap<usize, Hash>,
+    pub checksums: HashMap<usize, Hash>,
     /// The ranges with the largest counts, the largest first, one more than draws.
     pub largest: Vec<StatedRow>,
     /// The least probability with which a draw hits any of the ranges, averaged over both kinds of draws.
@@ -109,7 +109,7 @@ pub(super) struct Drawing {
     rows: Vec<StatedRow>,
     /// Whether the row that passes by is kept already.
     is_kept: bool,
-    seals: HashMap<usize, Hash>,
+    checksums: HashMap<usize, Hash>,
     /// The largest rows, one more than draws, and some others until there are too many.
     largest: Vec<StatedRow>,
     sums: (u128, u64),
@@ -148,7 +148,7 @@ impl Drawing {
             seed,
             rows: Vec::new(),
             is_kept: false,
-            seals: HashMap::new(),
+            checksums: HashMap::new(),
             largest: Vec::new(),
             sums: (counted, tasks),
             least_share: 1.0,
@@ -163,13 +163,13 @@ impl Drawing {
     }
 
     /// Sees the next row, of which it is told what each task counts, with the hash over that.
-    pub(super) fn reported(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], seal: Hash) {
+    pub(super) fn reported(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], checksum: Hash) {
         self.begin(row);
         for &(task, claim) in tasks {
             self.unit(row, task, claim, Some(claim));
         }
         if self.is_kept {
-            self.seals.insert(self.rows.len() - 1, seal);
+            self.checksums.insert(self.rows.len() - 1, checksum);
         }
     }
 
@@ -235,7 +235,7 @@ impl Drawing {
             rows: self.rows,
             draws,
             are_all: self.keeps_all,
-            seals: self.seals,
+            checksums: self.checksums,
             largest: self.largest,
             least_share: self.least_share,
             least_unit_share: self.least_unit_share,

@@ -180,7 +180,7 @@ struct Work {
 struct Counted {
     tally: Tally,
     /// The hash over what each of its tasks counts, if plans of this kind tell that.
-    seal: Option<Hash>,
+    checksum: Option<Hash>,
     busy: Duration,
 }
 
@@ -306,10 +306,11 @@ impl Work {
                 turn.seconds += busy.as_secs_f64();
                 turn.tasks += range.len() as f64;
             }
-            let seal = |tasks: &TaskCounts| {
+            let checksum = |tasks: &TaskCounts| {
                 (!tasks.are_omitted()).then(|| task_counts::checksum(tasks.as_slice()))
             };
-            let counted = counted.map(|(tally, tasks)| Counted { tally, seal: seal(&tasks), busy });
+            let counted =
+                counted.map(|(tally, tasks)| Counted { tally, checksum: checksum(&tasks), busy });
             // Nobody listens any more if the time is over.
             if sender.send((number, counted)).is_err() {
                 return;
@@ -326,7 +327,7 @@ impl RecountSums {
         &mut self,
         piece: &Piece,
         drawn: &Drawn,
-        Counted { tally, seal, busy }: Counted,
+        Counted { tally, checksum, busy }: Counted,
         work: &Work,
     ) -> Result<(), RecountError> {
         if let Some(claim) = piece.claim.filter(|&claim| claim != tally.claim()) {
@@ -345,9 +346,9 @@ impl RecountSums {
             )));
         }
         let is_row = piece.range == drawn.rows[piece.row].range;
-        let stated = drawn.seals.get(&piece.row).filter(|_| is_row);
-        if let Some((stated, seal)) = stated.zip(seal)
-            && *stated != seal
+        let stated = drawn.checksums.get(&piece.row).filter(|_| is_row);
+        if let Some((stated, checksum)) = stated.zip(checksum)
+            && *stated != checksum
         {
             return Err(RecountError::Differs(format!(
                 "the tasks of the range {} count otherwise here by {} than the bundle tells, although their sum and their digest \

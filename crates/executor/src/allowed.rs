@@ -1,19 +1,12 @@
 //! What this process may use of the machine: its memory and its processors.
 
 use std::num::NonZero;
-use std::path::Path;
-
-use sysinfo::System;
-
-use crate::cgroup;
 
 /// The bytes of memory that this process may use: what the machine has, or less if a control group or the
 /// Slurm job of this process allows less.
 pub fn allowed_memory() -> u64 {
-    let mut system = System::new();
-    system.refresh_memory();
-    let limits = [cgroup::memory_limit(Path::new("/")), slurm_memory(of_environment)];
-    limits.into_iter().flatten().fold(system.total_memory(), u64::min)
+    let has = count::machine_memory();
+    slurm_memory(of_environment).map_or(has, |allotted| allotted.min(has))
 }
 
 /// The number of processors that this process may use: those of its affinity, or fewer if the quota of a

@@ -46,7 +46,7 @@ impl NamedKernel {
     pub fn of(memory: u64, variant: Variant, plan: Plan) -> NamedKernel {
         let Plan { problem, method, .. } = plan;
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
-        let kernel = Kernel::of(memory, variant, problem, method);
+        let kernel = Kernel::with_memory(memory, variant, problem, method);
         let kernel = kernel.expect("whoever leases a plan has made it");
         NamedKernel { name, kernel, tells_tasks: plan.tells_tasks() }
     }

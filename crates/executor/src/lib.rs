@@ -8,7 +8,6 @@
 #![cfg_attr(unix, forbid(unsafe_code))]
 
 mod allowed;
-mod cgroup;
 mod device_sample;
 mod devices;
 mod estimate;

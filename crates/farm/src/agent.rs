@@ -7,6 +7,9 @@
 //!                                                                        reconnection or a while
 //! ```
 //!
+//! A report of which the coordinator has a part already is of no use to it. What it was joined from is sent again then, one
+//! by one.
+//!
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
@@ -14,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, LeaseKind, LeaseToken,
-    Millis, Pace, Range, Report, WorkerMessage,
+    Millis, Pace, Range, Report, Verdict, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -84,7 +87,7 @@ impl Key {
 /// A report that is not acknowledged.
 #[derive(Debug)]
 struct Unacked {
-    report: Report,
+    joined: Joined,
     /// When it is sent next.
     due: Millis,
     /// How long it waits for its acknowledgement after that, ms.
@@ -194,8 +197,18 @@ impl Agent {
 
     /// The coordinator needs this report no more.
     pub fn acked(&mut self, ack: &Ack) {
-        let Ack { job, fingerprint, range, .. } = *ack;
-        self.unacked.remove(&(job, fingerprint, range));
+        let Ack { job, fingerprint, range, verdict } = *ack;
+        let acked = self.unacked.remove(&(job, fingerprint, range));
+        // A recount is worth something only as a whole.
+        let joined = acked.map(|acked| acked.joined).filter(|joined| !joined.report.is_recount());
+        if let Some(Joined { parts, .. }) = joined.filter(|_| verdict == Verdict::Superseded) {
+            parts.into_iter().for_each(|part| self.report(Joined::of(part)));
+        }
+    }
+
+    fn report(&mut self, joined: Joined) {
+        let Report { job, fingerprint, range, .. } = joined.report;
+        self.unacked.insert((job, fingerprint, range), Unacked::new(joined, self.config.resend_ms));
     }
 
     /// Hold at most so many tasks from now on, for example because little time is left; `None` for as many as
@@ -231,10 +244,7 @@ impl Agent {
         }
         messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
         messages.extend(self.take_working(now));
-        for report in self.take_due(now) {
-            let key = (report.job, report.fingerprint, report.range);
-            self.unacked.insert(key, Unacked::new(report, self.config.resend_ms));
-        }
+        self.take_due(now).into_iter().for_each(|due| self.report(due));
         messages.extend(self.take_reports(now));
         let credit = self.credit();
         if credit != self.sent_credit {
@@ -285,7 +295,7 @@ impl Agent {
         self.done.iter_mut().filter(due).map(say).collect()
     }
 
-    fn take_due(&mut self, now: Millis) -> Vec<Report> {
+    fn take_due(&mut self, now: Millis) -> Vec<Joined> {
         let (todo, report_ms, stopping) = (&self.todo, self.report_ms(), self.stopping);
         let due = |key: &Key, done: &mut Done| {
             if key.is_recount() {
@@ -306,9 +316,8 @@ impl Agent {
         }
         let holdings =
             held.iter().flat_map(|(key, ranges)| ranges.iter().map(|range| key.holding(range)));
-        let unacked = self.unacked.values();
-        let unacked =
-            unacked.map(|Unacked { report, .. }| Key::of_report(report).holding(report.range));
+        let unacked = self.unacked.values().map(|unacked| &unacked.joined.report);
+        let unacked = unacked.map(|report| Key::of_report(report).holding(report.range));
         let mut holdings: Vec<Holding> = holdings.chain(unacked).collect();
         holdings.truncate(Hello::MAX_HOLDINGS);
         holdings
@@ -317,8 +326,8 @@ impl Agent {
 
 impl Unacked {
     /// It is due at once.
-    fn new(report: Report, wait_ms: u64) -> Unacked {
-        Unacked { report, due: Millis(0), wait_ms }
+    fn new(joined: Joined, wait_ms: u64) -> Unacked {
+        Unacked { joined, due: Millis(0), wait_ms }
     }
 
     /// In a new session it is due at once.
@@ -332,7 +341,7 @@ impl Unacked {
         let Unacked { due, wait_ms, .. } = self;
         *due = now.after(*wait_ms);
         *wait_ms = (*wait_ms).max(wait_ms.saturating_mul(2).min(LONGEST_MS));
-        WorkerMessage::Report(self.report.clone())
+        WorkerMessage::Report(self.joined.report.clone())
     }
 }
 
@@ -343,9 +352,9 @@ impl Done {
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
-    fn into_reported(self, key: Key) -> impl Iterator<Item = Report> {
+    fn into_reported(self, key: Key) -> impl Iterator<Item = Joined> {
         let whole = key.token.range;
-        self.parts.into_iter().filter(move |part| !key.is_recount() || part.range == whole)
+        self.parts.into_iter().filter(move |part| !key.is_recount() || part.report.range == whole)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.
@@ -354,28 +363,65 @@ impl Done {
     }
 }
 
+/// Neighbouring parts of one lease as one report.
+#[derive(Debug)]
+struct Joined {
+    report: Report,
+    /// What it was joined from, in ascending order; nothing if it is one part.
+    parts: Vec<Report>,
+}
+
+impl Joined {
+    /// So many parts are kept apart. If there are more, the shortest neighbours are joined for good.
+    const MOST_PARTS: usize = 16;
+
+    /// One part alone.
+    fn of(report: Report) -> Joined {
+        Joined { report, parts: Vec::new() }
+    }
+
+    /// This part and the next one, unless they do not touch or their sum would not fit.
+    fn join(&self, next: &Joined) -> Option<Joined> {
+        let report = self.report.join(&next.report)?;
+        let mut parts = [self.parts(), next.parts()].concat();
+        while parts.len() > Self::MOST_PARTS {
+            let length = |at: &usize| parts[*at].range.len() + parts[at + 1].range.len();
+            let at = (0..parts.len() - 1).min_by_key(length).expect("they are many");
+            let next = parts.remove(at + 1);
+            parts[at] = parts[at].join(&next).expect("the sum of all of them fits");
+        }
+        Some(Joined { report, parts })
+    }
+
+    fn parts(&self) -> &[Report] {
+        if self.parts.is_empty() { std::slice::from_ref(&self.report) } else { &self.parts }
+    }
+}
+
 /// Parts of one lease, neighbours joined, keyed by where they start and end.
 ///
 /// They overlap if a lease was delivered twice. Nothing is thrown away for that: the farm takes
 /// each ordinal once.
 #[derive(Debug, Default)]
-struct Parts(BTreeMap<(u64, u64), Report>);
+struct Parts(BTreeMap<(u64, u64), Joined>);
 
 impl Parts {
     /// Adds a part, and joins it with its neighbours unless their sum would not fit.
-    fn add(&mut self, mut part: Report) {
-        let left = self.0.range(..(part.range.start(), 0)).next_back();
+    fn add(&mut self, part: Report) {
+        let range = part.range;
+        let mut part = Joined::of(part);
+        let left = self.0.range(..(range.start(), 0)).next_back();
         if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, left.join(&part)?))) {
             self.0.remove(&key);
             part = joined;
         }
-        let right = self.0.range((part.range.end(), 0)..).next();
+        let right = self.0.range((range.end(), 0)..).next();
         if let Some((&key, joined)) = right.and_then(|(key, right)| Some((key, part.join(right)?)))
         {
             self.0.remove(&key);
             part = joined;
         }
-        self.0.insert((part.range.start(), part.range.end()), part);
+        self.0.insert((part.report.range.start(), part.report.range.end()), part);
     }
 
     /// Whether one of them is all of this range.
@@ -385,11 +431,11 @@ impl Parts {
 
     /// Shows them in ascending order of their starts.
     fn iter(&self) -> impl Iterator<Item = &Report> {
-        self.0.values()
+        self.0.values().map(|part| &part.report)
     }
 
     /// Hands them out in ascending order of their starts.
-    fn into_iter(self) -> impl Iterator<Item = Report> {
+    fn into_iter(self) -> impl Iterator<Item = Joined> {
         self.0.into_values()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Report,
-    RequestId, SessionId, Unaudited,
+    RequestId, SessionId, Share, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -113,6 +113,15 @@ pub enum LedgerCommand {
         /// Why, for people.
         reason: String,
     },
+    /// Somebody decided what the jobs of an owner may take.
+    Grant {
+        /// The owner of the jobs.
+        owner: String,
+        /// What it is granted from now on.
+        share: Share,
+        /// The owner who decided so.
+        by: String,
+    },
     /// A job that is over is removed with its rows, some thousands at a time: to be repeated until nothing is left.
     Remove {
         /// The job, which has proven nobody wrong.
@@ -158,7 +167,7 @@ impl LedgerCommand {
             | LedgerCommand::Settle { report, .. }
             | LedgerCommand::Doubt { report, .. }
             | LedgerCommand::Compare { report, .. } => Some(report.job),
-            LedgerCommand::Trust { .. } => None,
+            LedgerCommand::Trust { .. } | LedgerCommand::Grant { .. } => None,
         }
     }
 }

@@ -28,8 +28,8 @@ use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
 use crate::{
-    AuditPolicy, AuditScope, Fingerprint, IntervalSet, JobSpec, JobState, Known, LeaseId, Millis,
-    Range, SessionId, Times,
+    AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
+    Millis, Range, SessionId, Times,
 };
 
 /// Ordinals that are leased, from the one that they are kept under.
@@ -64,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) known: Known,
     pub(crate) state: JobState,
     pub(crate) times: Times,
+    /// The thread time of all counts of it that are durable.
+    pub(crate) hours: Hours,
     /// Something of it was leased.
     pub(crate) has_begun: bool,
     /// The state that is durable in the ledger; clients are told this one.
@@ -83,6 +85,8 @@ pub(crate) struct Job {
     pub(crate) disputes: BTreeMap<Range, Dispute>,
     /// Disputed ranges that have begun to wait for another count since they were last looked at.
     offered: BTreeSet<Range>,
+    /// Something came free since somebody asked.
+    is_freed: bool,
     pub(crate) overruns: Overruns,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
@@ -126,6 +130,7 @@ impl Job {
             known,
             state: JobState::Running,
             times: Times::default(),
+            hours: Hours::default(),
             has_begun: false,
             durable_state: JobState::Running,
             finishing: false,
@@ -137,6 +142,7 @@ impl Job {
             total: 0,
             disputes: BTreeMap::new(),
             offered: BTreeSet::new(),
+            is_freed: true,
             overruns: Overruns::default(),
             patience: 1,
             heard_at: Millis(0),
@@ -382,10 +388,12 @@ impl Job {
         for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.poisoned)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
+        self.is_freed = true;
         self.check();
     }
 
     fn put_back(&mut self, range: Range) {
+        self.is_freed = true;
         self.pool.insert(range);
         for part in self.attempts.suspected(range) {
             self.pool.remove(part);
@@ -408,6 +416,11 @@ impl Job {
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
         self.disputes.insert(range, dispute);
         self.offered.insert(range);
+    }
+
+    /// Whether there is something free, and some of it came free since this was last asked.
+    pub(crate) fn take_freed(&mut self) -> bool {
+        std::mem::take(&mut self.is_freed) && self.free_tasks() > 0
     }
 
     /// From the first to the last of what has begun to wait for another count since this was last asked. Not all
@@ -439,6 +452,7 @@ impl Job {
             self.claimed.remove(range);
             self.pool.insert(range);
         }
+        self.is_freed = true;
         self.check();
     }
 
@@ -487,6 +501,11 @@ impl Job {
     /// Tasks per 1,000 seconds of one session, once it is known.
     pub(crate) fn rate_of(&self, session: SessionId) -> Option<u64> {
         self.speeds.get(&session).map(|&(_, rate)| rate)
+    }
+
+    /// The sessions of which the speed is known.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
+        self.speeds.keys()
     }
 
     /// How fast a session counts it; 0 before that is known.
@@ -572,6 +591,7 @@ mod tests {
                 recount: false,
                 reported: false,
                 leased_at: Millis(0),
+                task_ns: 0,
                 term,
             };
             job.claim(range);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use bytesize::ByteSize;
 
-use crate::{AuditPolicy, AuditScope, JobId, JobSpec, JobState, Rate, Times};
+use crate::{AuditPolicy, AuditScope, Hours, JobId, JobSpec, JobState, Rate, Times};
 
 /// What a client may see of an audit: all but its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +73,10 @@ pub struct JobView {
     pub poisoned_first: Vec<u64>,
     /// When it was submitted and when it ended.
     pub times: Times,
-}
-
-/// The place of a job among running ones: jobs of higher priority are served first, equal ones in the order of
-/// their submission.
-pub(crate) fn turn(priority: i32, id: JobId) -> (Reverse<i32>, JobId) {
-    (Reverse(priority), id)
+    /// The thread time that its counts took.
+    pub hours: Hours,
+    /// Nothing of it is leased, because the jobs of its owner have taken all hours that they may.
+    pub is_over_limit: bool,
 }
 
 impl JobView {
@@ -90,11 +88,6 @@ impl JobView {
     pub fn seconds_left(&self) -> Option<f64> {
         let busy_us = self.busy_us_left.filter(|_| self.threads > 0 && !self.state.is_over())?;
         Some(busy_us as f64 / 1e6 / f64::from(self.threads))
-    }
-
-    /// Its place among running jobs: the lowest is served first.
-    pub fn turn(&self) -> (Reverse<i32>, JobId) {
-        turn(self.spec.priority, self.id)
     }
 
     /// Number of tasks of its part of the plan.
@@ -119,8 +112,18 @@ impl JobView {
         if !is_running && (self.state != JobState::Done || self.audits_wanted == 0) {
             return None;
         }
+        if self.is_over_limit && self.workers == 0 {
+            let owner = &self.spec.origin.owner;
+            return Some(format!(
+                "more hours: jobs of {owner} have taken all that they may; an admin grants more by `queens owners {owner} \
+                 --hours H`"
+            ));
+        }
+        let is_of_owner = |other: &JobView| other.spec.origin.owner == self.spec.origin.owner;
         let is_before = |other: &&JobView| {
-            other.state == JobState::Running && other.workers > 0 && other.turn() < self.turn()
+            let (others, its) = (other.spec.priority, self.spec.priority);
+            let is_equal = others == its && (other.id < self.id || !is_of_owner(other));
+            other.state == JobState::Running && other.workers > 0 && (others > its || is_equal)
         };
         match (self.able_workers, self.thread_memory) {
             (0, 0) if self.workers == 0 => Some("a worker: none is connected".into()),
@@ -138,8 +141,15 @@ impl JobView {
                 format!("`queens resume {}`: workers were lost with what is left of it", self.id),
             ),
             _ => {
-                let first = others.iter().filter(is_before).min_by_key(|other| other.turn())?;
-                Some(format!("job {}, which is served first", first.id))
+                let first = others
+                    .iter()
+                    .filter(is_before)
+                    .min_by_key(|other| (Reverse(other.spec.priority), other.id))?;
+                let is_equal = first.spec.priority == self.spec.priority;
+                Some(match is_equal && !is_of_owner(first) {
+                    true => format!("its owner's turn: workers count job {} of another", first.id),
+                    false => format!("job {}, which is served first", first.id),
+                })
             }
         }
     }

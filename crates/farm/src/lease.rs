@@ -29,6 +29,8 @@ pub(crate) struct OpenLease {
     /// Whether anything of it has come back.
     pub(crate) reported: bool,
     pub(crate) leased_at: Millis,
+    /// Thread time that was expected of a task.
+    pub(crate) task_ns: u64,
     pub(crate) term: LeaseTime,
 }
 
@@ -81,13 +83,14 @@ impl Leases {
     }
 
     /// Adds `range` to a lease, or makes it as `new` says.
-    pub(crate) fn assign(&mut self, id: LeaseId, range: Range, new: OpenLease) {
+    pub(crate) fn assign(&mut self, id: LeaseId, range: Range, new: OpenLease) -> &OpenLease {
         let lease = self.leases.entry(id).or_insert_with(|| {
             *self.holders.entry(new.job).or_default().entry(new.session).or_default() += 1;
             new
         });
         lease.open.insert(range);
         self.deadlines.insert((lease.term.deadline, id));
+        lease
     }
 
     /// There is news of a lease: it has until `deadline` without any, but not beyond its end.

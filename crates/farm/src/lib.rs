@@ -51,6 +51,7 @@ mod rows;
 pub mod rules;
 mod scheduler;
 mod session;
+mod share;
 mod slice;
 mod stats;
 mod token;
@@ -80,12 +81,13 @@ pub use policy::AuditPolicy;
 pub use principal::{
     AuditScope, Author, Distrusted, IdentifiedBy, Party, Principal, TrustChange, program_of,
 };
-pub use request::{Answer, Change, Request};
+pub use request::{Answer, Change, Request, Submission};
 pub use rows::{
     Check, Contradiction, CountedRange, DisputeState, EvidenceRecord, OpenDispute, Row, TooLarge,
     Unaudited, tiled,
 };
 pub use session::{Rate, WorkerView};
+pub use share::{Hours, OwnerView, Share, ShareChange};
 pub use slice::{NoSlice, Slice};
 pub use stats::Stats;
 pub use token::{LeaseKey, LeaseTerms};

@@ -114,7 +114,7 @@ pub enum Verdict {
     Accepted,
     /// The range was accepted before, with the same count: a free check.
     Agreed,
-    /// Some, but not all of the range was accepted before: of no use.
+    /// Some, but not all of the range was accepted before: only parts of it may be of use.
     Superseded,
     /// Durable as evidence: it contradicts the accepted count, or settles such a case.
     Disputed,

@@ -1,6 +1,8 @@
 //! What people see of a farm at one moment.
 
-use crate::{IntervalSet, JobId, JobView, Millis, Party, Principal, Range, SessionId, WorkerView};
+use crate::{
+    IntervalSet, JobId, JobView, Millis, OwnerView, Party, Principal, Range, SessionId, WorkerView,
+};
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +19,8 @@ pub struct Overview {
     pub workers: Vec<WorkerDetail>,
     /// Parties that are distrusted.
     pub distrusted: Vec<Party>,
+    /// Owners of jobs.
+    pub owners: Vec<OwnerView>,
 }
 
 /// What people see of a connected worker.

@@ -1,19 +1,12 @@
 //! What clients ask of the farm. A request is carried as it is from the wire to the core, which answers it once.
 
-use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, Party};
+use crate::{AuditPolicy, JobId, JobSpec, JobView, Known, OwnerView, Party, ShareChange};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Count this, unless its owner has a job of this key already: then that job is the answer.
-    Submit {
-        /// The job.
-        spec: JobSpec,
-        /// What is to be counted twice, if anything is.
-        audit: Option<AuditPolicy>,
-        /// What is known of its counts before they are counted.
-        known: Box<Known>,
-    },
+    /// Add all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order.
+    Submit(Vec<Submission>),
     /// Change a job. The answer is the job.
     Change(JobId, Change),
     /// Remove a job that is over. The answer is the job as it was.
@@ -28,6 +21,24 @@ pub enum Request {
         /// Why, for people.
         reason: String,
     },
+    /// Change what the jobs of an owner may take. The answer is the owner.
+    Grant {
+        /// Who.
+        owner: String,
+        /// What changes.
+        change: ShareChange,
+    },
+}
+
+/// A job to be added, unless its owner has one of its key already: then that one is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// The job. No other one of the request has its owner and its key.
+    pub spec: JobSpec,
+    /// What is to be counted twice, if anything is.
+    pub audit: Option<AuditPolicy>,
+    /// What is known of its counts before they are counted.
+    pub known: Box<Known>,
 }
 
 /// A change of a job that a client may ask for.
@@ -50,17 +61,22 @@ pub enum Change {
 pub enum Answer {
     /// The job that was asked for.
     Job(Box<JobView>),
+    /// The jobs that were submitted.
+    Jobs(Vec<JobView>),
     /// Parties that are distrusted.
     Distrusted(Vec<Party>),
+    /// The owner of jobs that was asked for.
+    Owner(OwnerView),
 }
 
 impl Answer {
-    /// The job, if it is about one.
+    /// The job, if it is about one alone.
     #[must_use]
     pub fn job(self) -> Option<JobView> {
         match self {
             Answer::Job(job) => Some(*job),
-            Answer::Distrusted(_) => None,
+            Answer::Jobs(mut jobs) if jobs.len() == 1 => jobs.pop(),
+            Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Owner(_) => None,
         }
     }
 }

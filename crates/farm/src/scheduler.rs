@@ -51,7 +51,7 @@ impl StratumScheduler {
         // Tables take seconds to make, so a session stays for several leases where one set serves all.
         let locality = plan.method.locality(plan.problem.n());
         let (leases, piece) = match locality {
-            Locality::None | Locality::SharedWork { .. } | Locality::SharedLists { .. } => {
+            Locality::Independent | Locality::SharedWork { .. } | Locality::SharedLists { .. } => {
                 (1, (plan.tasks / PIECES).max(locality.fair_run()).max(LEAST_PIECE))
             }
             Locality::SharedTables => (16, u64::MAX),

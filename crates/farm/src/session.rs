@@ -1,6 +1,6 @@
 //! A worker's connection, as the farm sees it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
 
 use plan::threads_that_fit;
@@ -26,6 +26,9 @@ pub(crate) struct Session {
     first_credit: u64,
     /// Tasks leased and not yet reported.
     pub(crate) outstanding: u64,
+    /// How many of them each job has, and the thread time that was expected of these, nanoseconds;
+    /// never 0 tasks.
+    held: BTreeMap<JobId, (u64, u128)>,
     /// It asked for no more work.
     pub(crate) draining: bool,
     /// When it joined, or last reported something or said that it was getting on.
@@ -65,6 +68,7 @@ impl Session {
             credit: hello.credit,
             first_credit: hello.credit,
             outstanding: 0,
+            held: BTreeMap::new(),
             draining: false,
             heard_at: now,
             counted: 0,
@@ -118,6 +122,33 @@ impl Session {
     pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
         let is_idle = self.outstanding == 0 && self.credit >= self.first_credit;
         tasks <= self.room() || is_idle
+    }
+
+    /// Tasks of a job are leased to it that are to take so long.
+    pub(crate) fn hold(&mut self, job: JobId, tasks: u64, ns: u128) {
+        self.outstanding += tasks;
+        let held = self.held.entry(job).or_default();
+        *held = (held.0 + tasks, held.1 + ns);
+    }
+
+    /// It holds them no more.
+    pub(crate) fn let_go(&mut self, job: JobId, tasks: u64, ns: u128) {
+        self.outstanding -= tasks;
+        let held = self.held.get_mut(&job).filter(|held| held.0 >= tasks);
+        let held = held.expect("only what is held is let go");
+        *held = (held.0 - tasks, held.1 - ns);
+        if held.0 == 0 {
+            self.held.remove(&job);
+        }
+    }
+
+    /// Tasks of a job that take as long as all that it holds, if a task of the job takes it so
+    /// long.
+    pub(crate) fn held_as_of(&self, job: JobId, task_ns: u64) -> u64 {
+        let own = self.held.get(&job).map_or(0, |held| held.0);
+        let others = self.held.iter().filter(|&(&of, _)| of != job);
+        let others = others.map(|(_, held)| held.1).sum::<u128>() / u128::from(task_ns.max(1));
+        own.saturating_add(u64::try_from(others).unwrap_or(u64::MAX))
     }
 
     /// How many more tasks it may be leased.

@@ -50,7 +50,7 @@ impl Job {
             if jobs.last_mut().filter(is_same).is_none() {
                 let listed =
                     moduli.map(|modulus| Listed { modulus, residues: 0, choices: 0..choices });
-                jobs.push(Job { split, shares: Shares::of(n, split), listed });
+                jobs.push(Job { split, shares: Shares::new(n, split), listed });
             }
             let job = jobs.last_mut().expect("it was just added");
             for (listed, slice) in job.listed.iter_mut().zip([task.upper, task.lower]) {

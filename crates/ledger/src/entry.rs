@@ -6,15 +6,15 @@ use farm::{
 use rusqlite::ToSql;
 
 use super::LedgerFault;
-use super::seal::seal;
+use super::checksum::checksum;
 
 /// The columns of such a row as they are stored, in the order of [`values`].
-pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, seal";
+pub(super) const STORED: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, build, lease, busy_us, checksum";
 
 /// The columns that [`read_row`] wants to see: as they are stored, but with the text of the build
 /// instead of its id.
 pub(super) const COLUMNS: &str = "first, past, count, residue, digest, kernel, owner, machine, worker, \
-    (SELECT text FROM builds WHERE id = build), lease, busy_us, seal";
+    (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum";
 
 /// How many columns [`STORED`] and [`COLUMNS`] name: the first one after them has this number.
 pub(super) const WIDTH: usize = 13;
@@ -35,7 +35,7 @@ pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
         Box::new(author.build.clone()),
         Box::new(signed(lease.0)),
         Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
-        Box::new(seal(job, row)),
+        Box::new(checksum(job, row)),
     ]
 }
 
@@ -81,7 +81,7 @@ pub(super) fn read_row_at(
         lease: LeaseId(unsigned(columns, at + 10)?),
         busy_us: unsigned(columns, at + 11)?,
     };
-    if columns.get::<_, i64>(at + 12)? != seal(job, &row) || !tally.is_sound() {
+    if columns.get::<_, i64>(at + 12)? != checksum(job, &row) || !tally.is_sound() {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }

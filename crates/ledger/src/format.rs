@@ -1,7 +1,8 @@
 //! How a file says that it is a ledger of this program, and of which format.
 //!
-//! A ledger may come from a stranger. So nothing of it is run: it has the tables and indices that this program makes, and
-//! neither views nor triggers; and no value of it is larger than those that this program writes.
+//! A ledger may come from a stranger. So nothing of it is run: it has the tables, indices and the
+//! view that this program makes, and no triggers; and no value of it is larger than those that this
+//! program writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+mod checksum;
 mod clock;
 mod credentials;
 mod entry;
@@ -26,7 +27,6 @@ mod open;
 mod place;
 mod restore;
 mod scrub;
-mod seal;
 mod store;
 mod task_counts;
 mod wait;

@@ -48,10 +48,11 @@ pub struct Ledger {
     lock: Option<LedgerLock>,
 }
 
-/// The lock of a ledger, or of a place for one. No other process can take it.
+/// The lock of a ledger, or of a place for one. No other process can take it. Its file is removed with it.
 #[derive(Debug)]
 pub struct LedgerLock {
-    _file: File,
+    file: File,
+    name: PathBuf,
 }
 
 /// What is wrong with a ledger of which not all rows have a job.
@@ -297,7 +298,7 @@ impl Ledger {
         // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
         // for which somebody is distrusted.
         let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
-                        JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.seal = r.seal \
+                        JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.checksum = r.checksum \
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \
                             AND t.owner = r.owner AND (t.machine IS NULL OR t.machine = r.machine) \
                         WHERE d.state = 1";
@@ -339,11 +340,11 @@ fn one_name(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 impl LedgerLock {
-    /// Takes the lock on `FILE-lock` for this process. The file is never removed: otherwise two processes
-    /// could lock two files of the same name.
+    /// Takes the lock on `FILE-lock` for this process.
     ///
     /// A child process that another thread is starting shares our files until it becomes another program.
-    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries.
+    /// Therefore a released lock may seem to be held for some milliseconds, and this function retries. It also does if
+    /// the file was removed by the process that held it before, because a lock excludes nobody without its name.
     ///
     /// # Errors
     ///
@@ -352,18 +353,29 @@ impl LedgerLock {
         place::check_name(path)?;
         const ATTEMPTS: u32 = 10;
         const PAUSE: Duration = Duration::from_millis(20);
-        let mut name = one_name(path)?.into_os_string();
-        name.push("-lock");
-        let file = place::private().create(true).truncate(false).open(name)?;
-        for attempt in 1.. {
+        let name = place::with_suffix(&one_name(path)?, "-lock");
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            let file = place::private().create(true).truncate(false).open(&name)?;
             match file.try_lock() {
-                Ok(()) => return Ok(LedgerLock { _file: file }),
-                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => break,
+                Ok(()) if place::is_named(&file, &name) => return Ok(LedgerLock { file, name }),
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
         }
         Err(LedgerFault::Held)
+    }
+}
+
+impl Drop for LedgerLock {
+    /// Removes the file while it is locked. A node that was cut off may have lost its lock to another one, whose file then
+    /// stays. So does one that Windows does not let go.
+    fn drop(&mut self) {
+        if cfg!(unix) && self.file.try_lock().is_ok() && place::is_named(&self.file, &self.name) {
+            let _ = std::fs::remove_file(&self.name);
+        }
     }
 }
 

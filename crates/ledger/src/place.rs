@@ -121,6 +121,13 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether `name` means this open file.
+pub(crate) fn is_named(file: &File, name: &Path) -> bool {
+    let identities =
+        file.metadata().and_then(|file| Ok((identity(&file), std::fs::metadata(name)?)));
+    identities.is_ok_and(|(open, named)| open == identity(&named))
+}
+
 /// Waits until the names in the folder of `path` are on disk.
 pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
     // Other systems cannot open a folder.
@@ -282,6 +289,31 @@ mod tests {
         let mode = fs::metadata(&path).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "it is one ledger");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_ledger_that_was_closed_is_one_file() {
+        let (folder, path) = scratch();
+        ledger_in(&path).close().expect("it can be closed");
+        let files = fs::read_dir(folder.path()).expect("it is there");
+        let names: Vec<_> = files.map(|file| file.expect("it is there").path()).collect();
+        assert_eq!(names, [path]);
+    }
+
+    /// A process may have opened the file of the lock just before its owner removed it.
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_has_lost_its_name_excludes_nobody() {
+        let (_folder, path) = scratch();
+        let name = with_suffix(&path, "-lock");
+        let file = private().create(true).truncate(false).open(&name).expect("a new file");
+        assert!(is_named(&file, &name));
+        fs::remove_file(&name).expect("it is there");
+        assert!(!is_named(&file, &name));
+        let _ledger = ledger_in(&path);
+        assert!(!is_named(&file, &name), "another file has the name");
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)));
     }
 
     #[cfg(unix)]

@@ -43,6 +43,25 @@ CREATE TABLE removed (
     removed_at INTEGER NOT NULL
 ) STRICT;
 
+-- What `accounting` said of jobs when they were removed.
+CREATE TABLE removed_hours (
+    job             INTEGER NOT NULL REFERENCES removed (job),
+    owner           TEXT NOT NULL,
+    counted_by      TEXT NOT NULL,
+    day             TEXT NOT NULL,
+    processor_hours REAL NOT NULL,
+    gpu_hours       REAL NOT NULL
+) STRICT;
+
+-- What the jobs of owners may take; the latest row about an owner holds. None is ever deleted.
+CREATE TABLE shares (
+    owner    TEXT NOT NULL,
+    weight   INTEGER NOT NULL,
+    limit_us INTEGER,                -- thread time of all its jobs together, unless it is NULL
+    asked_by TEXT NOT NULL,          -- the owner who decided so
+    noted_at INTEGER NOT NULL
+) STRICT;
+
 -- What was to be counted twice; the newest of a job holds for the ranges to come, too.
 CREATE TABLE audit_policies (
     job       INTEGER NOT NULL REFERENCES jobs (id),
@@ -87,7 +106,7 @@ CREATE TABLE ranges (
     lease       INTEGER NOT NULL,
     busy_us     INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
-    seal        INTEGER NOT NULL,    -- checksum over job to lease
+    checksum    INTEGER NOT NULL,    -- over job to lease
     audit       INTEGER NOT NULL,    -- 0 not chosen, 1 wanted, 2 counted by two parties alike
     task_counts BLOB,                -- what each task counts, if that is told: eight bytes each, the lowest first. The last
                                      -- column, so that the others are read without it
@@ -111,7 +130,7 @@ CREATE TABLE audits (
     lease      INTEGER NOT NULL,
     busy_us    INTEGER NOT NULL,
     counted_at INTEGER NOT NULL,
-    seal       INTEGER NOT NULL,
+    checksum   INTEGER NOT NULL,
     PRIMARY KEY (job, first)
 ) STRICT, WITHOUT ROWID;
 
@@ -131,7 +150,7 @@ CREATE TABLE disputes (
     lease    INTEGER NOT NULL,
     busy_us  INTEGER NOT NULL,
     noted_at INTEGER NOT NULL,
-    seal     INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
     state    INTEGER NOT NULL        -- 0 open, 1 settled, 2 taken back: its principal is distrusted, or no longer apart enough to confirm
 ) STRICT;
 CREATE INDEX disputes_by_range ON disputes (job, first, past);
@@ -165,3 +184,20 @@ CREATE TABLE credentials (
     expires_at INTEGER,
     revoked_at INTEGER
 ) STRICT;
+
+-- The thread time of a job's counts, by who counted and on which day in UTC they were noted:
+-- accepted ranges, second counts, and what is only evidence.
+CREATE VIEW accounting AS
+SELECT job,
+       jobs.owner AS owner,          -- whose job it is
+       counted.owner AS counted_by,  -- the owner of the worker's credential
+       date(at / 1000, 'unixepoch') AS day,
+       total(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END) / 3.6e9 AS processor_hours,
+       total(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END) / 3.6e9 AS gpu_hours
+FROM (SELECT job, owner, kernel, busy_us, accepted_at AS at FROM ranges
+      UNION ALL SELECT job, owner, kernel, busy_us, counted_at FROM audits
+      UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
+JOIN jobs ON jobs.id = job
+WHERE job NOT IN (SELECT job FROM removed)
+GROUP BY 1, 3, 4
+UNION ALL SELECT job, owner, counted_by, day, processor_hours, gpu_hours FROM removed_hours;

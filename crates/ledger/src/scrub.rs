@@ -234,12 +234,12 @@ mod tests {
             ("DELETE FROM jobs", "rows of jobs"),
             (
                 "INSERT INTO disputes SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-              build, lease + 1, busy_us, accepted_at, seal, 0 FROM ranges WHERE first = 32",
+              build, lease + 1, busy_us, accepted_at, checksum, 0 FROM ranges WHERE first = 32",
                 "ordinal 32 that was altered",
             ),
             (
                 "INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, \
-              build, lease, busy_us, accepted_at, seal FROM ranges WHERE first = 32",
+              build, lease, busy_us, accepted_at, checksum FROM ranges WHERE first = 32",
                 "confirms nothing",
             ),
         ] {

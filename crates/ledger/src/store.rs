@@ -1,11 +1,12 @@
 //! Rows in SQLite, as the farm's rules want to see and change them.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use farm::rules::{Select, Store, StoredJob};
 use farm::{
-    AuditPolicy, Check, CountedRange, DisputeState, JobChange, JobId, JobSpec, JobState,
-    OpenDispute, Party, Principal, Range, Row, TaskCounts, TrustChange,
+    AuditPolicy, Check, CountedRange, DisputeState, Hours, JobChange, JobId, JobSpec, JobState,
+    OpenDispute, Party, Principal, Range, Row, Share, TaskCounts, TrustChange,
 };
 use rusqlite::{Connection, Params, ToSql};
 
@@ -212,14 +213,28 @@ impl Store for SqlStore<'_> {
     }
 
     fn remove_job(&mut self, job: JobId) -> Result<bool, LedgerFault> {
-        /// Rows of a table that go in one transaction: a million take seconds, for which nothing else would be written.
-        const MOST: u32 = 4_096;
+        /// Rows of a table that go in one transaction: a million take seconds, for which nothing else would be written. In
+        /// tests short histories have several parts.
+        const MOST: u32 = if cfg!(test) { 2 } else { 4_096 };
         let id = signed(job.0);
+        // Only the first time, while the job has all of its counts.
+        let hours: Vec<(String, String, String, f64, f64)> = self.all(
+            "SELECT owner, counted_by, day, processor_hours, gpu_hours FROM accounting \
+             WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM removed WHERE job = ?1)",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+        )?;
         self.change(
             "INSERT OR IGNORE INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
             (unix_ms(), id),
         )?;
+        for (owner, counted_by, day, processor, gpu) in hours {
+            self.change(
+                "INSERT INTO removed_hours VALUES (?, ?, ?, ?, ?, ?)",
+                (id, owner, counted_by, day, processor, gpu),
+            )?;
+        }
         self.change(
             "UPDATE jobs SET state = ?, total = NULL, key = NULL WHERE id = ?",
             (JobState::Cancelled.name(), id),
@@ -412,6 +427,34 @@ impl Store for SqlStore<'_> {
     ) -> Result<(), LedgerFault> {
         let (party, reason) = (party.clone(), reason.into());
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: unix_ms() })
+    }
+
+    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<(), LedgerFault> {
+        let Share { weight, limit_us } = share;
+        self.change(
+            "INSERT INTO shares (owner, weight, limit_us, asked_by, noted_at) VALUES (?, ?, ?, ?, ?)",
+            (owner, weight, limit_us.map(signed), by, unix_ms()),
+        )?;
+        Ok(())
+    }
+
+    fn shares(&mut self) -> Result<BTreeMap<String, Share>, LedgerFault> {
+        let query = "SELECT owner, weight, limit_us FROM shares ORDER BY rowid";
+        let all = self.all(query, [], |row| {
+            let has_limit = row.get::<_, Option<i64>>(2)?.is_some();
+            let limit_us = has_limit.then(|| unsigned(row, 2)).transpose()?;
+            Ok((row.get(0)?, Share { weight: row.get(1)?, limit_us }))
+        })?;
+        Ok(all.into_iter().collect())
+    }
+
+    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, LedgerFault> {
+        let query = "SELECT job, owner, total(processor_hours), total(gpu_hours) FROM accounting GROUP BY 1, 2";
+        let all = self.all(query, [], |row| {
+            let hours = Hours::of_hours(row.get(2)?, row.get(3)?);
+            Ok((JobId(unsigned(row, 0)?), (row.get(1)?, hours)))
+        })?;
+        Ok(all.into_iter().collect())
     }
 
     fn trust_changes(&mut self) -> Result<Vec<TrustChange>, LedgerFault> {

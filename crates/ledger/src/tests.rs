@@ -13,10 +13,10 @@ use std::path::Path;
 use farm::rules::Store;
 use farm::{
     Asker, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
-    Distrusted, Effect, Event, Farm, Fingerprint, Hello, JobChange, JobId, JobSpec, JobState,
-    KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken, LedgerAnswer,
-    LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report, Request,
-    RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
+    Distrusted, Effect, Event, Farm, Fingerprint, Hello, Hours, JobChange, JobId, JobSpec,
+    JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken,
+    LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report,
+    Request, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 
@@ -110,7 +110,7 @@ fn tally(range: Range, count: u64) -> Tally {
 /// Gives every range a second count. Nobody looks at who made it here.
 const CONFIRM_ALL: &str = "UPDATE ranges SET audit = 2;
     INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, accepted_at, seal FROM ranges";
+        busy_us, accepted_at, checksum FROM ranges";
 
 const OWNER: &str = "owner";
 

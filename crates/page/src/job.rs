@@ -9,9 +9,10 @@ use crate::chart::chart;
 use crate::frame::{self, Reader};
 use crate::jobs::{audits, done, owner, remarks, share, state};
 use crate::map::map;
-use crate::parts::{Page, Part, stats};
+use crate::parts::{Page, Part, fact, stats};
+use crate::people::of_owner;
 use crate::snapshot::{JobDetail, Snapshot};
-use crate::text::{ago, end, grouped, plural, rate, sentence, size, time, utc};
+use crate::text::{ago, end, grouped, hours, plural, rate, sentence, size, time, utc};
 
 /// The id of the part with which a job is changed.
 const ACTIONS: &str = "actions";
@@ -145,7 +146,10 @@ fn facts(job: &JobView) -> Markup {
             @if job.thread_memory > 0 {
                 (fact("Memory", &format!("at least {} a thread", size(job.thread_memory))))
             }
-            (fact("Owner", owner(job)))
+            @let page = format!("../{}", of_owner(&job.spec.origin.owner));
+            div { dt { "Owner" } dd { a href=(page) { (owner(job)) } } }
+            (fact("Processor-hours", &hours(job.hours.processor())))
+            @if job.hours.gpu_us > 0 { (fact("GPU-hours", &hours(job.hours.gpu()))) }
             (fact("Priority", &job.spec.priority.to_string()))
             @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", &utc(at))) }
             @if job.disputes > 0 { (fact("Disputed ranges", &job.disputes.to_string())) }
@@ -159,10 +163,6 @@ fn counted(job: &JobView) -> String {
     let is_covered = job.tasks_done == job.tasks();
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
     format!("Sum{}{symmetry}", if is_covered { "" } else { " so far" })
-}
-
-fn fact(name: &str, value: &str) -> Markup {
-    html! { div { dt { (name) } dd { (value) } } }
 }
 
 fn poison_fact(job: &JobView) -> String {

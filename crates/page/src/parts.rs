@@ -48,6 +48,11 @@ impl Page {
     }
 }
 
+/// A name and a value, for a list of them.
+pub(crate) fn fact(name: &str, value: &str) -> Markup {
+    html! { div { dt { (name) } dd { (value) } } }
+}
+
 /// Numbers that stand out: what each is, the number, and what there is to add.
 pub(crate) fn stats<const N: usize>(numbers: [(&str, String, String); N]) -> Markup {
     html! {

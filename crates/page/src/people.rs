@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-use farm::{Author, Credit, Party, Principal, Rate};
+use farm::{Author, Credit, OwnerView, Party, Principal, Rate, Share};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::parts::{Page, Part, stats};
+use crate::parts::{Page, Part, fact, stats};
 use crate::snapshot::{Credits, Snapshot};
-use crate::text::{ago, grouped, plural, rate, short, size, time};
+use crate::text::{ago, grouped, hours, plural, rate, short, size, time};
 use crate::workers::{Marked, doing, marked, share};
 
 /// All owners of workers' credentials that have counted, or count now.
@@ -90,7 +90,9 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
                 format!("{} contradicted; {} submitted", sums.contradicted, plural(jobs, "live job"))),
         ]))
     };
+    let account = snapshot.overview.owners.iter().find(|account| account.owner == owner);
     let listed = html! {
+        @if let Some(account) = account { (taken(account, &snapshot.overview.owners)) }
         (unread(credits))
         table.cards {
             caption { "Workers" }
@@ -107,6 +109,25 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
         @if known.len() == Credit::MOST { p.hint { "These have counted the most." } }
     };
     page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
+}
+
+/// What the jobs of an owner have taken, and what they may take.
+fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
+    let Share { weight, limit_us } = account.share;
+    let limit = limit_us.map_or("none".into(), |us| format!("{:.2} hours", us as f64 / 3.6e9));
+    let leased =
+        account.share_of(all).map_or("–".into(), |share| format!("{:.0}%", 100.0 * share));
+    html! {
+        h2 { "Its jobs" }
+        dl.facts {
+            (fact("Processor-hours", &hours(account.hours.processor())))
+            (fact("GPU-hours", &hours(account.hours.gpu())))
+            (fact("Limit of both", &limit))
+            (fact("Weight", &weight.to_string()))
+            (fact("Leased now", &leased))
+            (fact("Live jobs", &account.live_jobs.to_string()))
+        }
+    }
 }
 
 /// One worker: how it does, and what it has counted of which job.
@@ -163,17 +184,16 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
 /// What a worker that is connected is, and does.
 fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
     let farm::WorkerView { author, backend, threads, memory, .. } = &detail.view;
-    let fact = |name: &str, value: Markup| html! { div { dt { (name) } dd { (value) } } };
     html! {
         dl.facts {
-            (fact("Counts", doing(detail)))
-            (fact("Kernel", html! { (backend) ", " (plural(threads, "thread")) }))
-            (fact("Memory", html! { (size(*memory)) }))
-            (fact("Program", html! { (author.program()) }))
-            (fact("Last report", html! { (time(*silent)) " ago" }))
-            (fact("Reported since it came", html! { (plural(detail.counted, "task")) }))
-            (fact("Deadlines missed", html! { (detail.missed) }))
-            (fact("Jobs it has no memory for", html! { (detail.declined) }))
+            div { dt { "Counts" } dd { (doing(detail)) } }
+            (fact("Kernel", &format!("{backend}, {}", plural(threads, "thread"))))
+            (fact("Memory", &size(*memory)))
+            (fact("Program", author.program()))
+            (fact("Last report", &format!("{} ago", time(*silent))))
+            (fact("Reported since it came", &plural(detail.counted, "task")))
+            (fact("Deadlines missed", &detail.missed.to_string()))
+            (fact("Jobs it has no memory for", &detail.declined.to_string()))
         }
     }
 }

@@ -55,6 +55,11 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
+/// A number of hours.
+pub(crate) fn hours(hours: f64) -> String {
+    format!("{hours:.2}")
+}
+
 /// A percentage that says 100 only if it is all.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if part >= whole {

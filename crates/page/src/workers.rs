@@ -338,6 +338,7 @@ mod tests {
             ended_in_all: 0,
             workers,
             distrusted: Vec::new(),
+            owners: Vec::new(),
         }
     }
 

@@ -31,6 +31,12 @@ impl KernelName {
         KernelName::ALL.into_iter().find(|kernel| kernel.0 == name)
     }
 
+    /// Whether a graphics processor counted.
+    #[must_use]
+    pub fn is_of_device(self) -> bool {
+        self.0 == "gpu"
+    }
+
     /// The name; empty if several kernels counted.
     #[must_use]
     pub fn as_str(&self) -> &'static str {

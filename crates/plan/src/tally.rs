@@ -61,7 +61,7 @@ impl Tally {
 /// ordinal and count. It does not depend on how the tasks were cut into ranges, and neighbours' digests
 /// add up.
 ///
-/// It tells two honest counts of a range apart, even if errors in their sums cancel. It is no seal: who
+/// It tells two honest counts of a range apart, even if errors in their sums cancel. It is no signature: who
 /// knows all counts of many tasks could find others with the same digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub u128);

@@ -48,6 +48,8 @@ pub enum Failure {
     Held(String),
     /// A graphics processor is missing, or fails.
     Device(String),
+    /// A batch system is missing or refuses its command, or its jobs fail.
+    BatchSystem(String),
     /// This program or the coordinator has a fault.
     Internal(String),
     /// The count was asked to stop, and a ledger keeps the work. The text says how far it came.
@@ -156,6 +158,7 @@ impl Failure {
             Failure::Bundle(text) => (16, text),
             Failure::Held(text) => (17, text),
             Failure::Device(text) => (18, text),
+            Failure::BatchSystem(text) => (19, text),
             Failure::Internal(text) => (70, text),
             // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
             Failure::Stopped(text) => (75, text),

@@ -145,8 +145,8 @@ impl Lines {
     }
 }
 
-/// Turns an error of writing into a failure.
-fn written(result: std::io::Result<()>) -> Result<(), Failure> {
+/// Turns an error of writing to standard output into a failure.
+pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::Unread,
         _ => Failure::output("standard output", error),

@@ -68,6 +68,22 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// The table without these columns.
+    pub(crate) fn without(self, names: &[&str]) -> Table {
+        let Table { columns, rows } = self;
+        let is_kept: Vec<bool> = columns.iter().map(|(name, _)| !names.contains(name)).collect();
+        let kept = |row: Vec<String>| {
+            row.into_iter()
+                .zip(&is_kept)
+                .filter(|(_, kept)| **kept)
+                .map(|(entry, _)| entry)
+                .collect()
+        };
+        let rows = rows.into_iter().map(kept).collect();
+        let columns = columns.into_iter().filter(|(name, _)| !names.contains(name)).collect();
+        Table { columns, rows }
+    }
+
     /// Prints the table, or says `nothing` on standard error if it has no row. On a terminal that is too narrow it is without
     /// some columns, and says so: see [`lines_within`](Table::lines_within).
     pub(crate) fn print(&self, spared: &[&'static str], nothing: &str) -> Result<(), Failure> {

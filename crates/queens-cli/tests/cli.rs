@@ -79,6 +79,7 @@ mod worker_join;
 #[path = "cli"]
 mod linux {
     mod allowance;
+    mod autoscale;
     mod disk;
     mod documentation;
     mod draining;

@@ -348,7 +348,11 @@ async fn begin(
         }
         None => {
             let spec = JobSpec { origin: Origin::of(LOCAL_OWNER), plan, slice, priority: 0 };
-            Request::Submit { spec, audit: None, known: known_of(&plan, slice).into() }
+            Request::Submit(vec![farm::Submission {
+                spec,
+                audit: None,
+                known: known_of(&plan, slice).into(),
+            }])
         }
     };
     let answer = farm.ask(LOCAL_OWNER, ask).await.map_err(ServiceError::from)??;

@@ -7,16 +7,15 @@
 use std::error::Error;
 
 use queens_solve::board::Square;
-use queens_solve::{Completion, Notation, Start, complete};
+use queens_solve::{Notation, Start, complete};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let n = words.next().map_or(Ok(8), |word| word.parse())?;
     let queens: Vec<Square> = words.map(|word| word.parse()).collect::<Result<_, _>>()?;
-    match complete(&Start::new(n, &queens)?, 1, || false) {
-        Completion::Found(placement) => println!("{}", Notation::Board.of(&placement)),
-        Completion::None => println!("no placement has these queens"),
-        Completion::Undecided => unreachable!("nobody stops the search"),
+    match complete(&Start::new(n, &queens)?) {
+        Some(placement) => println!("{}", Notation::Board.of(&placement)),
+        None => println!("no placement has these queens"),
     }
     Ok(())
 }

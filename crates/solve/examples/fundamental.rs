@@ -6,21 +6,18 @@
 //! ```
 
 use std::error::Error;
-use std::ops::ControlFlow;
 
-use queens_solve::{Listing, Notation};
+use queens_solve::{Notation, Solutions};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let n = std::env::args().nth(1).map_or(Ok(8), |word| word.parse())?;
-    let listing = Listing::new(n, vec![])?.fundamental();
-    let _: ControlFlow<()> = listing.visit(|placement| {
-        let squares = Notation::Squares.of(placement);
+    let n: u32 = std::env::args().nth(1).map_or(Ok(8), |word| word.parse())?;
+    for placement in Solutions::fundamental(n) {
+        let squares = Notation::Squares.of(&placement);
         println!(
             "{squares}  {}, orbit of {}",
             placement.symmetry_class().name(),
             placement.orbit_size()
         );
-        ControlFlow::Continue(())
-    });
+    }
     Ok(())
 }

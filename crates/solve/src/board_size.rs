@@ -4,7 +4,7 @@ use board::MAX_N;
 use thiserror::Error;
 
 /// A board that is too large for an algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error("a board of size {n}: this algorithm takes sizes from 0 to {MAX_N}")]
 #[non_exhaustive]
 pub struct BoardTooLarge {

@@ -2,6 +2,23 @@
 
 use thiserror::Error;
 
+use crate::Placement;
+
+/// One placement of `n` queens, for `n` = 0, 1 and 4 to [`LARGEST`](Construction::LARGEST): that of
+/// [`Construction::new`], which takes no memory for its rows.
+///
+/// ```
+/// assert_eq!(queens_solve::solve(8)?.columns(), [3, 5, 7, 1, 6, 0, 2, 4]);
+/// # Ok::<(), queens_solve::ConstructError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ConstructError`] for any other board.
+pub fn solve(n: u32) -> Result<Placement, ConstructError> {
+    Construction::new(n).map(Construction::placement)
+}
+
 /// A placement as a function of the row. Nothing is searched, and no board is held.
 ///
 /// [`new`](Construction::new) is the construction of E. Pauls ("Das Maximalproblem der Damen auf dem
@@ -19,13 +36,13 @@ use thiserror::Error;
 /// assert_eq!(eight.columns().collect::<Vec<_>>(), [1, 3, 5, 7, 2, 0, 6, 4]);
 /// # Ok::<(), queens_solve::ConstructError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Construction {
     n: u32,
     rule: Rule,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rule {
     Pauls,
     Mod12,
@@ -33,7 +50,7 @@ enum Rule {
 }
 
 /// Why there is no construction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum ConstructError {
     /// Sizes 2 and 3 have no placement.
     #[error("{0} queens cannot be placed on a board of size {0}: sizes 2 and 3 have no placement")]
@@ -117,6 +134,12 @@ impl Construction {
     /// The columns of all rows, from row 0 on.
     pub fn columns(self) -> impl Iterator<Item = u32> + Clone {
         (0..self.n).map(move |row| self.column(row))
+    }
+
+    /// The whole placement, with four bytes for each row.
+    #[must_use]
+    pub fn placement(self) -> Placement {
+        Placement::trusted(self.columns().collect())
     }
 }
 

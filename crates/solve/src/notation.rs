@@ -7,7 +7,7 @@ use board::squares::Square;
 use crate::Placement;
 
 /// How a placement is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notation {
     /// The squares on one line, file by file: `a2 b4 c1 d3`.
     Squares,
@@ -34,7 +34,7 @@ impl Notation {
     /// The placement in this notation, but a permutation is the rank of the queen on each file from a on,
     /// counted from 1: `2 4 1 3`.
     pub fn by_file(self, placement: &Placement) -> impl Display + '_ {
-        fmt::from_fn(move |f| {
+        Written(move |f: &mut Formatter<'_>| {
             let squares = by_file(placement.columns().iter().copied());
             let ranks = squares.iter().map(|square| square.row);
             self.write(f, placement.n(), placement.columns().iter().copied(), ranks, &[])
@@ -51,7 +51,9 @@ impl Notation {
         columns: impl Iterator<Item = u32> + Clone,
         fields: &[(&str, u64)],
     ) -> impl Display {
-        fmt::from_fn(move |f| self.write(f, n, columns.clone(), columns.clone(), fields))
+        Written(move |f: &mut Formatter<'_>| {
+            self.write(f, n, columns.clone(), columns.clone(), fields)
+        })
     }
 
     /// Writes the queens on these `columns`, with these numbers, from 0, as the permutation.
@@ -85,6 +87,15 @@ impl Notation {
                 f.write_str("]}")
             }
         }
+    }
+}
+
+/// What a function writes.
+struct Written<W>(W);
+
+impl<W: Fn(&mut Formatter<'_>) -> fmt::Result> Display for Written<W> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        (self.0)(f)
     }
 }
 
@@ -160,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_placement_is_written_so() {
-        let four = Placement::new(vec![2, 0, 3, 1]);
+        let four = Placement::trusted(vec![2, 0, 3, 1]);
         let notations = [
             (Notation::Squares, "a2 b4 c1 d3"),
             (Notation::Permutation, "3 1 4 2"),
@@ -176,7 +187,7 @@ mod tests {
 
     #[test]
     fn by_file_a_permutation_has_the_ranks() {
-        let four = Placement::new(vec![2, 0, 3, 1]);
+        let four = Placement::trusted(vec![2, 0, 3, 1]);
         assert_eq!(Notation::Permutation.by_file(&four).to_string(), "2 4 1 3");
         assert_eq!(Notation::Squares.by_file(&four).to_string(), "a2 b4 c1 d3");
         let json = r#"{"n":4,"permutation":[2,4,1,3],"squares":["a2","b4","c1","d3"]}"#;

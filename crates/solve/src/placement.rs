@@ -1,10 +1,27 @@
 //! Placements: whole boards.
 
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
 use board::squares::{Square, SquaresError, check_queens};
 
-use crate::is_placement;
+use crate::{Notation, NotationError, is_placement, read_queens};
 
-/// N queens on an N x N board, one in each row. It holds the column of each row's queen, from row 0 on.
+/// N queens on an N x N board, one in each row, none attacking another. It holds the column of each row's
+/// queen, from row 0 on.
+///
+/// As text it is a permutation: the columns, counted from 1. It is read from any [`Notation`] but JSON.
+///
+/// ```
+/// use queens_solve::Placement;
+///
+/// let placement = Placement::new(vec![1, 3, 0, 2])?;
+/// assert_eq!(placement.to_string(), "2 4 1 3");
+/// assert_eq!("2 4 1 3".parse(), Ok(placement.clone()));
+/// assert_eq!("b1 d2 a3 c4".parse(), Ok(placement));
+/// assert!(Placement::new(vec![0, 1]).is_err());
+/// # Ok::<(), queens_solve::board::SquaresError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "Vec<u32>", into = "Vec<u32>"))]
@@ -13,9 +30,22 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The placement with these columns. They are not checked: [`check`](Placement::check) does that.
-    #[must_use]
-    pub fn new(columns: Vec<u32>) -> Placement {
+    /// The placement with these columns, checked in time linear in N.
+    ///
+    /// # Errors
+    ///
+    /// The first queen that is off the board or attacks another.
+    pub fn new(columns: Vec<u32>) -> Result<Placement, SquaresError> {
+        let placement = Placement { columns };
+        if !is_placement(placement.n(), placement.columns.iter().copied()) {
+            // This check is slower, but it names the queens.
+            check_queens(placement.n(), &placement.squares().collect::<Vec<_>>())?;
+        }
+        Ok(placement)
+    }
+
+    /// The placement with these columns, which a search or a construction has found.
+    pub(crate) fn trusted(columns: Vec<u32>) -> Placement {
         Placement { columns }
     }
 
@@ -32,38 +62,81 @@ impl Placement {
     }
 
     /// The queens' squares, row by row.
-    pub fn squares(&self) -> impl Iterator<Item = Square> + '_ {
-        self.columns.iter().zip(0..).map(|(&column, row)| Square { column, row })
-    }
-
-    /// Checks, in time linear in N, that all queens are on the board and none attacks another.
-    ///
-    /// # Errors
-    ///
-    /// The first queen that breaks this.
-    pub fn check(&self) -> Result<(), SquaresError> {
-        if is_placement(self.n(), self.columns.iter().copied()) {
-            return Ok(());
-        }
-        // This check is slower, but it names the queens.
-        check_queens(self.n(), &self.squares().collect::<Vec<_>>())
+    pub fn squares(&self) -> PlacementSquares<'_> {
+        PlacementSquares { columns: self.columns.iter().enumerate() }
     }
 }
 
-#[cfg(feature = "serde")]
+/// The squares of a placement's queens, row by row.
+#[derive(Clone, Debug)]
+pub struct PlacementSquares<'a> {
+    columns: std::iter::Enumerate<std::slice::Iter<'a, u32>>,
+}
+
+impl Iterator for PlacementSquares<'_> {
+    type Item = Square;
+
+    fn next(&mut self) -> Option<Square> {
+        self.columns.next().map(|(row, &column)| Square { column, row: row as u32 })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.columns.size_hint()
+    }
+}
+
+impl ExactSizeIterator for PlacementSquares<'_> {}
+
+impl std::iter::FusedIterator for PlacementSquares<'_> {}
+
+impl<'a> IntoIterator for &'a Placement {
+    type Item = Square;
+    type IntoIter = PlacementSquares<'a>;
+
+    fn into_iter(self) -> PlacementSquares<'a> {
+        self.squares()
+    }
+}
+
+impl AsRef<[u32]> for Placement {
+    /// The column of each row's queen.
+    fn as_ref(&self) -> &[u32] {
+        &self.columns
+    }
+}
+
 impl From<Placement> for Vec<u32> {
     fn from(placement: Placement) -> Vec<u32> {
         placement.columns
     }
 }
 
-#[cfg(feature = "serde")]
 impl TryFrom<Vec<u32>> for Placement {
     type Error = SquaresError;
 
-    /// The placement with these columns, if no queen attacks another and all are on the board.
     fn try_from(columns: Vec<u32>) -> Result<Placement, SquaresError> {
-        let placement = Placement::new(columns);
-        placement.check().map(|()| placement)
+        Placement::new(columns)
+    }
+}
+
+impl Display for Placement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Notation::Permutation.of(self).fmt(f)
+    }
+}
+
+impl FromStr for Placement {
+    type Err = NotationError;
+
+    /// Reads a placement in any notation but JSON. Squares are on a board of as many rows as there are.
+    fn from_str(text: &str) -> Result<Placement, NotationError> {
+        let (n, mut queens) = read_queens(text)?;
+        let n = n.unwrap_or(queens.len() as u32);
+        check_queens(n, &queens)?;
+        if queens.len() < n as usize {
+            return Err(NotationError::Missing { n, found: queens.len() });
+        }
+        queens.sort_unstable_by_key(|queen| queen.row);
+        Ok(Placement { columns: queens.into_iter().map(|queen| queen.column).collect() })
     }
 }

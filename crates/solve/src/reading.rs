@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// Why a text does not describe queens.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotationError {
     /// A word is not a square, or a square is off the board.
     #[error(transparent)]
@@ -26,6 +27,14 @@ pub enum NotationError {
         rank: String,
         /// The number of ranks.
         n: usize,
+    },
+    /// A placement lacks queens.
+    #[error("{found} of {n} queens are there: a placement on a board of size {n} has them all")]
+    Missing {
+        /// The size of the board.
+        n: u32,
+        /// The number of queens.
+        found: usize,
     },
     /// A text has several boards.
     #[error("there are {0} boards: give one")]
@@ -187,7 +196,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         // 30 squares a rank: runs of two digits, files beyond z.
         for columns in [vec![], vec![0], vec![1, 3, 0, 2], (0..30).rev().collect::<Vec<u32>>()] {
-            let placement = Placement::new(columns);
+            let placement = Placement::trusted(columns);
             let mut wanted: Vec<Square> = placement.squares().collect();
             wanted.sort_unstable();
             let notations = [Squares, Permutation, Columns, Fen, Board];
@@ -207,7 +216,7 @@ mod tests {
         for notation in [Squares, Permutation, Columns, Fen, Board] {
             let between = if matches!(notation, Columns | Board) { "\n\n" } else { "\n" };
             let [one, other] =
-                [one, other].map(|it| notation.of(&Placement::new(it.into())).to_string());
+                [one, other].map(|it| notation.of(&Placement::trusted(it.into())).to_string());
             let text = format!("# two boards\r\n\r\n{one}{between}{other}\n").replace('\n', "\r\n");
             let found: Vec<_> = boards(&text).into_iter().map(read_queens).collect();
             assert_eq!(found, [read_queens(&one), read_queens(&other)], "{text}");
@@ -222,7 +231,7 @@ mod tests {
 
     #[test]
     fn ranks_are_read_file_by_file() {
-        let four = Placement::new(vec![2, 0, 3, 1]);
+        let four = Placement::trusted(vec![2, 0, 3, 1]);
         let (n, mut squares) = read_ranks("2, 4 1 3").expect("it is a permutation");
         squares.sort_unstable_by_key(|square| square.row);
         assert_eq!((n, squares), (Some(4), four.squares().collect()));

@@ -15,16 +15,16 @@ use crate::random::SplitMix64;
 
 /// What a placement has to have: queens that stand already, none attacking another by the rules, and blocked squares
 /// that stay empty.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     pub(crate) n: u32,
-    columns: Vec<Option<u32>>,
+    pub(crate) columns: Vec<Option<u32>>,
     pub(crate) rules: Rules,
     pub(crate) blocked: HashSet<Square>,
 }
 
 /// How the local search puts queens into the free rows before it repairs them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Opening {
     /// Each in a column where it is not attacked, if one is found soon.
     #[default]
@@ -34,18 +34,18 @@ pub enum Opening {
 }
 
 /// The result of a search.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Completion {
     /// A placement that has all given queens.
     Found(Placement),
     /// It is proven that no placement has them.
-    None,
+    Impossible,
     /// The search was stopped before either was known.
     Undecided,
 }
 
 /// What a search for a completion took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Effort {
     /// Number of times that the local search put queens into all free rows and began to repair them.
     pub attempts: u64,
@@ -64,44 +64,44 @@ impl Start {
     ///
     /// The first queen that is off the board or attacks another.
     pub fn new(n: u32, queens: &[Square]) -> Result<Start, SquaresError> {
-        Start::by(n, queens, Rules::Plain, &[])
+        Start::with_rules(n, Rules::Plain, queens)
     }
 
-    /// A start with these queens, which attack by `rules`, and with the `blocked` squares, on the board of size `n`.
+    /// A start with these queens, which attack by `rules`, on the board of size `n`.
     ///
     /// # Errors
     ///
-    /// The first queen that is off the board, attacks another or stands on a blocked square, or the first blocked
-    /// square that is off the board.
-    pub fn by(
-        n: u32,
-        queens: &[Square],
-        rules: Rules,
-        blocked: &[Square],
-    ) -> Result<Start, SquaresError> {
+    /// The first queen that is off the board or attacks another.
+    pub fn with_rules(n: u32, rules: Rules, queens: &[Square]) -> Result<Start, SquaresError> {
         check_queens(n, queens)?;
         if let Some([one, other]) = attack(n, queens, rules) {
             return Err(SquaresError::Attack(one, other));
         }
+        let mut start = Start { rules, ..n.into() };
+        queens.iter().for_each(|&queen| start.put(queen));
+        Ok(start)
+    }
+
+    /// Blocks these squares, too, so that no queen may stand there.
+    ///
+    /// # Errors
+    ///
+    /// The first square that is off the board, or the first queen that stands on one of them.
+    pub fn blocking(mut self, squares: &[Square]) -> Result<Start, SquaresError> {
+        let n = self.n;
         let is_off = |square: &&Square| square.column >= n || square.row >= n;
-        if let Some(&square) = blocked.iter().find(is_off) {
+        if let Some(&square) = squares.iter().find(is_off) {
             return Err(SquaresError::OffBoard { square, n });
         }
-        let blocked: HashSet<Square> = blocked.iter().copied().collect();
-        if let Some(&square) = queens.iter().find(|queen| blocked.contains(queen)) {
-            return Err(SquaresError::Blocked(square));
-        }
-        let mut columns = vec![None; n as usize];
-        for queen in queens {
-            columns[queen.row as usize] = Some(queen.column);
-        }
-        Ok(Start { n, columns, rules, blocked })
+        self.blocked.extend(squares);
+        let blocked = self.queens().find(|queen| self.blocked.contains(queen));
+        blocked.map_or(Ok(self), |queen| Err(SquaresError::Blocked(queen)))
     }
 
     /// So many queens of a random placement, in random rows, or `None` for the boards of sizes 2 and 3. There is
     /// always a completion. With more than `n` queens it is the whole placement.
     #[must_use]
-    pub fn by_chance(n: u32, queens: u32, seed: u64) -> Option<Start> {
+    pub fn random(n: u32, queens: u32, seed: u64) -> Option<Start> {
         let placement = random_placement(n, seed)?;
         let mut rows: Vec<usize> = (0..n as usize).collect();
         SplitMix64::new(!seed).shuffle(&mut rows);
@@ -109,13 +109,11 @@ impl Start {
         for row in rows.into_iter().take(queens as usize) {
             columns[row] = Some(placement.columns()[row]);
         }
-        Some(Start { columns, ..Start::empty(n) })
+        Some(Start { columns, ..n.into() })
     }
 
-    /// The empty board of queens that attack as queens do.
-    pub(crate) fn empty(n: u32) -> Start {
-        let columns = vec![None; n as usize];
-        Start { n, columns, rules: Rules::Plain, blocked: HashSet::new() }
+    pub(crate) fn put(&mut self, queen: Square) {
+        self.columns[queen.row as usize] = Some(queen.column);
     }
 
     /// Board size.
@@ -155,28 +153,44 @@ impl Start {
     }
 }
 
+impl From<u32> for Start {
+    /// The empty board of this size, of queens that attack as queens do.
+    fn from(n: u32) -> Start {
+        let columns = vec![None; n as usize];
+        Start { n, columns, rules: Rules::Plain, blocked: HashSet::new() }
+    }
+}
+
+/// A placement that `start` admits, or `None` if there is none. [`complete_until`] can be stopped.
+///
+/// ```
+/// use queens_solve::{Start, complete};
+///
+/// let start = Start::new(8, &["a1".parse()?])?;
+/// let placement = complete(&start).expect("there are four placements with a queen on a1");
+/// assert!(start.admits(&placement));
+/// # Ok::<(), queens_solve::board::SquaresError>(())
+/// ```
+#[must_use]
+pub fn complete(start: &Start) -> Option<Placement> {
+    match complete_until(start, 0, || false) {
+        Completion::Found(placement) => Some(placement),
+        Completion::Impossible => None,
+        Completion::Undecided => unreachable!("nobody stops the search"),
+    }
+}
+
 /// Completes a placement around the given queens.
 ///
 /// A local search and an exact search take turns, each for twice as long as before. The local one finds a
 /// placement on any large board that is not too full; the exact one can also prove that there is none. Equal
 /// seeds give equal results. `stop` is called about every millisecond, and the search ends if it returns
 /// true.
-///
-/// ```
-/// use queens_solve::{Completion, Start, complete};
-///
-/// let start = Start::new(8, &["a1".parse()?])?;
-/// let Completion::Found(placement) = complete(&start, 1, || false) else {
-///     panic!("there are four placements with a queen on a1")
-/// };
-/// assert!(start.admits(&placement) && placement.check().is_ok());
-/// # Ok::<(), queens_solve::board::SquaresError>(())
-/// ```
-pub fn complete(given: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
-    complete_within(given, Opening::Few, seed, u64::MAX, stop).0
+pub fn complete_until(start: &Start, seed: u64, stop: impl FnMut() -> bool) -> Completion {
+    complete_within(start, Opening::Few, seed, u64::MAX, stop).0
 }
 
-/// Completes like [`complete`], with at most so many `attempts` of the local search, which begin by `opening`, and
+/// Completes like [`complete_until`], with at most so many `attempts` of the local search, which begin by `opening`, and
 /// says what it took. On a torus the exact search goes alone.
 /// When the attempts are used up, the exact search goes on alone.
 pub fn complete_within(
@@ -216,5 +230,5 @@ pub fn random_placement(n: u32, seed: u64) -> Option<Placement> {
     let mut never = || false;
     let mut budget = Budget::new(u64::MAX, &mut never);
     let (mut random, mut effort) = (SplitMix64::new(seed), Effort::default());
-    local::search(&Start::empty(n), Opening::Few, &mut random, u64::MAX, &mut effort, &mut budget)
+    local::search(&n.into(), Opening::Few, &mut random, u64::MAX, &mut effort, &mut budget)
 }

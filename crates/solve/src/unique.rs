@@ -10,33 +10,16 @@
 mod jobs;
 
 use std::cmp::Ordering;
-use std::ops::ControlFlow;
 
 use board::Census;
 
 use crate::BoardTooLarge;
-use crate::bits::{low_bits, ones};
+use crate::bits::low_bits;
 
 pub use jobs::{Job, JobSizes, jobs};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = board::MAX_N;
-
-/// Calls `visit` with the columns of the least placement of each orbit and with the size of the orbit (8, 4
-/// or 2, and 1 for `n` below 2), in lexicographic order, until it breaks. `n` is at most [`UNIQUE_MAX`].
-///
-/// Returns what `visit` broke with, if it did.
-///
-/// # Errors
-///
-/// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
-pub fn unique<B>(
-    n: u32,
-    visit: impl FnMut(&[u32], u32) -> ControlFlow<B>,
-) -> Result<ControlFlow<B>, BoardTooLarge> {
-    BoardTooLarge::check(n)?;
-    Ok(Search { n, board: vec![0; n as usize], first: 0, visit }.all())
-}
 
 /// The census of the board of size `n`, by the direct search; `n` is at most [`UNIQUE_MAX`]. From N = 19
 /// on it takes more than minutes.
@@ -45,27 +28,55 @@ pub fn unique<B>(
 ///
 /// [`BoardTooLarge`], if `n` is greater than [`UNIQUE_MAX`].
 pub fn census(n: u32) -> Result<Census, BoardTooLarge> {
+    BoardTooLarge::check(n)?;
+    let mut orbits = Orbits::new(n);
     let (mut total, mut half_turn, mut quarter_turn) = (0, 0, 0);
-    let _: ControlFlow<()> = unique(n, |_, size| {
+    while let Some(size) = orbits.advance() {
         total += u128::from(size);
         half_turn += if size <= 4 { u128::from(size) } else { 0 };
         quarter_turn += if size <= 2 { u128::from(size) } else { 0 };
-        ControlFlow::Continue(())
-    })?;
+    }
     Ok(Census::from_counts(n, total, half_turn, quarter_turn).expect("whole orbits were counted"))
 }
 
-struct Search<V> {
+/// A search for the least placement of each orbit, by columns from row 0 on, in this order. A stack with a level for
+/// each row stands for the recursion.
+#[derive(Clone, Debug)]
+pub(crate) struct Orbits {
     n: u32,
     /// Column of each row's queen; rows that are not filled yet have old values.
     board: Vec<u32>,
     /// The column in row 0, or in row 1 if that of row 0 is 0.
     first: u32,
-    visit: V,
+    levels: Vec<Level>,
+    /// The row whose next column is tried; N if the board is full.
+    row: usize,
+    /// Rows above this one have the queens that the search was begun with.
+    base: usize,
+    /// How the search goes on when all rows below `base` are done.
+    next: Option<Opening>,
+    /// The one placement of a board that has fewer than two rows is still to come.
+    is_tiny: bool,
+}
+
+/// The queens that a search is begun with.
+#[derive(Clone, Copy, Debug)]
+enum Opening {
+    /// In the corner, and in this column of row 1.
+    Corner { second: u32 },
+    /// In this column of row 0.
+    Inside { first: u32 },
+}
+
+/// What a row sees, and where its queen may still stand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    free: u64,
+    attacked: Attacked,
 }
 
 /// The columns that are attacked in the next row.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Attacked {
     columns: u64,
     left: u64,
@@ -82,31 +93,97 @@ impl Attacked {
     }
 }
 
-impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
-    fn all(&mut self) -> ControlFlow<B> {
+impl Orbits {
+    /// The search of the whole board of size `n`, at most [`UNIQUE_MAX`].
+    pub(crate) fn new(n: u32) -> Orbits {
+        let rows = n as usize;
+        Orbits {
+            n,
+            board: vec![0; rows],
+            first: 0,
+            levels: vec![Level::default(); rows],
+            row: 0,
+            base: 0,
+            next: Opening::Corner { second: 2 }.or_later(n),
+            is_tiny: n < 2,
+        }
+    }
+
+    /// The columns of the placement that [`advance`](Orbits::advance) has come to.
+    pub(crate) fn columns(&self) -> &[u32] {
+        &self.board
+    }
+
+    /// Goes to the next placement, and returns the size of its orbit: 8, 4 or 2, and 1 for N below 2.
+    pub(crate) fn advance(&mut self) -> Option<u32> {
         if self.n < 2 {
-            return (self.visit)(&self.board, 1);
+            return std::mem::take(&mut self.is_tiny).then_some(1);
         }
-        self.corner()?;
-        (1..self.n / 2).try_for_each(|first| self.inside(first))
+        loop {
+            while let Some(size) = self.fill() {
+                if size > 0 {
+                    return Some(size);
+                }
+            }
+            let opening = self.next?;
+            self.next = opening.following().or_later(self.n);
+            match opening {
+                Opening::Corner { second } => self.open(&[0, second]),
+                Opening::Inside { first } => self.open(&[first]),
+            }
+        }
     }
 
-    fn corner(&mut self) -> ControlFlow<B> {
-        self.board[0] = 0;
-        for second in 2..self.n {
-            self.first = second;
-            self.board[1] = second;
-            self.corner_row(2, Attacked::default().after(1).after(1 << second))?;
+    /// Goes to the next board whose rows are all filled, and returns the size of its orbit, or 0 if it is not the
+    /// least. Returns `None` when all rows below the first queens are done.
+    fn fill(&mut self) -> Option<u32> {
+        let rows = self.board.len();
+        let mut row = self.row;
+        loop {
+            let Level { free, attacked } = self.levels[row];
+            if free != 0 {
+                let queen = free & free.wrapping_neg();
+                self.levels[row].free = free ^ queen;
+                self.board[row] = free.trailing_zeros();
+                row += 1;
+                if row == rows {
+                    break;
+                }
+                self.levels[row] = self.level(row as u32, attacked.after(queen));
+            } else if row > self.base {
+                row -= 1;
+            } else {
+                self.row = row;
+                return None;
+            }
         }
-        ControlFlow::Continue(())
+        self.row = rows - 1;
+        Some(if self.is_in_corner() { 8 } else { self.whole() })
     }
 
-    /// Fills the rows from `row` on, with a queen in the corner.
-    fn corner_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
-        if row == self.n {
-            return (self.visit)(&self.board, 8);
+    /// Begins with these columns from row 0 on.
+    fn open(&mut self, columns: &[u32]) {
+        self.base = columns.len();
+        self.row = self.base;
+        self.board[..self.base].copy_from_slice(columns);
+        self.first = if columns[0] == 0 { columns[1] } else { columns[0] };
+        let attacked =
+            columns.iter().fold(Attacked::default(), |it, &column| it.after(1 << column));
+        if self.base < self.board.len() {
+            self.levels[self.base] = self.level(self.base as u32, attacked);
         }
-        self.each(row, self.corner_free(row, attacked), attacked, Self::corner_row)
+    }
+
+    fn is_in_corner(&self) -> bool {
+        self.board[0] == 0
+    }
+
+    fn level(&self, row: u32, attacked: Attacked) -> Level {
+        let free = match self.is_in_corner() {
+            true => self.corner_free(row, attacked),
+            false => self.inside_free(row, attacked),
+        };
+        Level { free, attacked }
     }
 
     /// The columns of a row that can have its queen, with a queen in the corner.
@@ -117,23 +194,9 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         self.free(attacked) & !excluded
     }
 
-    fn inside(&mut self, first: u32) -> ControlFlow<B> {
-        self.first = first;
-        self.board[0] = first;
-        self.inside_row(1, Attacked::default().after(1 << first))
-    }
-
-    /// Fills the rows from `row` on, with row 0's queen `first` squares from a corner, and none nearer.
-    fn inside_row(&mut self, row: u32, attacked: Attacked) -> ControlFlow<B> {
-        if row == self.n {
-            return self.whole();
-        }
-        self.each(row, self.inside_free(row, attacked), attacked, Self::inside_row)
-    }
-
     /// The columns of a row that can have its queen, with no queen in a corner.
     fn inside_free(&self, row: u32, attacked: Attacked) -> u64 {
-        let Search { n, first, .. } = *self;
+        let Orbits { n, first, .. } = *self;
         let sides = 1 | 1 << (n - 1);
         let mut free = self.free(attacked);
         if row < first || row > n - 1 - first {
@@ -152,8 +215,9 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         free
     }
 
-    /// Compares a board without a queen in the corner to those of its rotations that begin like it.
-    fn whole(&mut self) -> ControlFlow<B> {
+    /// Compares a board without a queen in the corner to those of its rotations that begin like it. Returns the size of
+    /// its orbit, or 0 if it is not the least.
+    fn whole(&self) -> u32 {
         let last = self.n as usize - 1;
         let first = self.first as usize;
         let at = |row: usize| self.board[row] as usize;
@@ -162,21 +226,21 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
         if at(last - first) == 0 {
             match self.compare(|row| last - row_of(row)) {
                 Ordering::Less => {}
-                Ordering::Equal => return (self.visit)(&self.board, 2),
-                Ordering::Greater => return ControlFlow::Continue(()),
+                Ordering::Equal => return 2,
+                Ordering::Greater => return 0,
             }
         }
         if at(last) == last - first {
             match self.compare(|row| last - at(last - row)) {
                 Ordering::Less => {}
                 Ordering::Equal => orbit = 4,
-                Ordering::Greater => return ControlFlow::Continue(()),
+                Ordering::Greater => return 0,
             }
         }
         if at(first) == last && self.compare(|row| row_of(last - row)).is_gt() {
-            return ControlFlow::Continue(());
+            return 0;
         }
-        (self.visit)(&self.board, orbit)
+        orbit
     }
 
     /// The board against an image of it, of which it is given the column in each row.
@@ -187,17 +251,22 @@ impl<B, V: FnMut(&[u32], u32) -> ControlFlow<B>> Search<V> {
     fn free(&self, attacked: Attacked) -> u64 {
         low_bits(self.n) & !(attacked.columns | attacked.left | attacked.right)
     }
+}
 
-    fn each(
-        &mut self,
-        row: u32,
-        free: u64,
-        attacked: Attacked,
-        next: impl Fn(&mut Self, u32, Attacked) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
-        ones(free).try_for_each(|column| {
-            self.board[row as usize] = column;
-            next(self, row + 1, attacked.after(1 << column))
-        })
+impl Opening {
+    fn following(self) -> Opening {
+        match self {
+            Opening::Corner { second } => Opening::Corner { second: second + 1 },
+            Opening::Inside { first } => Opening::Inside { first: first + 1 },
+        }
+    }
+
+    /// This opening if a board of size `n` has it, or the first one of those that come after it.
+    fn or_later(self, n: u32) -> Option<Opening> {
+        match self {
+            Opening::Corner { second } if second < n => Some(self),
+            Opening::Corner { .. } => Opening::Inside { first: 1 }.or_later(n),
+            Opening::Inside { first } => (first < n / 2).then_some(self),
+        }
     }
 }

@@ -3,9 +3,10 @@
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
     Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CoordinatorMessage, Digest,
-    Fingerprint, Hello, Holding, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId,
-    LeaseKind, LeaseToken, Method, Origin, Pace, Party, Plan, Problem, Range, Rate, Recount,
-    Report, Request, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
+    LeaseId, LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Party, Plan, Problem, Range,
+    Rate, Recount, Report, Request, Share, ShareChange, Slice, Tally, TaskCounts, TasksBlock,
+    Times, Verdict, WorkerMessage,
 };
 
 use crate::v1::{self, work_request, work_response};
@@ -258,6 +259,7 @@ impl v1::ask_request::Request {
             },
             Asked::Remove(_) => "remove",
             Asked::Trust(_) => "trust",
+            Asked::Grant(_) => "grant",
         }
     }
 }
@@ -284,10 +286,69 @@ impl TryFrom<v1::AskResponse> for Answer {
         use v1::ask_response::Answer as Given;
         Ok(match response.answer.ok_or(WireError::Missing("answer"))? {
             Given::Job(job) => Answer::Job(Box::new(job.try_into()?)),
+            Given::Submitted(v1::Jobs { jobs }) => {
+                let jobs = jobs.into_iter().map(TryInto::try_into);
+                Answer::Jobs(jobs.collect::<Result<_, _>>()?)
+            }
+            Given::Owner(owner) => Answer::Owner(owner.try_into()?),
             Given::Distrusted(v1::Parties { parties }) => {
                 let parties = parties.into_iter().map(TryInto::try_into);
                 Answer::Distrusted(parties.collect::<Result<_, _>>()?)
             }
+        })
+    }
+}
+
+impl TryFrom<v1::Grant> for Request {
+    type Error = WireError;
+
+    fn try_from(grant: v1::Grant) -> Result<Self, WireError> {
+        use v1::grant::Limit;
+        let v1::Grant { owner, weight, limit } = grant;
+        let limit_us = limit.map(|limit| match limit {
+            Limit::LimitUs(us) => limit_of(us).map(Some),
+            Limit::NoLimit(v1::NoLimit {}) => Ok(None),
+        });
+        let change = ShareChange {
+            weight: weight.map(self::weight).transpose()?,
+            limit_us: limit_us.transpose()?,
+        };
+        Ok(Request::Grant { owner: name("owner", owner)?, change })
+    }
+}
+
+fn weight(weight: u32) -> Result<u32, WireError> {
+    match weight {
+        1..=Share::MOST_WEIGHT => Ok(weight),
+        _ => Err(WireError::out_of_bounds("weight", weight)),
+    }
+}
+
+fn limit_of(us: u64) -> Result<u64, WireError> {
+    if us > Share::MOST_HOURS * 3_600_000_000 {
+        return Err(WireError::out_of_bounds("limit_us", us));
+    }
+    Ok(us)
+}
+
+impl TryFrom<v1::Owner> for OwnerView {
+    type Error = WireError;
+
+    fn try_from(owner: v1::Owner) -> Result<Self, WireError> {
+        if !is_text(&owner.owner) {
+            return Err(WireError::Text { field: "owner" });
+        }
+        let v1::Owner { processor_us, gpu_us, leased_us, live_jobs, .. } = owner;
+        Ok(OwnerView {
+            owner: owner.owner,
+            share: Share {
+                weight: weight(owner.weight)?,
+                limit_us: owner.limit_us.map(limit_of).transpose()?,
+            },
+            hours: Hours { processor_us, gpu_us },
+            leased_us,
+            live_jobs: usize::try_from(live_jobs)
+                .map_err(|_| WireError::out_of_bounds("live_jobs", live_jobs))?,
         })
     }
 }
@@ -464,6 +525,8 @@ impl TryFrom<v1::Job> for JobView {
                 tasks_per_second: job.tasks_per_second,
                 placements_per_second: job.placements_per_second,
             },
+            hours: Hours { processor_us: job.processor_us, gpu_us: job.gpu_us },
+            is_over_limit: job.is_over_limit,
         })
     }
 }

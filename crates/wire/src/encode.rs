@@ -3,7 +3,7 @@
 use board::{MethodChoice, Square};
 use farm::{
     Ack, Answer, AuditScope, AuditView, CoordinatorMessage, Fingerprint, JobState, JobView,
-    LeaseId, Method, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage,
+    LeaseId, Method, OwnerView, Plan, Problem, Range, TasksBlock, Verdict, WorkerMessage,
 };
 
 use crate::v1;
@@ -235,12 +235,31 @@ impl From<Answer> for v1::AskResponse {
         use v1::ask_response::Answer as Given;
         let answer = match answer {
             Answer::Job(job) => Given::Job((*job).into()),
+            Answer::Jobs(jobs) => {
+                Given::Submitted(v1::Jobs { jobs: jobs.into_iter().map(Into::into).collect() })
+            }
+            Answer::Owner(owner) => Given::Owner(owner.into()),
             Answer::Distrusted(parties) => {
                 let parties = parties.into_iter().map(Into::into).collect();
                 Given::Distrusted(v1::Parties { parties })
             }
         };
         v1::AskResponse { answer: Some(answer) }
+    }
+}
+
+impl From<OwnerView> for v1::Owner {
+    fn from(view: OwnerView) -> Self {
+        let OwnerView { owner, share, hours, leased_us, live_jobs } = view;
+        v1::Owner {
+            owner,
+            weight: share.weight,
+            limit_us: share.limit_us,
+            processor_us: hours.processor_us,
+            gpu_us: hours.gpu_us,
+            leased_us,
+            live_jobs: live_jobs as u64,
+        }
     }
 }
 
@@ -277,6 +296,9 @@ impl From<JobView> for v1::Job {
             ended_at_ms: job.times.ended_at_ms,
             tasks_per_second: job.rate.tasks_per_second,
             placements_per_second: job.rate.placements_per_second,
+            processor_us: job.hours.processor_us,
+            gpu_us: job.hours.gpu_us,
+            is_over_limit: job.is_over_limit,
         }
     }
 }

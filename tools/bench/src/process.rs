@@ -22,7 +22,8 @@ impl Coordinator {
     /// Submits a job, and returns it.
     pub(crate) async fn submit(&self, submit: v1::Submit) -> Result<JobView> {
         let mut service = ClientServiceClient::new(self.endpoint.connect().await?);
-        let request = Some(v1::ask_request::Request::Submit(submit));
+        let request =
+            Some(v1::ask_request::Request::Submit(v1::Submissions { jobs: vec![submit] }));
         let answer = service.ask(v1::AskRequest { request }).await?.into_inner();
         Answer::try_from(answer)?.job().context("no job came back")
     }

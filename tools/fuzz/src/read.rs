@@ -88,12 +88,15 @@ fn answer(response: v1::AskResponse) -> Result<Answer, WireError> {
 /// What is asked for; of a submission nothing, because it has no plan yet.
 fn ask(request: v1::AskRequest) -> Result<Option<Request>, WireError> {
     Ok(match request.request.ok_or(WireError::Missing("request"))? {
-        Asked::Submit(submit) => submission(submit).map(|()| None)?,
+        Asked::Submit(v1::Submissions { jobs, .. }) => {
+            jobs.into_iter().try_for_each(submission).map(|()| None)?
+        }
         Asked::Change(change) => {
             Some(change.with(AuditDefaults { seed: 1, usual: farm::AuditScope::Machines })?)
         }
         Asked::Remove(job) => Some(Request::Remove(JobId(job))),
         Asked::Trust(trust) => Some(trust.try_into()?),
+        Asked::Grant(grant) => Some(grant.try_into()?),
     })
 }
 

@@ -88,7 +88,8 @@ fn corpus() {
         ..Default::default()
     };
     let ask = |submit| {
-        let request = Some(v1::ask_request::Request::Submit(submit));
+        let jobs = v1::Submissions { jobs: vec![submit], ..Default::default() };
+        let request = Some(v1::ask_request::Request::Submit(jobs));
         v1::AskRequest { request, ..Default::default() }
     };
     let request = |message| v1::WorkRequest { message: Some(message), ..Default::default() };

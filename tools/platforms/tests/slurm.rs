@@ -112,6 +112,80 @@ fn a_farm_is_exact_although_its_coordinator_moves_and_a_worker_is_preempted() {
 
 #[test]
 #[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn workers_wait_in_the_queue_while_the_coordinator_does() {
+    // Given a coordinator that waits for its turn, again
+    let cluster = Cluster::start();
+    let coordinator =
+        cluster.submit(&["--hold", "coordinator.sbatch", &SMALL.to_string(), "--method", "rows"]);
+    std::fs::write(cluster.path("farm.job"), &coordinator).expect("a new file");
+
+    // When workers get nodes, then they leave them.
+    let workers = cluster.submit(&["--array=1-3", "worker.sbatch"]);
+    let are_back = || cluster.tasks(&workers).iter().all(|worker| worker.restarts == 1);
+    wait_for("the workers to be in the queue again", are_back);
+    assert!(
+        !cluster.path("join").exists() && !cluster.read("worker-1.log").contains("worker starts")
+    );
+
+    // When the coordinator has its turn, then they come back.
+    cluster.scontrol(&["release", &coordinator]);
+    cluster.wait_for_all();
+    assert_eq!(cluster.read("total.txt"), format!("{}\n", vectors::total(SMALL)));
+    assert!(cluster.tasks(&workers).iter().all(Task::is_completed));
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+fn a_farm_grows_and_shrinks_by_itself() {
+    // Given a farm with work and without workers
+    let cluster = Cluster::start();
+    let queens = |arguments: &[&str]| {
+        let mut command = cluster.command("queens");
+        command.args(arguments).env("QUEENS_JOIN_FILE", "join");
+        command
+    };
+    let serve = ["coordinator", "--tls", "--listen", "127.0.0.1:0", "--ledger", "farm.db"];
+    let start_coordinator = || Process::start(&mut queens(&serve), cluster.path("coordinator.log"));
+    let mut coordinator = start_coordinator();
+    coordinator.wait_for_line("coordinator serves");
+    run(&mut queens(&["submit", &MEDIUM.to_string(), "--method", "rows"])).success();
+    let autoscale = |options: &[&str]| {
+        let mut command = queens(&["autoscale", "slurm", "--max-nodes", "4", "--every", "1s"]);
+        command.args(["--idle", "3s", "--backlog", "1", "--"]).args(options);
+        command
+    };
+    let states = || run(cluster.command("squeue").args(["--noheader", "--format=%T"])).success();
+    let count = |state: &str| states().lines().filter(|line| *line == state).count();
+
+    // When nothing can run, it ends.
+    let nowhere = run(&mut autoscale(&["--partition=nowhere"]));
+    assert!(nowhere.code == Some(19) && nowhere.stderr.contains("nowhere"), "{nowhere:?}");
+    let unwritten = run(&mut autoscale(&["--output=/nonexistent/%j.log"]));
+    assert_eq!(unwritten.code, Some(19), "{unwritten:?}");
+
+    // When it can, the farm grows, also by a second process and while the coordinator comes back.
+    let first = Process::start(&mut autoscale(&[]), cluster.path("first.log"));
+    wait_for("all nodes to work, and a job to wait", || {
+        count("RUNNING") == 3 && count("PENDING") == 1
+    });
+    first.stop();
+    coordinator.kill();
+    let mut coordinator = start_coordinator();
+    coordinator.wait_for_line("coordinator serves");
+    let second = Process::start(&mut autoscale(&[]), cluster.path("second.log"));
+    let job = || run(&mut queens(&["jobs", "1", "--json"])).success();
+    wait_for("the total", || job().contains(r#""state":"done""#));
+    let total = run(&mut queens(&["watch", "1"])).success();
+
+    // Then the total is right, and the farm is empty again.
+    assert_eq!(total, format!("{}\n", vectors::total(MEDIUM)));
+    wait_for("the queue to be empty", || states().is_empty());
+    second.stop();
+    coordinator.stop();
+}
+
+#[test]
+#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
 fn a_sweep_counts_each_board_and_a_part_that_fails_stops_the_merge() {
     let cluster = Cluster::start();
 
@@ -154,6 +228,9 @@ fn the_page_about_clusters_holds_word_by_word() {
 fn restarts(tasks: &[Task]) -> Vec<u32> {
     tasks.iter().map(|task| task.restarts).collect()
 }
+
+/// A board that takes a second.
+const SMALL: u32 = 14;
 
 /// A board that takes half a minute of one processor by rows, in portable code.
 const MEDIUM: u32 = 18;

@@ -1,7 +1,7 @@
 //! The units in deploy/systemd, as far as they can be checked on a machine that systemd does not run, and the copies
 //! of a ledger.
 //!
-//! Needs the programs systemd-analyze and sqlite3, so a plain `cargo test` leaves these tests out:
+//! Needs the program systemd-analyze, so a plain `cargo test` leaves these tests out:
 //!
 //! ```text
 //! cargo build && cargo test -p platforms --test systemd -- --ignored
@@ -68,7 +68,7 @@ fn the_services_have_little_power() {
 }
 
 #[test]
-#[ignore = "needs sqlite3: deploy/systemd/README.md"]
+#[ignore = "needs the built program: deploy/systemd/README.md"]
 fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
     // Given a farm that writes
     let farm = Farm::new("--tls", "--report-ms 10");
@@ -115,7 +115,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
 }
 
 #[test]
-#[ignore = "needs sqlite3: deploy/systemd/README.md"]
+#[ignore = "needs the built program: deploy/systemd/README.md"]
 fn there_is_no_copy_of_what_is_no_ledger() {
     let scratch = Scratch::new();
     let outcome = copy(&scratch.path("missing.db"), &scratch.path("copies"));
@@ -129,7 +129,9 @@ fn there_is_no_copy_of_what_is_no_ledger() {
 }
 
 fn copy(ledger: &Path, folder: &Path) -> Outcome {
-    run(Command::new(unit("queens-backup")).arg(ledger).arg(folder).arg("2"))
+    let (program, path) = (program(), std::env::var("PATH").expect("there is a path"));
+    let path = format!("{}:{path}", program.parent().expect("it is in a folder").display());
+    run(Command::new(unit("queens-backup")).arg(ledger).arg(folder).arg("2").env("PATH", path))
 }
 
 fn unit(file: &str) -> PathBuf {

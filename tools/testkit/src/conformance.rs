@@ -7,7 +7,8 @@ use farm::rules::{self, MemoryStore};
 use farm::{
     AuditPolicy, AuditScope, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
     KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
-    Principal, Problem, Range, Report, Restored, RestoredJob, Slice, Tally, TaskCounts, Withdrawn,
+    Principal, Problem, Range, Report, Restored, RestoredJob, Share, Slice, Tally, TaskCounts,
+    Withdrawn,
 };
 
 /// A store behind the farm's rules.
@@ -63,6 +64,21 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
     rows_are_joined_where_nothing_tells_them_apart(&mut new());
+    an_owner_has_what_it_was_granted_last(&mut new());
+}
+
+fn an_owner_has_what_it_was_granted_last(store: &mut impl Subject) {
+    let grant = |owner: &str, weight, limit_us| {
+        let (owner, share) = (owner.into(), Share { weight, limit_us });
+        LedgerCommand::Grant { owner, share, by: "admin".into() }
+    };
+    let most = Some(Share::MOST_HOURS * 3_600_000_000);
+    write(store, &[grant("lab", 1, Some(0)), grant("guest", Share::MOST_WEIGHT, most)]);
+    write(store, &[grant("lab", 5, None)]);
+    let share = |weight, limit_us| Share { weight, limit_us };
+    let wanted = [("guest", share(Share::MOST_WEIGHT, most)), ("lab", share(5, None))];
+    let wanted = wanted.map(|(owner, share)| (owner.to_string(), share));
+    assert_eq!(store.restored().shares, wanted.into());
 }
 
 fn what_is_written_is_read_back(store: &mut impl Subject) {
@@ -250,12 +266,6 @@ fn a_settlement_keeps_what_others_confirmed_and_takes_the_rest_back(store: &mut 
     assert!(store.restored().distrusted.includes(&principal("liar")));
 }
 
-/// A job of one row that is done.
-fn done(id: JobId, worker: &str) -> [LedgerCommand; 3] {
-    let finish = LedgerCommand::Finish { job: id, tasks: 100, total: 7 };
-    [job(id), accept(id, worker, 0, 100, 7), finish]
-}
-
 /// Whether rows of the job tile a range.
 fn tile(store: &mut impl Subject, (start, end): (u64, u64)) -> bool {
     let found = store.apply(&[compare(start, end)]).expect("it reads only").remove(0);
@@ -303,16 +313,39 @@ fn rows_are_joined_where_nothing_tells_them_apart(store: &mut impl Subject) {
 
 fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     write(store, &[job(JOB)]);
-    write(store, &done(OTHER, "a"));
+    let rows = ["a", "b", "c", "d", "e"].into_iter().zip((0..).step_by(20));
+    let rows: Vec<_> = rows.map(|(by, at)| accept(OTHER, by, at, at + 20, 7)).collect();
+    write(store, &[&[job(OTHER)], &rows[..]].concat());
     write(store, &[LedgerCommand::RequestAudit { job: OTHER, policy: ALL, by: "lab".into() }]);
-    write(store, &[confirm(OTHER, "b", "search", (0, 100), 7)]);
-    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 7 }]);
+    let seconds = (0..100).step_by(20).map(|at| confirm(OTHER, "z", "search", (at, at + 20), 7));
+    write(store, &seconds.collect::<Vec<_>>());
+    write(store, &[LedgerCommand::Finish { job: OTHER, tasks: 100, total: 35 }]);
+    write(store, &[dispute(OTHER, "c", 0, 20, 8)]);
+    write(
+        store,
+        &[LedgerCommand::Change {
+            job: OTHER,
+            change: JobChange::State(JobState::Cancelled),
+            by: "lab".into(),
+        }],
+    );
     let remove = |job| LedgerCommand::Remove { job };
     store.apply(&[remove(JOB)]).expect_err("it runs");
     store.apply(&[remove(JobId(9))]).expect_err("there is no such job");
 
-    write(store, &[remove(OTHER)]);
+    let hours = store.restored().hours;
+    // Between one part and the next it is a job that was cancelled, and somebody else may take its name.
+    let mut rows_left = set(&[(0, 100)]);
+    while store.apply(&[remove(OTHER)]) == Ok(vec![LedgerAnswer::Removed { is_whole: false }]) {
+        let left = restored(store, OTHER);
+        assert_eq!((left.state, &left.spec.origin.key), (JobState::Cancelled, &None));
+        assert_eq!(left.total, u128::from(left.accepted.len() / 20 * 7));
+        assert!(left.accepted.iter().all(|range| rows_left.contains(range)));
+        rows_left = left.accepted;
+        assert_eq!(store.restored().hours, hours, "it has taken its time");
+    }
     store.apply(&[remove(OTHER)]).expect_err("nothing of it is left");
+    assert_eq!(store.restored().hours, hours, "it has taken its time");
     let Restored { jobs, last_job, .. } = store.restored();
     assert_eq!((jobs.len(), last_job), (1, OTHER.0));
 

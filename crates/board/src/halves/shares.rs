@@ -91,7 +91,7 @@ impl Window {
 impl Shares {
     /// The shares of the boards of a split of a board of size `n`.
     #[must_use]
-    pub fn of(n: u32, split: Split) -> Shares {
+    pub fn new(n: u32, split: Split) -> Shares {
         let half = n / 2;
         let middle = 1 << half;
         if n % 2 == 1 && split.centre != middle {

@@ -71,7 +71,7 @@ fn share(weights: &BTreeMap<(u32, u32), u8>, queens: &Queens) -> u64 {
     let record = record(queens);
     let Some(weight) = weights.get(&(record.left, record.down)) else { return 0 };
     let split = Split::unpack(n as u32, record).expect("it is a split");
-    let shares = Shares::of(n as u32, split);
+    let shares = Shares::new(n as u32, split);
     let upper = number(shares.columns, queens[..half].iter().copied());
     let lower = number(shares.columns, queens[n - half..].iter().rev().copied());
     u64::from(*weight) * shares.of_board(upper, lower)
@@ -186,7 +186,7 @@ fn place_in_order(n: u32, task: Prefix) -> impl Ord {
         let left = task.down & lines;
         return ((false, right.count_ones(), right as i32, left, split.centre), slices);
     }
-    let Shares { upper, .. } = Shares::of(n, split);
+    let Shares { upper, .. } = Shares::new(n, split);
     let east = !(task.down >> (n - half)) & lines;
     assert!(upper.below <= east as i32 && east as i32 <= upper.above, "{task:?} is canonical");
     ((true, (upper.above as u32).count_ones(), upper.above, east, split.centre), slices)

@@ -77,6 +77,45 @@ fn prefixes_are_all_placements_of_the_first_rows_in_order() {
     }
 }
 
+/// Calls `found` with the columns of every placement of the next rows, in lexicographic order.
+fn each_placement(n: u32, rows: u32, columns: &mut Vec<u32>, found: &mut impl FnMut(&[u32])) {
+    if rows == 0 {
+        return found(columns);
+    }
+    for column in 0..n {
+        let mut distances = (1..).zip(columns.iter().rev());
+        if distances.all(|(rows, &queen)| ![0, rows].contains(&queen.abs_diff(column))) {
+            columns.push(column);
+            each_placement(n, rows - 1, columns, found);
+            columns.pop();
+        }
+    }
+}
+
+#[test]
+fn prefixes_below_the_index_are_all_placements_in_order() {
+    // Tasks are one, two and three rows below the deepest prefixes that an index can hold.
+    for (n, rows) in [(14, 6), (16, 6), (13, 8)] {
+        let method = Method::Prefixes { rows };
+        let cut = Cut::new(Problem::Total { n }, method).expect("there are such rows");
+        let mut tasks = Tasks::new();
+        let (mut ordinal, mut start) = (0, 0);
+        each_placement(n, rows, &mut Vec::new(), &mut |columns| {
+            if ordinal == start + tasks.len() as u64 {
+                start = ordinal;
+                tasks.clear();
+                // The ranges start anywhere between two prefixes of the index.
+                let end = cut.len().min(start + 977);
+                cut.fill(start..end, &mut tasks).expect("the plan has the range");
+            }
+            let expected = (seen_from_below(n, columns), 1);
+            assert_eq!(tasks.get((ordinal - start) as usize), expected, "{method} of N = {n}");
+            ordinal += 1;
+        });
+        assert_eq!(ordinal, cut.len(), "{method} of N = {n}");
+    }
+}
+
 #[test]
 fn tasks_are_the_placements_not_after_their_mirror_image_in_lexicographic_order() {
     for n in 0..=8 {

@@ -25,7 +25,7 @@ impl CountTasks for Reference {
 
 /// The count of a task of a board of size `n`: the sum of the shares of all its boards.
 fn completions(n: u32, split: Split) -> u64 {
-    let shares = Shares::of(n, split);
+    let shares = Shares::new(n, split);
     let centre = split.centre;
     let list = |columns, slice| {
         let mut found = Vec::new();

@@ -141,7 +141,7 @@ impl<U: Unit> TaskCounter<U> {
 
 impl<U: Unit> CountTasks for TaskCounter<U> {
     fn count(&mut self, split: Split, sum: &mut Sum) {
-        let shares = Shares::of(self.n, split);
+        let shares = Shares::new(self.n, split);
         match self.share(split, &shares) {
             Some(chunks) => self.work.join(chunks, &shares, sum),
             None => self.count_alone(split, &shares, sum),

@@ -2,7 +2,7 @@
 
 use board::squares::Square;
 use board::{Cut, Given, Method, Problem, most_per_task, symmetry};
-use queens_count::{Backend, Kernel, completions, superqueens};
+use queens_count::{Backend, Kernel, count};
 
 /// Enough for any kernel of a small board, bytes.
 const MEMORY: u64 = 1 << 30;
@@ -23,8 +23,8 @@ fn no_task_counts_more_than_its_bound() {
         for (problem, method) in total.chain(others).filter(|(problem, m)| problem.suits(*m)) {
             let cut = Cut::new(problem, method).expect("it is cut so");
             let most = most_per_task(problem, method).expect("it is cut so");
-            let mut kernel =
-                Kernel::of(MEMORY, Backend::Portable, problem, method).expect("there is memory");
+            let mut kernel = Kernel::with_memory(MEMORY, Backend::Portable, problem, method)
+                .expect("there is memory");
             for task in 0..cut.len() {
                 let count = kernel.count_range(&cut, task..task + 1).expect("it is a task");
                 assert!(u128::from(count) <= most, "{problem} by {method}: {count} of {most}");
@@ -38,8 +38,9 @@ fn no_task_counts_more_than_its_bound() {
 #[test]
 fn totals_are_the_multiples_that_symmetry_demands() {
     for n in 2..=12 {
-        let (count, divisor) = (superqueens(n), symmetry::divisor(&Problem::Superqueens { n }));
-        assert_eq!(count.map(|count| count % u128::from(divisor)), Ok(0), "N = {n}");
+        let problem = Problem::Superqueens { n };
+        let (counted, divisor) = (count(problem), symmetry::divisor(&problem));
+        assert_eq!(counted.map(|count| count % u128::from(divisor)), Ok(0), "N = {n}");
     }
     let mut divisors = Vec::new();
     for n in 4..=7 {
@@ -47,8 +48,9 @@ fn totals_are_the_multiples_that_symmetry_demands() {
         for (a, b) in squares().flat_map(|a| squares().map(move |b| (a, b))) {
             let queens = if a == b { vec![a] } else { vec![a, b] };
             let Ok(given) = Given::new(n, &queens) else { continue };
-            let divisor = symmetry::divisor(&Problem::Completions(given));
-            let count = completions(n, &queens).expect("it counts");
+            let problem = Problem::Completions(given);
+            let divisor = symmetry::divisor(&problem);
+            let count = count(problem).expect("it counts");
             assert_eq!(count % u128::from(divisor), 0, "{given:?}: {count}");
             divisors.push(divisor);
         }

@@ -1,24 +1,23 @@
 //! Whole problems, counted on threads: known counts, progress, and the flag that stops them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use board::squares::parse_squares;
-use board::{MethodChoice, Problem};
-use queens_count::{
-    Backend, Counting, CountingError, completions, fundamental, superqueens, toroidal, total,
-};
+use board::{GivenError, Method, MethodChoice, Problem};
+use queens_count::{Backend, Counting, CountingError, count, memory_needed, with_method};
 
 #[test]
 fn every_problem_has_the_known_counts() {
     for n in 0..=12 {
-        assert_eq!(total(n), Ok(vectors::total(n)), "N = {n}");
+        assert_eq!(count(n), Ok(vectors::total(n)), "N = {n}");
     }
     for n in 1..=12 {
-        assert_eq!(fundamental(n), Ok(vectors::fundamental(n)), "N = {n}");
-        assert_eq!(toroidal(n), Ok(vectors::toroidal(n)), "N = {n}");
+        assert_eq!(count(Problem::Fundamental { n }), Ok(vectors::fundamental(n)), "N = {n}");
+        assert_eq!(count(Problem::Toroidal { n }), Ok(vectors::toroidal(n)), "N = {n}");
     }
     for n in 10..=12 {
-        assert_eq!(superqueens(n), Ok(vectors::superqueens(n)), "N = {n}");
+        assert_eq!(count(Problem::Superqueens { n }), Ok(vectors::superqueens(n)), "N = {n}");
     }
 }
 
@@ -26,12 +25,12 @@ fn every_problem_has_the_known_counts() {
 fn completions_of_every_first_queen_are_all_placements() {
     let by_first = |column: u8| {
         let given = parse_squares(&format!("{}1", char::from(b'a' + column))).expect("a square");
-        completions(9, &given).expect("it counts")
+        count(Problem::completions(9, &given).expect("it stands")).expect("it counts")
     };
     assert_eq!((0..9).map(by_first).sum::<u128>(), vectors::total(9));
     let attacking = parse_squares("a1 b2").expect("they are squares");
-    assert!(matches!(completions(9, &attacking), Err(CountingError::Given(_))));
-    assert!(matches!(completions(65, &[]), Err(CountingError::Given(_))));
+    assert!(matches!(Problem::completions(9, &attacking), Err(GivenError::Squares(_))));
+    assert_eq!(Problem::completions(65, &[]), Err(GivenError::BoardTooLarge(65)));
 }
 
 #[test]
@@ -39,10 +38,14 @@ fn every_method_and_backend_counts_the_same_on_any_number_of_threads() {
     for method in MethodChoice::all() {
         for backend in Backend::available() {
             for threads in [0, 1, 3] {
-                let counting = Counting::new(Problem::Total { n: 10 });
-                let answer = counting.method(method).backend(backend).threads(threads).run();
-                let count = answer.expect("it counts").count();
-                assert_eq!(count, vectors::total(10), "{method} by {backend}, {threads} threads");
+                let counting = Counting::new(10).backend(backend).threads(threads);
+                let counted = with_method(counting, method).run().expect("it counts");
+                assert_eq!(counted.threads, threads.max(1));
+                assert_eq!(
+                    counted.answer.count(),
+                    vectors::total(10),
+                    "{method} by {backend}, {threads} threads"
+                );
             }
         }
     }
@@ -52,11 +55,12 @@ fn every_method_and_backend_counts_the_same_on_any_number_of_threads() {
 fn progress_rises_to_the_whole_and_its_sum_to_the_total() {
     let mut reports = Vec::new();
     let counting = Counting::new(Problem::Fundamental { n: 13 }).threads(2);
-    let answer = counting.on_progress(|progress| reports.push(progress)).run().expect("it counts");
-    assert_eq!(answer.count(), vectors::fundamental(13));
+    let counted = counting.on_progress(|progress| reports.push(progress)).run();
+    assert_eq!(counted.expect("it counts").answer.count(), vectors::fundamental(13));
     assert!(reports.is_sorted_by(|a, b| a.tasks_done < b.tasks_done));
     let last = reports.last().expect("there is one");
     assert_eq!((last.tasks_done, last.placements), (last.tasks, vectors::total(13)));
+    assert!(reports.iter().all(|progress| progress.threads == 2));
 }
 
 #[test]
@@ -68,6 +72,43 @@ fn a_count_ends_when_its_flag_is_set() {
         panic!("{stopped:?} of a count that was stopped")
     };
     assert!(0 < tasks_done && tasks_done < tasks);
+}
+
+/// The number of threads that count, by the first report.
+fn threads_of(counting: Counting<'_>) -> usize {
+    let (stop, threads) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let counting = counting.stop(&stop).on_progress(|progress| {
+        threads.store(progress.threads, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
+    });
+    let _ = counting.run();
+    threads.load(Ordering::Relaxed)
+}
+
+#[test]
+fn threads_are_as_many_as_asked_for_if_tasks_and_memory_are() {
+    assert_eq!(threads_of(Counting::new(18).threads(8)), 8);
+    let need = memory_needed(Problem::Total { n: 20 }, Method::Halves).least;
+    assert_eq!(threads_of(Counting::new(20).threads(8).memory(3 * need - 1)), 2);
+    // The empty board is one task.
+    assert_eq!(threads_of(Counting::new(0).threads(100_000)), 1);
+}
+
+/// Those that are not stopped count for weeks.
+#[test]
+fn a_panic_of_one_thread_stops_the_others() {
+    for threads in [1, 2, 3] {
+        let counting = Counting::new(26).threads(threads).memory(1 << 30);
+        let mut reports = 0;
+        let counting = counting.on_progress(move |_| {
+            reports += 1;
+            assert_ne!(reports, 1, "as it is asked to");
+        });
+        let ended = catch_unwind(AssertUnwindSafe(|| counting.run()));
+        let panic = ended.expect_err("it panics");
+        let text = panic.downcast_ref::<String>().expect("it has a text");
+        assert!(text.contains("as it is asked to"), "{threads} threads: {text}");
+    }
 }
 
 #[test]
@@ -83,7 +124,7 @@ fn what_cannot_be_counted_is_an_error() {
     }
     let too_little = Counting::new(Problem::Total { n: 20 }).memory(1 << 20).run();
     assert!(matches!(too_little, Err(CountingError::TooLittleMemory { .. })), "{too_little:?}");
-    for backend in Backend::ALL.into_iter().filter(|backend| !backend.is_available()) {
+    for backend in Backend::ALL.iter().copied().filter(|backend| !backend.is_available()) {
         let refused = Counting::new(Problem::Total { n: 8 }).backend(backend).run();
         assert!(matches!(refused, Err(CountingError::SelfTest(_))), "{refused:?}");
     }

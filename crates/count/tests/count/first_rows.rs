@@ -11,8 +11,8 @@ fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
     let plan = FirstRowsPlan::new(problem, rows).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
-    let mut kernel =
-        Kernel::of(0, backend, problem, Method::Rows { rows }).expect("there is such a kernel");
+    let mut kernel = Kernel::with_memory(0, backend, problem, Method::Rows { rows })
+        .expect("there is such a kernel");
     kernel.count(tasks.as_slice()).expect("tasks are good")
 }
 
@@ -118,7 +118,7 @@ fn a_task_of_another_problem_is_refused() {
     let problem = Problem::Toroidal { n: 7 };
     let method = Method::Rows { rows: 1 };
     let mut kernel =
-        Kernel::of(0, Backend::detect(), problem, method).expect("there is such a kernel");
+        Kernel::with_memory(0, Backend::detect(), problem, method).expect("there is such a kernel");
     for record in [
         Prefix { down: 7, ..Prefix::EMPTY },
         Prefix { down: 1 << 6, ..Prefix::EMPTY },

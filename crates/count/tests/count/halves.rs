@@ -59,7 +59,7 @@ fn the_fastest_backend_counts_boards_of_16() {
 /// What one task counts, found by a search row by row for all its boards.
 fn searched(n: u32, (task, weight): (Prefix, u8)) -> u64 {
     let split = Split::unpack(n, task).expect("it is a task");
-    let search = Search { n, task, shares: Shares::of(n, split) };
+    let search = Search { n, task, shares: Shares::new(n, split) };
     u64::from(weight) * search.boards(0, Prefix::EMPTY, 0, 0)
 }
 

@@ -13,7 +13,7 @@ fn variants(method: Method) -> impl Iterator<Item = Variant> {
 }
 
 fn kernel(variant: impl Into<Variant>, problem: Problem, method: Method) -> Kernel {
-    Kernel::of(u64::MAX, variant, problem, method).expect("there is such a kernel")
+    Kernel::with_memory(u64::MAX, variant, problem, method).expect("there is such a kernel")
 }
 
 fn completions(n: u32, queens: &str) -> Problem {
@@ -161,7 +161,7 @@ fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
 #[test]
 fn what_does_not_fit_together_makes_no_kernel() {
     let refused = |variant: Variant, problem, method| {
-        Kernel::of(u64::MAX, variant, problem, method).err().expect("it does not fit")
+        Kernel::with_memory(u64::MAX, variant, problem, method).expect_err("it does not fit")
     };
     let (total, mirrored) = (Problem::Total { n: 8 }, Variant::Mirrored(Backend::Portable));
     let error = refused(mirrored, total, Method::Halves);
@@ -178,7 +178,7 @@ fn what_does_not_fit_together_makes_no_kernel() {
         assert_eq!(error, KernelError::Problem { problem, method });
     }
     let ring = Method::Ring { width: 1 };
-    for backend in Backend::ALL.into_iter().filter(|backend| !backend.is_available()) {
+    for backend in Backend::ALL.iter().copied().filter(|backend| !backend.is_available()) {
         let error = refused(backend.into(), total, ring);
         assert_eq!(error, KernelError::Backend(MissingBackend { backend }));
     }

@@ -114,6 +114,7 @@ impl Forger {
             _ => 0,
         });
         let job = RestoredJob {
+            hours: farm::Hours::default(),
             times: Default::default(),
             id: JobId(1),
             spec: JobSpec {
@@ -275,7 +276,8 @@ fn counts_of_tasks_that_were_made_up_are_found_when_their_range_is_counted_whole
     };
     let recounted = recount(&checked, effort).expect("it is honest");
     assert!(recounted.verdict.is_exact);
-    let reported = checked.drawn.seals.get_mut(&0).expect("the tasks of the first range are told");
+    let reported =
+        checked.drawn.checksums.get_mut(&0).expect("the tasks of the first range are told");
     *reported = blake3::hash(b"other counts of the same sum and digest");
     let found = recount(&checked, effort).expect_err("they are others").to_string();
     assert!(found.contains("has made it up"), "{found}");

@@ -102,7 +102,8 @@ impl Counter {
     fn untouched(effort: Effort, cut: Arc<Cut>, every: NonZeroU32) -> Counter {
         let Effort { plan, backend, memory, seed, .. } = effort;
         let Plan { problem, method, .. } = plan;
-        let kernel = Kernel::of(memory, backend, problem, method).expect("the plan was made");
+        let kernel =
+            Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
         let warms_up = method.locality(problem.n()).warms_up();
         Counter { cut, kernel, tasks: Tasks::new(), every, seed, warms_up }
     }

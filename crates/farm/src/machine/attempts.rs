@@ -1,15 +1,26 @@
 //! Workers that are lost with what they hold, and tasks that may have killed them.
 
+use std::collections::BTreeSet;
+
 use super::Farm;
 use crate::job::Job;
-use crate::session::Session;
-use crate::{Effect, JobId, LeaseId, Range, SessionId};
+use crate::session::{Process, Session};
+use crate::{Effect, JobId, LeaseId, Principal, Range, SessionId};
 
 /// So many processes that one machine loses say something of their tasks. If it loses more, that says something
 /// of the machine. One task of a million is found by halving in fewer.
 const MOST_OF_A_MACHINE: usize = 32;
 /// So many lost processes are remembered.
 const MOST_REMEMBERED: usize = 1_024;
+
+/// A process that was lost while it counted and has not come back.
+#[derive(Debug)]
+pub(super) struct Loss {
+    process: Process,
+    principal: Principal,
+    /// The jobs of which it held something.
+    jobs: BTreeSet<JobId>,
+}
 
 impl Farm {
     /// A session ended by itself. Unless it was leaving, one of the tasks that it held may have killed
@@ -27,10 +38,11 @@ impl Farm {
             return;
         }
         if self.losses.len() == MOST_REMEMBERED {
-            self.losses.pop_first();
+            self.losses.pop_front();
         }
-        self.losses.insert(process, principal.clone());
-        let processes = self.losses.values().filter(|other| **other == principal).count();
+        let jobs = held.iter().map(|&(job, _)| job).collect();
+        self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
+        let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE {
             return;
@@ -43,11 +55,19 @@ impl Farm {
         }
     }
 
-    /// A job that is resumed tries its poisoned tasks again.
+    /// A process that comes back was not lost.
+    pub(super) fn came_back(&mut self, process: &Process) {
+        self.losses.retain(|loss| loss.process != *process);
+    }
+
+    /// A job that is resumed tries its poisoned tasks again, also on machines that lost many processes with it.
     pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.forget_attempts();
-            self.losses.clear();
+            self.losses.retain_mut(|loss| {
+                loss.jobs.remove(&id);
+                !loss.jobs.is_empty()
+            });
         }
     }
 

@@ -106,6 +106,7 @@ impl Farm {
         job.overruns.counted(report.range);
         job.audits_agreed += 1;
         self.stats.audits_agreed += 1;
+        self.spend(&report);
         self.ack(session, &report, Verdict::Agreed);
         self.find_audits(report.job);
         self.finish_if_covered(report.job);

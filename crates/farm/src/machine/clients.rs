@@ -2,23 +2,24 @@
 
 use super::Farm;
 use crate::job::Job;
-use crate::job_view::turn;
 use crate::{
     Answer, Asker, Change, Config, Effect, JobChange, JobId, JobState, LedgerCommand, Origin,
-    Refusal, Request, RequestId,
+    Refusal, Request, RequestId, Submission,
 };
 
 impl Farm {
     /// A client asks for something. What is refused is answered at once, and everything else when it is durable.
     pub(super) fn asked(&mut self, request: RequestId, by: String, ask: Request) {
         let granted = match ask {
-            Request::Submit { spec, audit, known } => {
-                self.submitted(request, Job::new(spec, audit, *known))
-            }
+            Request::Submit(jobs) => self.submitted(request, jobs),
             Request::Change(job, change) => self.change(request, by, job, change),
             Request::Remove(job) => self.remove(request, job),
             Request::Trust { party, trusted, reason } => {
                 self.change_trust(request, party, trusted, reason);
+                Ok(())
+            }
+            Request::Grant { owner, change } => {
+                self.change_share(request, by, owner, change);
                 Ok(())
             }
         };
@@ -33,40 +34,58 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(Box::new(job))) });
     }
 
-    /// The job exists once the ledger has it: until then nothing of it is leased. A submission that repeats the key of
-    /// a job of its owner is answered with that job.
-    fn submitted(&mut self, request: RequestId, job: Job) -> Result<(), Refusal> {
+    /// The jobs exist once the ledger has them: until then nothing of them is leased. A job that repeats the key of one of
+    /// its owner is that one.
+    fn submitted(&mut self, request: RequestId, jobs: Vec<Submission>) -> Result<(), Refusal> {
+        let jobs = jobs.into_iter();
+        let jobs: Vec<Job> =
+            jobs.map(|Submission { spec, audit, known }| Job::new(spec, audit, *known)).collect();
+        let mut new = Vec::new();
+        for job in &jobs {
+            match self.keys.get(&job.spec.origin) {
+                None => new.push(job),
+                Some(&id) => {
+                    let there = self.coming.get(&id).unwrap_or_else(|| &self.jobs[&id]);
+                    if !there.answers(job) {
+                        return Err(Refusal::KeyTaken(id));
+                    }
+                }
+            }
+        }
+        for job in &new {
+            self.count_jobs(&job.spec.origin.owner, &new)?;
+        }
+        let numbers = jobs.into_iter().map(|job| self.add(job)).collect();
+        self.submissions.push((request, numbers));
+        self.answer_submissions();
+        Ok(())
+    }
+
+    /// Adds a job, unless there is one of its key.
+    fn add(&mut self, job: Job) -> JobId {
         let spec = job.spec.clone();
         if let Some(&id) = self.keys.get(&spec.origin) {
-            return self.submitted_again(request, id, &job);
+            return id;
         }
-        self.count_jobs(&spec.origin.owner)?;
         let id = JobId(self.next_job);
         self.next_job += 1;
         self.note_key(&spec.origin, id);
         let command = LedgerCommand::CreateJob { job: id, spec, audit: job.policy };
-        self.coming.insert(id, (job, vec![request]));
+        self.coming.insert(id, job);
         self.command(Asker::Farm, command);
-        Ok(())
+        id
     }
 
-    fn submitted_again(
-        &mut self,
-        request: RequestId,
-        id: JobId,
-        wanted: &Job,
-    ) -> Result<(), Refusal> {
-        let (is_it, coming) = match self.coming.get_mut(&id) {
-            Some((job, requests)) => (job.answers(wanted), Some(requests)),
-            None => (self.jobs[&id].answers(wanted), None),
+    /// Answers the submissions of which all jobs are durable. Whoever repeats one is answered no sooner than the first.
+    fn answer_submissions(&mut self) {
+        let is_durable = |(_, jobs): &mut (RequestId, Vec<JobId>)| {
+            !jobs.iter().any(|job| self.coming.contains_key(job))
         };
-        match coming {
-            _ if !is_it => return Err(Refusal::KeyTaken(id)),
-            // Whoever repeats a submission is answered no sooner than the first.
-            Some(requests) => requests.push(request),
-            None => self.answer(request, id),
+        let durable: Vec<_> = self.submissions.extract_if(.., is_durable).collect();
+        for (request, jobs) in durable {
+            let jobs = jobs.into_iter().filter_map(|id| self.job(id)).collect();
+            self.effects.push(Effect::Reply { request, answer: Ok(Answer::Jobs(jobs)) });
         }
-        Ok(())
     }
 
     /// Keeps in mind that this is the job of its key, if it has one.
@@ -76,31 +95,31 @@ impl Farm {
         }
     }
 
-    /// Refuses a further job of an owner, if there are too many. Jobs on their way into the ledger count.
-    fn count_jobs(&self, owner: &str) -> Result<(), Refusal> {
-        let coming = self.coming.values().map(|(job, _)| job);
+    /// Refuses `new` jobs, if there would be too many of this owner or of all. Jobs on their way into the ledger count.
+    fn count_jobs(&self, owner: &str, new: &[&Job]) -> Result<(), Refusal> {
         let live = self.jobs.values().filter(|job| !job.durable_state.is_over());
         let (mut all, mut own) = (0, 0);
-        for job in coming.chain(live) {
+        for job in self.coming.values().chain(live).chain(new.iter().copied()) {
             all += 1;
             own += usize::from(job.spec.origin.owner == owner);
         }
         let Config { max_jobs, max_jobs_per_owner, .. } = self.config;
-        if own >= max_jobs_per_owner {
+        if own > max_jobs_per_owner {
             return Err(Refusal::TooManyOfOwner { most: max_jobs_per_owner });
         }
-        if all >= max_jobs {
+        if all > max_jobs {
             return Err(Refusal::TooManyJobs { most: max_jobs });
         }
         Ok(())
     }
 
     pub(super) fn job_written(&mut self, id: JobId) {
-        let (mut job, requests) = self.coming.remove(&id).expect("the farm has asked for it");
+        let mut job = self.coming.remove(&id).expect("the farm has asked for it");
         job.times.submitted_at_ms = Some(self.unix_ms);
+        self.open_account(&job.spec.origin.owner);
         self.jobs.insert(id, job);
         self.requeue(id);
-        requests.into_iter().for_each(|request| self.answer(request, id));
+        self.answer_submissions();
         self.finish_if_covered(id);
     }
 
@@ -174,7 +193,7 @@ impl Farm {
         if job.is_over() {
             return Err(Refusal::Over(id, JobState::Done));
         }
-        self.queue.remove(&turn(job.spec.priority, id));
+        self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         job.spec.priority = priority;
         self.requeue(id);
         Ok(JobChange::Priority(priority))
@@ -200,7 +219,7 @@ impl Farm {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         if job.state == JobState::Done && job.audits.are_over() {
             // Its audit, for which it was served, may have ended.
-            if self.queue.contains(&turn(job.spec.priority, id)) {
+            if self.queue.remove(job.spec.priority, &job.spec.origin.owner, id) {
                 job.rest();
                 self.requeue(id);
             }

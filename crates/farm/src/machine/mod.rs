@@ -13,6 +13,7 @@ mod clients;
 mod holds;
 mod leasing;
 mod overview;
+mod owners;
 mod removal;
 mod restore;
 mod results;
@@ -21,21 +22,22 @@ mod staff;
 mod stats;
 mod trust;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeBounds;
 
 pub use restore::{Restored, RestoredJob};
 
+use self::attempts::Loss;
+use self::owners::Queue;
 use self::staff::Staff;
 use crate::job::Job;
-use crate::job_view::turn;
 use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
+use crate::share::Account;
 use crate::{
     Asker, AuditView, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
     JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Millis, Origin, Pace, Party,
-    Principal, RequestId, SessionId, Stats, WorkerMessage, WorkerView,
+    RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
 
 /// The coordinator's mind. See the crate's documentation.
@@ -56,8 +58,10 @@ pub struct Farm {
     jobs: BTreeMap<JobId, Job>,
     /// The jobs that have a key, those on their way into the ledger included.
     keys: BTreeMap<Origin, JobId>,
-    /// Running jobs, and those that are done and audited, in the order in which they are served.
-    queue: BTreeSet<(Reverse<i32>, JobId)>,
+    /// Running jobs, and those that are done and audited.
+    queue: Queue,
+    /// The owners of jobs, those of removed ones included, and whoever was granted a share.
+    accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
@@ -72,13 +76,15 @@ pub struct Farm {
     leases: Leases,
     /// Parties that are distrusted.
     distrusted: Distrusted,
-    /// Processes that were lost while they counted and have not come back, and their machines. It is not durable.
-    losses: BTreeMap<Process, Principal>,
+    /// Processes that were lost, the oldest first. It is not durable.
+    losses: VecDeque<Loss>,
     /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
     /// are there: until then nothing is said about covered ranges, and no job ends.
     settling: usize,
-    /// Jobs on their way into the ledger, and who has submitted them.
-    coming: BTreeMap<JobId, (Job, Vec<RequestId>)>,
+    /// Jobs on their way into the ledger.
+    coming: BTreeMap<JobId, Job>,
+    /// Submissions that are not answered, with their jobs.
+    submissions: Vec<(RequestId, Vec<JobId>)>,
     /// Jobs that the ledger removes, as they were.
     removing: BTreeMap<JobId, Box<JobView>>,
     next_job: u64,
@@ -142,8 +148,8 @@ impl Farm {
     pub fn next_wakeup(&self) -> Option<Millis> {
         let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
-        let jobs = self.queue.iter().filter(|_| is_idle);
-        let late = jobs.filter_map(|&(_, job)| self.jobs[&job].next_late(self.now));
+        let jobs = self.leasable().filter(|_| is_idle);
+        let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));
         let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
         service.chain(self.leases.next_deadline()).min()
     }
@@ -215,7 +221,7 @@ impl Farm {
                 |session: &Session| session.may_count(*id, self.jobs[id].known.thread_memory);
             !self.sessions.is_empty() && !self.sessions.values().any(able)
         };
-        self.queue.iter().map(|&(_, id)| id).filter(is_stranded)
+        self.queue.jobs().filter(is_stranded)
     }
 
     fn view(&self, id: JobId, job: &Job, staff: &mut Staff) -> JobView {
@@ -257,6 +263,8 @@ impl Farm {
             poisoned: job.poisoned().len(),
             poisoned_first: named(job.poisoned()),
             times: job.times,
+            hours: job.hours,
+            is_over_limit: job.is_served() && self.is_spent(id),
         }
     }
 
@@ -312,6 +320,7 @@ impl Farm {
             (Client(request), Trust { party, trusted, .. }, Settled { withdrawn }) => {
                 self.trust_written(request, &party, trusted, &withdrawn);
             }
+            (Client(request), Grant { owner, .. }, Written) => self.share_written(request, &owner),
             (Client(request), Remove { job }, Removed { is_whole }) => {
                 self.removed(request, job, is_whole);
             }
@@ -343,12 +352,12 @@ impl Farm {
     fn requeue(&mut self, id: JobId) {
         self.staffing_changed = true;
         let job = &self.jobs[&id];
-        let key = turn(job.spec.priority, id);
+        let (priority, owner) = (job.spec.priority, &job.spec.origin.owner);
         if job.is_served() {
-            self.queue.insert(key);
+            self.queue.insert(priority, owner, id);
             self.idle.append(&mut self.refused);
         } else {
-            self.queue.remove(&key);
+            self.queue.remove(priority, owner, id);
         }
     }
 }

@@ -19,6 +19,7 @@ impl Farm {
             live: self.jobs(.., |state| !state.is_over()).collect(),
             workers: self.sessions.iter().map(|(&id, session)| self.detail(id, session)).collect(),
             distrusted: self.distrusted().cloned().collect(),
+            owners: self.owners(),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Jobs that are over and leave the farm and its ledger.
 
 use super::Farm;
-use crate::job_view::turn;
 use crate::{Answer, Asker, Effect, JobId, LedgerCommand, Refusal, RequestId};
 
 impl Farm {
@@ -42,7 +41,7 @@ impl Farm {
         let job = self.jobs.remove(&id).expect("it was found");
         self.keys.remove(&job.spec.origin);
         // A job that is done is served while it is audited.
-        self.queue.remove(&turn(job.spec.priority, id));
+        self.queue.remove(job.spec.priority, &job.spec.origin.owner, id);
         self.progressed.remove(&id);
         Ok(())
     }

@@ -6,10 +6,10 @@ use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    AuditPolicy, Config, Distrusted, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
-    Millis, Pace, Plan, Range, Slice, Spent, Stats, Times,
+    AuditPolicy, Config, Distrusted, Hours, IntervalSet, JobId, JobSpec, JobState, Known, LeaseKey,
+    Millis, Pace, Plan, Range, Share, Slice, Spent, Stats, Times,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Everything that a ledger remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct Restored {
     pub proofs: BTreeSet<JobId>,
     /// Parties that are distrusted.
     pub distrusted: Distrusted,
+    /// What owners of jobs are granted, as far as somebody decided about it.
+    pub shares: BTreeMap<String, Share>,
+    /// What the jobs of each owner have taken, removed ones included.
+    pub hours: BTreeMap<String, Hours>,
 }
 
 impl Restored {
@@ -50,6 +54,8 @@ pub struct RestoredJob {
     pub state: JobState,
     /// When it was submitted, and when it ended.
     pub times: Times,
+    /// The thread time of all its counts.
+    pub hours: Hours,
     /// Why it was held, if it was.
     pub held: Option<String>,
     /// What is accepted.
@@ -90,7 +96,8 @@ impl Farm {
             epoch: restored.epoch,
             jobs: BTreeMap::new(),
             keys: BTreeMap::new(),
-            queue: BTreeSet::new(),
+            queue: Default::default(),
+            accounts: BTreeMap::new(),
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
             idle: BTreeSet::new(),
@@ -99,9 +106,10 @@ impl Farm {
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
-            losses: BTreeMap::new(),
+            losses: VecDeque::new(),
             settling: 0,
             coming: BTreeMap::new(),
+            submissions: Vec::new(),
             removing: BTreeMap::new(),
             next_job: restored.last_job + 1,
             proofs: restored.proofs,
@@ -111,6 +119,12 @@ impl Farm {
             staffing_changed: false,
             effects: Vec::new(),
         };
+        for (owner, share) in restored.shares {
+            farm.open_account(&owner).share = share;
+        }
+        for (owner, hours) in restored.hours {
+            farm.open_account(&owner).hours = hours;
+        }
         restored.jobs.into_iter().for_each(|job| farm.take_in(job));
         farm
     }
@@ -119,6 +133,7 @@ impl Farm {
     pub(super) fn take_in(&mut self, job: RestoredJob) {
         let id = job.id;
         self.note_key(&job.spec.origin, id);
+        self.open_account(&job.spec.origin.owner);
         self.jobs.insert(id, restore_job(job));
         self.requeue(id);
         self.look_again(id);
@@ -138,6 +153,7 @@ fn restore_job(restored: RestoredJob) -> Job {
     job.total = restored.total;
     job.costs = Costs::new(restored.spent);
     job.times = restored.times;
+    job.hours = restored.hours;
     job.has_begun = job.times.begun_at_ms.is_some();
     job.state = restored.state;
     job.audits = Audits::new(restored.audits_wanted);

@@ -143,12 +143,12 @@ impl Farm {
     /// whose lease ends by a report on another one is told to stop.
     fn shrink(&mut self, id: LeaseId, part: Range, by: LeaseId) {
         let Some(lease) = self.leases.get(id) else { return };
-        let (session_id, job) = (lease.session, lease.job);
+        let (session_id, job, task_ns) = (lease.session, lease.job, lease.task_ns);
         let taken = self.leases.shrink(id, part);
-        let session = self.sessions.get_mut(&session_id).expect("leases end with their session");
-        session.outstanding -= taken;
+        self.release_time(session_id, job, taken, task_ns);
         self.idle.insert(session_id);
         if self.leases.get(id).is_none() {
+            let session = self.sessions.get_mut(&session_id).expect("leases end with it");
             session.leases.remove(&id);
             self.jobs.get_mut(&job).expect("it has reports").overtaken.remove(&id);
             if id != by {
@@ -170,6 +170,9 @@ impl Farm {
         job.tasks_done += range.len();
         job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
         self.stats.accepted(&report);
+        self.spend(&report);
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         *self.progressed.entry(report.job).or_default() += tally.count as f64;
         if audit {
             job.audits.want(Unaudited { range, principal, kernel });
@@ -297,6 +300,7 @@ impl Farm {
         if let Some(dispute) = job.disputes.get_mut(&report.range) {
             dispute.unwritten -= 1;
         }
+        self.spend(&report);
         self.ack(session, &report, Verdict::Disputed);
     }
 
@@ -312,6 +316,7 @@ impl Farm {
             job.total.checked_sub(dispute.votes[0].claim.count).expect("it includes its rows");
         job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
+        self.spend(&report);
         self.taken_back(withdrawn);
         self.ack(session, &report, Verdict::Disputed);
     }

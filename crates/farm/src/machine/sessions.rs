@@ -16,7 +16,7 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.losses.remove(session.process());
+        self.came_back(session.process());
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
@@ -151,9 +151,9 @@ impl Farm {
         let Some(lease) = lease else { return };
         if let Some(session) = self.sessions.get_mut(&lease.session) {
             session.leases.remove(&id);
-            session.outstanding -= lease.open.len();
             self.idle.insert(lease.session);
         }
+        self.release_time(lease.session, lease.job, lease.open.len(), lease.task_ns);
         let job =
             self.jobs.get_mut(&lease.job).expect("a job with something pending is not removed");
         job.overtaken.remove(&id);

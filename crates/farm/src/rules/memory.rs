@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use super::{Select, Store, StoredJob};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, TaskCounts, Times,
-    TrustChange,
+    AuditPolicy, Hours, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, Share,
+    TaskCounts, Times, TrustChange,
 };
 
 /// Keeps everything in memory but what is noted for people, and knows no times. A count without a file uses it, as tests and
@@ -18,6 +18,10 @@ pub struct MemoryStore {
     pub jobs: BTreeMap<JobId, MemoryJob>,
     /// Changes of trust, the newest last, all at the time 0.
     pub trust: Vec<TrustChange>,
+    /// What owners were granted.
+    pub shares: BTreeMap<String, Share>,
+    /// Jobs that were removed: their owners, and what they had taken.
+    pub removed: BTreeMap<JobId, (String, Hours)>,
     /// The greatest number that a job has or had.
     pub last_job: u64,
 }
@@ -54,6 +58,15 @@ impl MemoryJob {
         let before = self.rows.range(..=ordinal).next_back();
         let holds = |(_, counted): &(&u64, &CountedRange)| counted.row.range.end() > ordinal;
         before.filter(holds).map_or(ordinal, |(&start, _)| start)
+    }
+
+    fn hours(&self) -> Hours {
+        let rows = self.rows.values().map(|counted| &counted.row).chain(self.seconds.values());
+        let mut sum = Hours::default();
+        for row in rows.chain(self.evidence.iter().map(|(row, _)| row)) {
+            sum += Hours::of(row.kernel, row.busy_us);
+        }
+        sum
     }
 
     fn retire_second(&mut self, range: Range, why: DisputeState) {
@@ -99,7 +112,26 @@ impl Store for MemoryStore {
     }
 
     fn remove_job(&mut self, id: JobId) -> Result<bool, Contradiction> {
-        self.jobs.remove(&id).map(|_| true).ok_or(Contradiction::NoSuchJob(id))
+        /// Rows that go at a time: so few that short histories see a job leave in parts, as from a large ledger.
+        const MOST: usize = 2;
+        let whole = self.get(id)?;
+        let taken = (whole.job.spec.origin.owner.clone(), whole.hours());
+        self.removed.entry(id).or_insert(taken);
+        let MemoryJob { job, rows, task_counts, seconds, evidence } = self.get(id)?;
+        (job.state, job.total, job.spec.origin.key) = (JobState::Cancelled, None, None);
+        if !evidence.is_empty() {
+            evidence.drain(..evidence.len().min(MOST));
+            return Ok(false);
+        }
+        for (start, _) in std::iter::from_fn(|| rows.pop_first()).take(MOST) {
+            seconds.remove(&start);
+            task_counts.remove(&start);
+        }
+        let is_whole = rows.is_empty();
+        if is_whole {
+            self.jobs.remove(&id);
+        }
+        Ok(is_whole)
     }
 
     fn add_policy(
@@ -237,6 +269,24 @@ impl Store for MemoryStore {
         let (party, reason) = (party.clone(), reason.into());
         self.trust.push(TrustChange { party, trusted, proof, reason, at_ms: 0 });
         Ok(())
+    }
+
+    fn grant(&mut self, owner: &str, share: Share, _: &str) -> Result<(), Contradiction> {
+        self.shares.insert(owner.into(), share);
+        Ok(())
+    }
+
+    fn shares(&mut self) -> Result<BTreeMap<String, Share>, Contradiction> {
+        Ok(self.shares.clone())
+    }
+
+    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, Contradiction> {
+        let of = |(&id, job): (&JobId, &MemoryJob)| {
+            (id, (job.job.spec.origin.owner.clone(), job.hours()))
+        };
+        let mut all: BTreeMap<_, _> = self.jobs.iter().map(of).collect();
+        all.extend(self.removed.clone());
+        Ok(all)
     }
 
     fn trust_changes(&mut self) -> Result<Vec<TrustChange>, Contradiction> {

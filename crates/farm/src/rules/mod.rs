@@ -76,6 +76,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             store.change_trust(party, true, None, reason)?;
             return Ok(LedgerAnswer::Settled { withdrawn: Vec::new() });
         }
+        LedgerCommand::Grant { owner, share, by } => store.grant(owner, *share, by)?,
         LedgerCommand::Finish { job, tasks, total } => {
             check_complete(store, *job, *tasks, *total)?;
             let done = JobChange::State(JobState::Done);

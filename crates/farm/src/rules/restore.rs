@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Store, StoredJob, first_rows, for_each_counted};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
-use crate::{Distrusted, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
+use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
 
 /// Reads jobs and everything that the farm needs to know of their rows. The epoch and the
 /// number of the last job are the opener's to set, and nothing is known of the counts.
@@ -14,11 +14,16 @@ use crate::{Distrusted, IntervalSet, JobState, Known, Restored, RestoredJob, Spe
 ///
 /// A [`Contradiction`] if rows, totals and states do not fit together.
 pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
-    let jobs = store
-        .jobs(None)?
-        .into_iter()
-        .map(|job| restore_job(store, job))
-        .collect::<Result<_, _>>()?;
+    let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
+    for (owner, taken) in all.values() {
+        *hours.entry(owner.clone()).or_default() += *taken;
+    }
+    let stored = store.jobs(None)?;
+    let mut read = |job: StoredJob| {
+        let hours = all.get(&job.id).map(|(_, hours)| *hours).unwrap_or_default();
+        Ok(RestoredJob { hours, ..restore_job(store, job)? })
+    };
+    let jobs = stored.into_iter().map(&mut read).collect::<Result<_, S::Fault>>()?;
     let changes = store.trust_changes()?;
     Ok(Restored {
         epoch: 0,
@@ -26,10 +31,12 @@ pub fn restore<S: Store>(store: &mut S) -> Result<Restored, S::Fault> {
         last_job: 0,
         proofs: changes.iter().filter_map(|change| change.proof).map(|(job, _)| job).collect(),
         distrusted: Distrusted::after(&changes),
+        shares: store.shares()?,
+        hours,
     })
 }
 
-/// Reads the rows of a job.
+/// Reads the rows of a job; without its hours.
 ///
 /// # Errors
 ///
@@ -80,6 +87,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         known: Known::nothing(),
         state,
         times,
+        hours: Hours::default(),
         held,
         accepted,
         total: sum,

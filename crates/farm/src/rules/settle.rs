@@ -86,7 +86,8 @@ fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     accept(store, job, &counted, &report.task_counts)?;
     // It confirms the new row from now on, so that the row waits for an audit again if its principal is proven
     // wrong later.
-    second.map_or(Ok(()), |row| store.confirm(job, &row))
+    // Its time is noted with the vote, which stays as evidence.
+    second.map_or(Ok(()), |row| store.confirm(job, &Row { busy_us: 0, ..row }))
 }
 
 /// The last vote for the `right` count by another party that is trusted. `None` if all who agree are not

@@ -1,11 +1,12 @@
 //! What the rules need of a place that keeps rows.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditPolicy, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, TaskCounts, Times,
-    TrustChange,
+    AuditPolicy, Hours, JobChange, JobId, JobSpec, JobState, Party, Principal, Range, Share,
+    TaskCounts, Times, TrustChange,
 };
 
 /// Keeps jobs, rows and evidence, and decides nothing about them. What a command does to them is atomic
@@ -28,8 +29,8 @@ pub trait Store {
         change: Option<JobChange>,
         by: &str,
     ) -> Result<(), Self::Fault>;
-    /// Removes a job with all that is known about it, or at least some thousand rows of it, so that it is a cancelled job
-    /// until this was repeated often enough. Whether nothing is left of it. Its number is not given again.
+    /// Removes a job with all that is known about it, or at least some rows of it, so that it is a cancelled job without a
+    /// key until this was repeated often enough. Whether nothing is left of it. Its number is not given again.
     fn remove_job(&mut self, job: JobId) -> Result<bool, Self::Fault>;
     /// Adds an audit policy to a job, and the owner who asked for it.
     fn add_policy(&mut self, job: JobId, policy: AuditPolicy, by: &str) -> Result<(), Self::Fault>;
@@ -83,6 +84,13 @@ pub trait Store {
         proof: Option<(JobId, Range)>,
         reason: &str,
     ) -> Result<(), Self::Fault>;
+    /// Notes what the jobs of an owner may take from now on, and the owner who decided so.
+    fn grant(&mut self, owner: &str, share: Share, by: &str) -> Result<(), Self::Fault>;
+    /// What owners were granted last.
+    fn shares(&mut self) -> Result<BTreeMap<String, Share>, Self::Fault>;
+    /// For each job that has or had counts, its owner and the thread time of all counts that are or
+    /// were kept of it.
+    fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, Self::Fault>;
     /// All changes of trust, the oldest first.
     fn trust_changes(&mut self) -> Result<Vec<TrustChange>, Self::Fault>;
 }

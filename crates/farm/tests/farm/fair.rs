@@ -13,14 +13,14 @@ use farm::{
 use crate::stage::{CONFIG, Stage, hello, report};
 
 /// The time between two looks at the workers, ms.
-const STEP_MS: u64 = 50;
+pub const STEP_MS: u64 = 50;
 const REPORT_MS: u64 = 1_000;
 
 /// A small generator of random numbers.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -28,7 +28,7 @@ impl Random {
     }
 
     /// From 0 to 1.
-    fn share(&mut self) -> f64 {
+    pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -38,8 +38,8 @@ impl Random {
 }
 
 /// A worker that counts.
-struct Model {
-    session: SessionId,
+pub struct Model {
+    pub session: SessionId,
     tasks_per_ms: f64,
     /// It counts nothing from the first to the second of these times, ms.
     stalls: Vec<(u64, u64)>,
@@ -53,7 +53,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(session: SessionId, tasks_per_ms: f64) -> Model {
+    pub fn new(session: SessionId, tasks_per_ms: f64) -> Model {
         let (stalls, queue) = (Vec::new(), VecDeque::new());
         Model { session, tasks_per_ms, stalls, dies_at: u64::MAX, queue, begun: 0.0, done: None }
     }
@@ -62,7 +62,7 @@ impl Model {
         now < self.dies_at && !self.stalls.iter().any(|&(from, until)| (from..until).contains(&now))
     }
 
-    fn takes(&mut self, effect: &Effect) {
+    pub fn takes(&mut self, effect: &Effect) {
         match effect {
             Effect::Tell { session, order: CoordinatorMessage::Lease(lease) }
                 if *session == self.session =>
@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// Counts for a while, and says what is to be reported.
-    fn count(&mut self, now: u64) -> Vec<Report> {
+    pub fn count(&mut self, now: u64) -> Vec<Report> {
         let mut reports = Vec::new();
         self.begun += self.tasks_per_ms * STEP_MS as f64;
         while self.begun >= 1.0
@@ -94,7 +94,7 @@ impl Model {
             let (begins, since) = match self.done.take() {
                 Some((done, earlier, since)) if done.id == lease.id => (earlier.start(), since),
                 other => {
-                    reports.extend(other.map(|(lease, range, _)| of(&lease, range)));
+                    reports.extend(other.map(|(lease, range, _)| self.of(&lease, range)));
                     (range.start(), now)
                 }
             };
@@ -104,7 +104,7 @@ impl Model {
                     self.queue.push_front((lease, rest));
                     self.done = Some((lease, range, since));
                 }
-                None => reports.push(of(&lease, range)),
+                None => reports.push(self.of(&lease, range)),
             }
         }
         if self.queue.is_empty() {
@@ -112,9 +112,15 @@ impl Model {
             self.begun = self.begun.min(self.tasks_per_ms * STEP_MS as f64);
         }
         if self.done.is_some_and(|(.., since)| now >= since + REPORT_MS) {
-            reports.extend(self.done.take().map(|(lease, range, _)| of(&lease, range)));
+            let done = self.done.take();
+            reports.extend(done.map(|(lease, range, _)| self.of(&lease, range)));
         }
         reports
+    }
+
+    fn of(&self, lease: &Lease, range: Range) -> Report {
+        let busy_us = (range.len() as f64 / self.tasks_per_ms * 1e3) as u64;
+        Report { busy_us, ..of(lease, range) }
     }
 }
 

@@ -20,7 +20,8 @@ fn submit(stage: &mut Stage, audit: Option<AuditPolicy>) -> JobId {
 }
 
 fn submit_plan(stage: &mut Stage, plan: Plan, audit: Option<AuditPolicy>) -> JobId {
-    let submit = Request::Submit { spec: spec(plan), audit, known: known().into() };
+    let submit =
+        Request::Submit(vec![farm::Submission { spec: spec(plan), audit, known: known().into() }]);
     stage.act(asked(RequestId(7), submit));
     stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
 }

@@ -2,11 +2,13 @@
 //! reaches them.
 
 use farm::{
-    AuditPolicy, AuditScope, Change, Event, JobId, RequestId, SessionId, Verdict, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, Hello, JobId, RequestId, SessionId, Verdict,
+    WorkerMessage,
 };
 
 use crate::stage::{
-    AUDIT_ALL, CONFIG, Stage, asked_again, change, plan, range, report, submission_by, tally,
+    AUDIT_ALL, CONFIG, OWNER, Stage, asked_again, change, hello, plan, range, report,
+    submission_by, tally,
 };
 
 const TASKS: u64 = 40;
@@ -125,4 +127,39 @@ fn a_range_that_was_kept_too_long_comes_back_to_its_only_worker_in_time() {
         stage.tick(stage.farm.next_wakeup().expect("somebody waits").0);
     }
     assert_eq!((stage.now, stage.last_lease(two).range), (2 * held_ms, range(0, 4)));
+}
+
+#[test]
+fn what_is_not_for_those_who_wait_is_offered_to_them_once() {
+    let offers = |stage: &mut Stage, event: Event| {
+        let before = stage.farm.stats().offers;
+        stage.act(event);
+        stage.farm.stats().offers - before
+    };
+    // Given: something is free that takes too much memory, or was declined, or something is late of those who have not
+    // counted yet.
+    for case in ["large", "declined", "late"] {
+        let mut stage = Stage::new();
+        let memory = if case == "large" { 2 } else { 0 };
+        stage.submit_large(8, 0, memory);
+        let hello = Hello { memory: 2, threads: 2, ..hello("w1", 4) };
+        let able = [1, 2].map(SessionId);
+        for id in able {
+            stage.join_as(id, OWNER, Hello { instance: id.0, ..hello.clone() });
+        }
+        let idle = [3, 4, 5, 6].map(|worker| stage.join(&format!("w{worker}"), 1));
+        if case == "declined" {
+            stage.act(Event::Left { session: able[1] });
+            for session in idle {
+                let lease = stage.last_lease(session).id;
+                stage.act(Event::Said { session, message: WorkerMessage::Decline(lease) });
+            }
+        }
+
+        for _ in 0..3 {
+            assert_eq!(offers(&mut stage, Event::Tick), 0, "{case}");
+        }
+        let freed = offers(&mut stage, Event::Left { session: able[0] });
+        assert!(freed >= 4, "{case}: {freed}");
+    }
 }

@@ -19,6 +19,7 @@ mod owners;
 mod poison;
 mod removal;
 mod restarts;
+mod shares;
 mod slices;
 mod stage;
 mod stats;

@@ -1,8 +1,13 @@
 //! Who a job belongs to: how many an owner may have, and by which key it is known again.
 
-use farm::{AuditPolicy, AuditScope, Change, Event, JobId, JobState, Refusal, RequestId};
+use farm::{
+    Answer, AuditPolicy, AuditScope, Change, Effect, Event, JobId, JobSpec, JobState, Known,
+    Origin, Refusal, Request, RequestId, Submission,
+};
 
-use crate::stage::{AUDIT_ALL, CONFIG, Stage, answered, change, plan, submission_by, work};
+use crate::stage::{
+    AUDIT_ALL, CONFIG, Stage, answered, asked, change, plan, spec, submission_by, work,
+};
 
 /// What the farm answered last.
 fn answer(stage: &Stage) -> Result<JobId, Refusal> {
@@ -107,4 +112,49 @@ fn a_key_stands_for_what_was_submitted_under_it() {
         let another_seed = AuditPolicy { seed: 77, ..some };
         assert_eq!(ask(Some(owners), 8, Some(another_seed)), Ok(JobId(1)), "seeds are drawn anew");
     }
+}
+
+/// A submission of several jobs of one owner, as named.
+fn together(jobs: &[(&str, u64)]) -> Event {
+    let jobs = jobs.iter().map(|&(key, tasks)| {
+        let origin = Origin { owner: "lab".into(), key: Some(key.into()) };
+        let known = Box::new(Known::nothing());
+        Submission { spec: JobSpec { origin, ..spec(plan(tasks)) }, audit: None, known }
+    });
+    asked(RequestId(8), Request::Submit(jobs.collect()))
+}
+
+#[test]
+fn all_jobs_of_a_submission_are_added_or_none() {
+    let numbers = |stage: &Stage| -> Vec<_> {
+        let of = |effect: &Effect| match effect {
+            Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => {
+                Some(jobs.iter().map(|job| job.id.0).collect::<Vec<_>>())
+            }
+            _ => None,
+        };
+        stage.sent.iter().filter_map(of).collect()
+    };
+    let mut stage = Stage::new();
+    stage.slow_disk = true;
+
+    // A job on its way into the ledger is told to whoever names it, too, and a submission that cannot be takes none away.
+    stage.act(together(&[("a", 8), ("b", 9)]));
+    stage.act(together(&[("b", 9), ("c", 10)]));
+    stage.act(together(&[("d", 8), ("b", 10)]));
+    assert!(numbers(&stage).is_empty());
+    stage.flush();
+    assert_eq!(numbers(&stage), [[1, 2], [2, 3]]);
+    let refusals = stage.sent.iter().filter_map(answered).filter(Result::is_err);
+    assert_eq!(refusals.collect::<Vec<_>>(), [Err(Refusal::KeyTaken(JobId(2)))]);
+    assert_eq!(stage.farm.jobs(.., |_| true).count(), 3);
+
+    // Nor is a part of it added if there are too many.
+    stage.slow_disk = false;
+    let names: Vec<String> = (0..CONFIG.max_jobs_per_owner).map(|at| format!("job {at}")).collect();
+    let jobs: Vec<_> = names.iter().map(|name| (name.as_str(), 8)).collect();
+    stage.act(together(&jobs[2..]));
+    assert_eq!(stage.farm.jobs(.., |_| true).count(), 3);
+    stage.act(together(&jobs[3..]));
+    assert_eq!(stage.farm.jobs(.., |_| true).count(), CONFIG.max_jobs_per_owner);
 }

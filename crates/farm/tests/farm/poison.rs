@@ -233,6 +233,44 @@ fn a_machine_that_loses_process_after_process_poisons_few_tasks() {
     assert!(poisoned <= 10, "{poisoned} tasks");
 }
 
+/// Loses a new process of a machine, which has this number, and says how many of the machine are remembered.
+fn lose(stage: &mut Stage, machine: &str, instance: u64) -> usize {
+    let session = SessionId(instance);
+    stage.join_as(session, OWNER, Hello { instance, ..hello(machine, 1) });
+    stage.act(Event::Left { session });
+    let mut lost = stage.sent.iter().rev().filter_map(|effect| match effect {
+        Effect::Lost { processes, .. } => Some(*processes),
+        _ => None,
+    });
+    lost.next().expect("it held something")
+}
+
+#[test]
+fn the_oldest_of_too_many_losses_is_forgotten() {
+    let mut stage = Stage::new();
+    stage.submit(20, 0);
+    lose(&mut stage, "w1", 9_999);
+    for number in 1..=1_024 {
+        assert_eq!(lose(&mut stage, "w2", number), number as usize);
+    }
+    assert_eq!(lose(&mut stage, "w1", 9_998), 1);
+}
+
+#[test]
+fn a_resumed_job_forgets_the_losses_of_no_other() {
+    let mut stage = Stage::new();
+    let urgent = stage.submit(20, 1);
+    let other = stage.submit(20, 0);
+    for number in 1..=40 {
+        lose(&mut stage, "w1", number);
+    }
+
+    stage.act(change(RequestId(1), other, Change::Resume));
+    assert_eq!(lose(&mut stage, "w1", 41), 41);
+    stage.act(change(RequestId(2), urgent, Change::Resume));
+    assert_eq!(lose(&mut stage, "w1", 42), 1);
+}
+
 #[test]
 fn a_resumed_job_tries_its_poisoned_tasks_again() {
     let mut fleet = Fleet::new();

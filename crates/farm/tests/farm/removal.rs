@@ -94,6 +94,35 @@ fn the_name_of_a_job_that_left_is_free_and_its_number_is_not() {
 }
 
 #[test]
+fn a_job_that_was_leaving_when_the_coordinator_died_can_leave() {
+    let mut stage = Stage::new();
+    let job = stage.submit(12, 0);
+    for (number, start) in (1..=6).zip((0..).step_by(2)) {
+        let worker = stage.join(&format!("w{number}"), 1);
+        stage.report(worker, report(job, plan(12), range(start, start + 2)));
+    }
+    assert_eq!(stage.state(job), (JobState::Done, 12));
+    let late = report(job, plan(12), range(0, 2));
+
+    // When the coordinator dies after each part of it that was removed
+    stage.slow_disk = true;
+    let mut left = Vec::new();
+    while stage.farm.job(job).is_some() {
+        assert_eq!(answer(&mut stage, remove(job)), None, "it takes longer");
+        stage.restart();
+        let view = stage.farm.job(job);
+        left.extend(view.map(|job| (job.state, job.tasks_done)));
+    }
+
+    // Then it is a cancelled job meanwhile, of which nothing is leased, and at last is none.
+    let state = JobState::Cancelled;
+    assert_eq!(left, [(state, 8), (state, 4)]);
+    let worker = stage.join("w7", 100);
+    assert_eq!(stage.leases(worker), []);
+    assert_eq!(stage.report(worker, late), Some(Verdict::Obsolete));
+}
+
+#[test]
 fn jobs_are_listed_from_either_end_and_those_that_ended_apart() {
     let mut stage = Stage::new();
     let jobs = [(); 4].map(|()| stage.submit(12, 0));

@@ -8,7 +8,11 @@ fn submit(stage: &mut Stage, plan: Plan, slice: Slice) -> JobId {
     let spec = JobSpec { slice, ..spec(plan) };
     stage.act(asked(
         RequestId(7),
-        Request::Submit { spec, audit: None, known: Box::new(Known::nothing()) },
+        Request::Submit(vec![farm::Submission {
+            spec,
+            audit: None,
+            known: Box::new(Known::nothing()),
+        }]),
     ));
     stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
 }

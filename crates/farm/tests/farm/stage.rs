@@ -15,6 +15,8 @@ pub struct Stage {
     pub now: u64,
     /// All that was sent to workers, the latest last.
     pub sent: Vec<Effect>,
+    /// How much of that the workers of a test have taken.
+    pub seen: usize,
     pub commands: Vec<LedgerCommand>,
     /// Writes wait for `flush`.
     pub slow_disk: bool,
@@ -60,6 +62,7 @@ impl Stage {
             farm: Farm::restore(CONFIG, LeaseKey::new(KEY), Millis(0), restored),
             now: 0,
             sent: Vec::new(),
+            seen: 0,
             commands: Vec::new(),
             slow_disk: false,
             waiting: Vec::new(),
@@ -109,7 +112,13 @@ impl Stage {
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
+        let hours = |farm: &Farm| -> Vec<_> {
+            farm.owners().into_iter().map(|owner| (owner.owner, owner.share, owner.hours)).collect()
+        };
+        let taken = hours(&self.farm);
+        let is_durable = self.waiting.is_empty();
         self.farm = Farm::restore(CONFIG, LeaseKey::new(KEY), now, restored);
+        assert!(!is_durable || hours(&self.farm) == taken, "{taken:?} was taken");
         self.waiting.clear();
         self.tick(self.now);
     }
@@ -245,6 +254,7 @@ pub fn change(request: RequestId, job: JobId, change: Change) -> Event {
 /// What a client is answered: the number of a job, or why not.
 pub fn answered(effect: &Effect) -> Option<Result<JobId, Refusal>> {
     match effect {
+        Effect::Reply { answer: Ok(Answer::Jobs(jobs)), .. } => Some(Ok(jobs[0].id)),
         Effect::Reply { answer: Ok(Answer::Job(job)), .. } => Some(Ok(job.id)),
         Effect::Reply { answer: Err(refusal), .. } => Some(Err(*refusal)),
         _ => None,
@@ -269,7 +279,7 @@ pub fn submission(
 ) -> Event {
     let spec = JobSpec { priority, ..spec(plan) };
     let known = Box::new(Known { thread_memory, ..Known::nothing() });
-    asked(RequestId(7), Request::Submit { spec, audit, known })
+    asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
 }
 
 /// A submission by this owner, under a key if there is one.
@@ -281,7 +291,7 @@ pub fn submission_by(
 ) -> Event {
     let origin = Origin { owner: owner.into(), key: key.map(Into::into) };
     let (spec, known) = (JobSpec { origin, ..spec(plan) }, Known::nothing().into());
-    asked(RequestId(7), Request::Submit { spec, audit, known })
+    asked(RequestId(7), Request::Submit(vec![farm::Submission { spec, audit, known }]))
 }
 
 pub fn kernel(name: &str) -> KernelName {

@@ -26,7 +26,7 @@ proptest! {
         let mut farm = Farm::restore(Config::default(), key, Millis(0), Restored::default());
         let plan = plan(tasks);
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
-        let ask = Request::Submit { spec, audit: None, known: Box::new(Known::nothing()) };
+        let ask = Request::Submit(vec![farm::Submission { spec, audit: None, known: Box::new(Known::nothing()) }]);
         act(&mut farm, Event::Asked { request: RequestId(1), by: "lab".into(), ask });
         let hello = Hello {
             worker: "w".into(),

@@ -29,17 +29,22 @@ const ORDERS: &str = "QUEENS_TEST_CRASH";
 
 type IsMeant = fn(&[LedgerCommand]) -> bool;
 
-/// The kinds of batches at which the child dies. It dies at the first batch of a kind.
-const KINDS: [(&str, IsMeant); 9] = [
-    ("job", |batch| has(batch, |command| matches!(command, LedgerCommand::CreateJob { .. }))),
-    ("state", |batch| has(batch, |command| matches!(command, LedgerCommand::Change { .. }))),
-    ("range", |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
-    ("ranges", |batch| batch.len() > 1),
-    ("dispute", |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
-    ("settle", |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
-    ("audit", |batch| has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))),
-    ("confirm", |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm { .. }))),
-    ("done", |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
+/// The kinds of batches at which the child dies, and at which batch of its kind, from 1 on.
+const KINDS: [(&str, usize, IsMeant); 12] = [
+    ("job", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::CreateJob { .. }))),
+    ("state", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Change { .. }))),
+    ("range", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Accept { .. }))),
+    ("ranges", 1, |batch| batch.len() > 1),
+    ("dispute", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Dispute { .. }))),
+    ("settle", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Settle { .. }))),
+    ("audit", 1, |batch| {
+        has(batch, |command| matches!(command, LedgerCommand::RequestAudit { .. }))
+    }),
+    ("confirm", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Confirm { .. }))),
+    ("done", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Finish { .. }))),
+    ("removal", 1, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
+    ("part", 2, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
+    ("rest", 3, |batch| has(batch, |command| matches!(command, LedgerCommand::Remove { .. }))),
 ];
 
 fn has(batch: &[LedgerCommand], wanted: fn(&LedgerCommand) -> bool) -> bool {
@@ -50,7 +55,7 @@ fn has(batch: &[LedgerCommand], wanted: fn(&LedgerCommand) -> bool) -> bool {
 fn a_crash_at_any_point_of_any_write_loses_nothing_and_leaves_nothing_behind() {
     let moments = undisturbed();
     let mut points = 0;
-    for (kind, _) in KINDS {
+    for (kind, ..) in KINDS {
         for point in ["before", "commit", "after"] {
             let crashed = crash_and_go_on(kind, point, &moments);
             assert!(crashed, "{kind}, {point}: it was never reached");
@@ -123,7 +128,8 @@ fn dies_as_it_is_told() {
     let mut orders = orders.split(' ');
     let mut next = || orders.next().expect("there are three words");
     let (path, kind, point) = (next(), next(), next());
-    let (_, is_meant) = KINDS.into_iter().find(|(name, _)| *name == kind).expect("it is a kind");
+    let (_, number, is_meant) =
+        KINDS.into_iter().find(|(name, ..)| *name == kind).expect("it is a kind");
     let mut ledger = open(Path::new(path));
     let restored = ledger.take_restored();
     if let Ok(last) = point.parse::<u32>() {
@@ -144,12 +150,12 @@ fn dies_as_it_is_told() {
         };
         ledger.db.commit_hook(Some(commit)).expect("it can be watched");
     }
-    let mut met = false;
+    let mut met = 0;
     let before = |batch: &[LedgerCommand]| {
-        let first = is_meant(batch) && !met;
-        met |= first;
-        ARMED.store(first, Ordering::Relaxed);
-        if first && point == "before" {
+        met += usize::from(is_meant(batch));
+        let is_it = is_meant(batch) && met == number;
+        ARMED.store(is_it, Ordering::Relaxed);
+        if is_it && point == "before" {
             std::process::abort();
         }
     };
@@ -171,9 +177,9 @@ fn contents(db: &Connection) -> String {
     let queries = [
         "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
          priority, state, total) FROM jobs ORDER BY id",
-        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, seal, audit) \
+        "SELECT concat_ws(' ', 'range', job, first, past, count, lease, worker, busy_us, checksum, audit) \
          FROM ranges ORDER BY job, first",
-        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, seal) \
+        "SELECT concat_ws(' ', 'audit', job, first, past, count, kernel, worker, checksum) \
          FROM audits ORDER BY job, first",
         "SELECT concat_ws(' ', 'policy', job, share_ppm, seed) FROM audit_policies ORDER BY rowid",
         "SELECT concat_ws(' ', 'dispute', job, first, past, count, worker, lease, state) \
@@ -197,7 +203,7 @@ fn exact() -> (JobState, u128, usize) {
 
 /// Plays a short history, which is the same in every process. A job is submitted, paused and resumed. It
 /// is counted by a worker that counts wrongly and by one that contradicts it, so that a third is asked, and
-/// the second again; then all of it is counted again.
+/// the second again; then all of it is counted again. Another job of the same plan is cancelled and removed.
 ///
 /// `before` gets each batch before it is written, `after` gets the number of batches written so far.
 fn play(
@@ -212,10 +218,13 @@ fn play(
     history.go_on(vec![Event::Tick]);
     let cut = Cut::new(PROBLEM, METHOD).expect("such a plan exists");
     let plan = Plan { problem: PROBLEM, method: METHOD, tasks: cut.len() };
-    if history.farm.job(JOB).is_none() {
+    let submission = || {
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
         let known = Box::new(Known::nothing());
-        history.go_on(vec![asked(Request::Submit { spec, audit: None, known })]);
+        asked(Request::Submit(vec![farm::Submission { spec, audit: None, known }]))
+    };
+    if history.farm.job(JOB).is_none() {
+        history.go_on(vec![submission()]);
     }
     for change in [Change::Pause, Change::Resume] {
         history.go_on(vec![asked(Request::Change(JOB, change))]);
@@ -240,7 +249,7 @@ fn play(
         }]);
     }
 
-    let report_by = |name, kind, session, start: u64, error| {
+    let report_of = |job, name, kind, session, start: u64, error| {
         let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
         let mut tasks = Tasks::new();
         cut.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
@@ -252,10 +261,10 @@ fn play(
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));
         let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
-        let terms = LeaseTerms { job: JOB, plan: fingerprint, lease, owner: OWNER };
+        let terms = LeaseTerms { job, plan: fingerprint, lease, owner: OWNER };
         let token = key().sign(&terms, range, kind);
         let report = Report {
-            job: JOB,
+            job,
             fingerprint,
             lease,
             token,
@@ -267,6 +276,8 @@ fn play(
         };
         Event::Said { session: SessionId(session), message: WorkerMessage::Report(report) }
     };
+    let report_by =
+        |name, kind, session, start, error| report_of(JOB, name, kind, session, start, error);
     let report = |session, start, error| report_by("avx2", LeaseKind::Count, session, start, error);
     let starts = || (0..cut.len()).step_by(5);
     history.go_on(vec![report(1, 0, 1)]);
@@ -285,6 +296,15 @@ fn play(
     );
     // If the job was done before anybody objected, it is only now that a third is asked.
     history.go_on(vec![report_by("portable", LeaseKind::Recount, 2, 0, 0)]);
+    let other = |farm: &Farm| farm.jobs(.., |_| true).map(|job| job.id).find(|id| *id != JOB);
+    if other(&history.farm).is_none() {
+        history.go_on(vec![submission()]);
+    }
+    let other = other(&history.farm).expect("it was submitted");
+    let rows = starts().map(|start| report_of(other, "avx2", LeaseKind::Count, 3, start, 0));
+    history.go_on(rows.collect());
+    history.go_on(vec![asked(Request::Change(other, Change::Cancel))]);
+    history.go_on(vec![asked(Request::Remove(other))]);
     let job = history.farm.job(JOB).expect("it was submitted");
     (job.state, job.counted, job.disputes)
 }

@@ -17,42 +17,10 @@ fn ledger_of_a_cancelled_job(path: &Path) -> Ledger {
 }
 
 #[test]
-fn nothing_but_its_number_is_left_of_a_removed_job() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let path = folder.path().join("ledger.db");
-    let ledger = ledger_of_a_cancelled_job(&path);
-    ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over");
-    for table in ["jobs", "ranges", "audits", "disputes", "audit_policies", "changes"] {
-        let rows = |row: &rusqlite::Row<'_>| row.get::<_, u32>(0);
-        let left = ledger.db.query_row(&format!("SELECT count(*) FROM {table}"), [], rows);
-        assert_eq!(left, Ok(0), "{table}");
-    }
-    ledger.close().expect("it can be closed");
-    let ledger = open(&path).expect("it is sound");
-    assert_eq!(ledger.restored().last_job, JOB.0);
-}
-
-#[test]
-fn a_job_of_many_rows_leaves_in_parts_and_is_cancelled_meanwhile() {
+fn a_job_leaves_in_parts_and_nothing_but_its_number_is_left() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("ledger.db");
     let mut ledger = ledger_of_a_cancelled_job(&path);
-    let larger = Plan { tasks: 20_000, ..plan() };
-    let resized = "UPDATE jobs SET tasks = ?, fingerprint = ?";
-    let fingerprint = larger.fingerprint().to_string();
-    ledger.db.execute(resized, (larger.tasks as i64, fingerprint)).expect("it is SQL");
-    let many: Vec<_> = (50..5_050).map(|at| range(2 * at, 2 * at + 1, 1)).collect();
-    ledger.apply(&many).expect("it is written");
-    ledger.db.execute_batch("DELETE FROM audits").expect("it is SQL");
-    ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
-    // The last range is in dispute, and comes behind all others.
-    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    let disputed = report(interval(10_098, 10_099), 8);
-    ledger.apply(&[LedgerCommand::Dispute { report: disputed, author }]).expect("it is written");
-    let many = "WITH RECURSIVE n (n) AS (VALUES (1000) UNION ALL SELECT n + 1 FROM n WHERE n < 10000)
-        INSERT INTO disputes SELECT job, n, n + 1, count, residue, digest, kernel, owner, machine, worker, build, lease,
-        busy_us, noted_at, seal, 1 FROM n, (SELECT * FROM disputes LIMIT 1)";
-    ledger.db.execute_batch(many).expect("it is SQL");
     ledger.db.execute_batch("UPDATE jobs SET state = 'done', total = '1'").expect("it is SQL");
     let remove = |ledger: &Ledger| {
         ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over").remove(0)
@@ -72,7 +40,16 @@ fn a_job_of_many_rows_leaves_in_parts_and_is_cancelled_meanwhile() {
         parts += 1;
     }
     assert!(parts > 2, "{parts}");
+
+    for table in ["jobs", "ranges", "audits", "disputes", "audit_policies", "changes"] {
+        let rows = |row: &rusqlite::Row<'_>| row.get::<_, u32>(0);
+        let left = ledger.db.query_row(&format!("SELECT count(*) FROM {table}"), [], rows);
+        assert_eq!(left, Ok(0), "{table}");
+    }
     let was = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
     let was = ledger.db.query_row("SELECT state, total FROM removed", [], was);
     assert_eq!(was, Ok(("done".into(), "1".into())));
+    ledger.close().expect("it can be closed");
+    let ledger = open(&path).expect("it is sound");
+    assert_eq!(ledger.restored().last_job, JOB.0);
 }

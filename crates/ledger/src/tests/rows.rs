@@ -1,12 +1,11 @@
 //! What is applied, refused, answered and read back.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
-use std::time::Duration;
 
 use super::*;
+use crate::LedgerLock;
 use crate::writer::writer;
 
 #[test]
@@ -245,22 +244,14 @@ fn the_thread_answers_until_it_fails_and_then_says_why() {
 
 /// Takes the lock of a ledger when it is woken.
 struct Successor {
-    lock: PathBuf,
+    ledger: PathBuf,
     has_lock: OnceLock<bool>,
 }
 
 impl Wake for Successor {
     fn wake(self: Arc<Successor>) {
-        let lock = File::options().write(true).open(&self.lock).expect("it is there");
         // A process that another test starts has a copy of the lock until it runs its program.
-        let is_free_soon = || {
-            (0..100).any(|_| {
-                lock.try_lock().is_ok() || {
-                    std::thread::sleep(Duration::from_millis(10));
-                    false
-                }
-            })
-        };
+        let is_free_soon = || (0..10).any(|_| LedgerLock::of(&self.ledger).is_ok());
         self.has_lock.get_or_init(is_free_soon);
     }
 }
@@ -270,8 +261,7 @@ fn whoever_hears_that_it_has_failed_can_open_the_ledger() {
     let folder = TempDir::new().expect("a temporary directory");
     let path = folder.path().join("ledger.db");
     let (writer, mut handle) = writer(ledger_in(&path));
-    let successor =
-        Arc::new(Successor { lock: path.with_extension("db-lock"), has_lock: OnceLock::new() });
+    let successor = Arc::new(Successor { ledger: path.clone(), has_lock: OnceLock::new() });
     let waker = Waker::from(successor.clone());
     assert!(handle.events.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     for _ in 0..2 {
@@ -320,4 +310,64 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
     let reported: Vec<_> = reported.map(|reported| reported.as_slice().to_vec()).collect();
     assert_eq!(reported, [vec![5; 4], vec![5], vec![]]);
     assert_eq!(crate::scrub(&path).expect("it can be read").damages, Vec::<String>::new());
+}
+
+/// What a person sees who opens the ledger with `sqlite3`, and again once the job is removed.
+#[test]
+fn the_view_of_hours_tells_kinds_days_and_who_counted() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("ledger.db");
+    let ledger = ledger_in(&path);
+    let hour = 3_600_000_000_i64;
+    let device = Report { kernel: kernel("gpu"), ..report(interval(20, 30), 1) };
+    let author = Author {
+        principal: Principal { owner: "other".into(), machine: "b".into() },
+        worker: "b".into(),
+        build: "1".into(),
+    };
+    let by_device = LedgerCommand::Accept { report: device, author, audit: false };
+    ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
+    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
+    let claim = LedgerCommand::Dispute { report: report(interval(20, 30), 8), author };
+    ledger.apply(&[claim, state(JobState::Cancelled)]).expect("it is written");
+    // The first range on a day, the others on the next one; one of them by a device, and one of
+    // them counted twice.
+    let day_ms = 86_400_000;
+    let times = format!(
+        "UPDATE ranges SET busy_us = {hour}, accepted_at = {};
+         UPDATE ranges SET accepted_at = {} WHERE first > 0;
+         INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build,
+             lease, busy_us / 2, accepted_at, seal FROM ranges WHERE first = 10;
+         UPDATE disputes SET busy_us = {hour} / 4, noted_at = {0}",
+        2 * day_ms - 1,
+        2 * day_ms,
+    );
+    ledger.db.execute_batch(&times).expect("it is SQL");
+    let told = |ledger: &Ledger| -> Vec<(String, String, String, f64, f64)> {
+        let query = "SELECT owner, counted_by, day, processor_hours, gpu_hours FROM accounting \
+                     WHERE job = 1 ORDER BY counted_by, day";
+        let mut query = ledger.db.prepare(query).expect("there is such a view");
+        let rows = query.query_map([], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        });
+        rows.expect("it is SQL").collect::<Result<_, _>>().expect("it can be read")
+    };
+    let wanted = [
+        ("other", "1970-01-03", 0.0, 1.0),
+        (OWNER, "1970-01-02", 1.25, 0.0),
+        (OWNER, "1970-01-03", 1.5, 0.0),
+    ];
+    let wanted = wanted.map(|(by, day, processor, gpu)| {
+        (OWNER.to_string(), by.to_string(), day.to_string(), processor, gpu)
+    });
+    assert_eq!(told(&ledger), wanted);
+    let hours = ledger.read_back().expect("it can be read").hours;
+    let taken = Hours { processor_us: 11 * hour as u64 / 4, gpu_us: hour as u64 };
+    assert_eq!(hours, [(OWNER.to_string(), taken)].into());
+
+    ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over");
+    assert_eq!(told(&ledger), wanted, "a removed job has taken its time");
+    ledger.close().expect("it can be closed");
+    let ledger = open(&path).expect("its view is ours");
+    assert_eq!(ledger.restored().hours, hours);
 }

@@ -165,7 +165,11 @@ impl Pair {
     fn submit(&mut self, audit: Option<AuditPolicy>) {
         let origin = Origin::default();
         let spec = JobSpec { origin, plan: plan(), slice: Slice::ALL, priority: 0 };
-        self.ask(Request::Submit { spec, audit, known: Box::new(Known::nothing()) });
+        self.ask(Request::Submit(vec![farm::Submission {
+            spec,
+            audit,
+            known: Box::new(Known::nothing()),
+        }]));
     }
 
     fn ask(&mut self, ask: Request) {

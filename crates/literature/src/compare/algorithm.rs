@@ -171,7 +171,7 @@ fn by_tasks(
     if memory < need.least {
         return Ok(Err(Why::Memory));
     }
-    let mut kernel = Kernel::of(memory.min(need.most), backend, problem, method)?;
+    let mut kernel = Kernel::with_memory(memory.min(need.most), backend, problem, method)?;
     let total = kernel.count_range(&cut, 0..cut.len())?;
     Ok(Ok(Found { total: total.into(), nodes: kernel.nodes() }))
 }

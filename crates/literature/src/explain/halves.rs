@@ -1,7 +1,6 @@
 //! The section about half-boards and their join.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use anyhow::{Context, ensure};
 use board::Method;
@@ -64,12 +63,11 @@ pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<St
 
 fn halves(n: u32) -> Halves {
     let mut halves = Halves::new();
-    let _: ControlFlow<()> = first_rows(n, n / 2, |columns| {
+    for columns in first_rows(n, n / 2) {
         let set = columns.iter().fold(0, |set, column| set | 1 << column);
-        let queens = (0..).zip(columns).map(|(row, &column)| Square { column, row }).collect();
+        let queens = (0..).zip(columns).map(|(row, column)| Square { column, row }).collect();
         halves.entry(set).or_default().push(queens);
-        ControlFlow::Continue(())
-    });
+    }
     halves
 }
 

@@ -5,14 +5,13 @@
 mod halves;
 
 use std::fmt::Write;
-use std::ops::ControlFlow;
 
 use anyhow::ensure;
 use board::ring::Preplacement;
 use board::squares::Square;
 use board::{Cut, Method, Prefix, Problem, Tasks};
 use count::{Backend, Kernel};
-use solve::{Listing, first_rows};
+use solve::{first_rows, solutions};
 
 use crate::classical::masks;
 
@@ -41,9 +40,9 @@ pub fn page(n: u32, picture: Picture) -> anyhow::Result<String> {
 }
 
 fn masks_section(n: u32, nodes: u64, picture: Picture) -> anyhow::Result<String> {
-    let listing = Listing::new(n, Vec::new())?;
-    let first = listing.visit(|placement| ControlFlow::Break(placement.clone())).break_value();
-    let Some(first) = first else { anyhow::bail!("there is no placement of {n} queens") };
+    let Some(first) = solutions(n).next() else {
+        anyhow::bail!("there is no placement of {n} queens")
+    };
     let queens: Vec<Square> = first.squares().take(2).collect();
     let bits = queens.iter().map(|queen| 1 << queen.column);
     let prefix = bits.fold(Prefix::EMPTY, |prefix, bit| prefix.place(n, bit));
@@ -77,11 +76,7 @@ fn masks_section(n: u32, nodes: u64, picture: Picture) -> anyhow::Result<String>
 fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
     let method = Method::Rows { rows: 2 };
     let tasks = Counted::all(n, method)?;
-    let mut prefixes = 0_u64;
-    let _: ControlFlow<()> = first_rows(n, 2, |_| {
-        prefixes += 1;
-        ControlFlow::Continue(())
-    });
+    let prefixes = first_rows(n, 2).count();
     ensure!(tasks.sum() == total, "rows count {}, and there are {total}", tasks.sum());
     let by_weight = tasks.by_weight();
     let words: Vec<String> = by_weight

@@ -1,7 +1,9 @@
 //! The connection of a command to a coordinator.
 
+use std::ffi::OsString;
+use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -55,6 +57,24 @@ impl CoordinatorArgs {
             Some(file) => Endpoint::join_file(file.clone()),
             None => Endpoint::new(&self.coordinator, self.token_file.clone()),
         })
+    }
+
+    /// The environment variables that tell a worker elsewhere the same, or of the join string in `join_file`.
+    pub(super) fn for_workers(
+        &self,
+        join_file: Option<&Path>,
+    ) -> io::Result<Vec<(&'static str, Option<OsString>)>> {
+        let whole = |path: &Path| std::path::absolute(path).map(PathBuf::into_os_string);
+        let join_file = join_file.or(self.join_file.as_deref()).map(whole).transpose()?;
+        let join = self.join.as_deref().filter(|_| join_file.is_none()).map(OsString::from);
+        let is_plain = join_file.is_none() && join.is_none();
+        let token_file = self.token_file.as_deref().filter(|_| is_plain).map(whole).transpose()?;
+        Ok(vec![
+            ("QUEENS_COORDINATOR", is_plain.then(|| self.coordinator.clone().into())),
+            ("QUEENS_TOKEN_FILE", token_file),
+            ("QUEENS_JOIN", join),
+            ("QUEENS_JOIN_FILE", join_file),
+        ])
     }
 }
 

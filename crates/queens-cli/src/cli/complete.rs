@@ -105,7 +105,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
             let fields = if args.stats { fields(&effort).to_vec() } else { Vec::new() };
             placement_output::print(notation.of_rows(n, columns, &fields))
         }
-        Completion::None => Err(Failure::NoPlacement(match given.queens_given() {
+        Completion::Impossible => Err(Failure::NoPlacement(match given.queens_given() {
             _ if !given.is_plain() => {
                 format!("no placement of {n} queens stands so: everything was searched")
             }
@@ -163,13 +163,14 @@ fn start(args: &CompleteArgs) -> Result<Start, Failure> {
         (_, Some(queens)) if queens > n => Err(Failure::Usage(format!(
             "--random-given {queens} on a board of size {n}: give at most {n}"
         ))),
-        (_, Some(queens)) => Start::by_chance(n, queens, args.seed.into()).ok_or_else(|| {
+        (_, Some(queens)) => Start::random(n, queens, args.seed.into()).ok_or_else(|| {
             Failure::NoPlacement(format!("there is no placement of {n} queens to take them from"))
         }),
         (given, None) => {
             let (_, queens) = given.unwrap_or_default();
             let blocked = args.blocked.squares(n)?;
-            Start::by(n, &queens, args.rules.rules(), &blocked)
+            Start::with_rules(n, args.rules.rules(), &queens)
+                .and_then(|start| start.blocking(&blocked))
                 .map_err(|error| Failure::Usage(error.to_string()))
         }
     }

@@ -8,7 +8,7 @@ use board::rows::RowsError;
 use board::{CutError, Given, MAX_N, MethodChoice, Problem, Square};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use count::{Counting, CountingError, Variant};
+use count::{Counting, Variant};
 use executor::provenance;
 use farm::{JobView, Slice};
 use serde_json::json;
@@ -203,11 +203,13 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
         let half = (0..n.div_ceil(2)).map(|column| {
             let first = Given::new(n, &[Square { column, row: 0 }])?;
             let counting = Counting::new(Problem::Completions(first)).backend(backend);
-            Ok(counting.threads(threads.get()).run()?.count())
+            let counted = counting.threads(threads.get()).run()?;
+            Ok((counted.answer.count(), counted.threads))
         });
-        half.collect::<Result<Vec<u128>, CountingError>>()
+        half.collect::<anyhow::Result<(Vec<u128>, Vec<usize>)>>()
     });
-    let half = counted.await.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?;
+    let (half, threads) = counted.await.map_err(anyhow::Error::from)??;
+    let threads = threads.into_iter().max().unwrap_or(1);
     let mirrored = half[..(n / 2) as usize].iter().rev();
     let columns: Vec<String> = half.iter().chain(mirrored).map(ToString::to_string).collect();
     let total: u128 = half.iter().sum::<u128>() + half[..(n / 2) as usize].iter().sum::<u128>();
@@ -216,16 +218,13 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
     let seconds = begun.elapsed().as_secs_f64();
     let json = json!({
         "problem": "total", "n": n, "by_column": columns, "total": total.to_string(), "seconds": seconds,
-        "threads": threads.get(), "backend": backend.name(),
+        "threads": threads, "backend": backend.name(),
     });
     output.print(columns.join(" "), json)?;
     Ok(Took {
         seconds,
         counted: Some(total),
-        how: format!(
-            "rows by {backend}, {threads} thread{}",
-            show::plural(threads.get() as u64, "s")
-        ),
+        how: format!("rows by {backend}, {threads} thread{}", show::plural(threads as u64, "s")),
     })
 }
 

@@ -1,33 +1,28 @@
 //! `queens draw`.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
-use solve::{Listing, Placement, Rules, attack};
+use solve::{Placement, Rules, Solutions, attack};
 
 use super::queens_input::{self, Queens};
-use crate::draw::{self, Diagram, Scene, Style};
+use crate::draw::{self, Diagram, Style};
 use crate::failure::Failure;
 use crate::output;
 
-/// The most pixels of a PNG. Each takes four bytes of memory, so this is 256 MiB.
-const MOST_PIXELS: f32 = 67_108_864.0;
-
 const EXAMPLES: &str = "\
-A picture needs no font and no other program. SVG marks what it shows by class: queen, dark, attack, …
+SVG marks what it shows by class: queen, dark, attack, …
 
 Examples:
   queens draw a1 b5 c8 d6 e3 f7 g2 h4
   queens draw 2 4 6 8 3 1 7 5 --out queens.svg
-  queens draw --size 8 --attacks a1 c2 b3 --out attacks.png
+  queens draw --size 8 --attacks a1 c2 b3 --out attacks.svg
   queens draw --by-file 7 4 2 8 6 1 3 5
   queens draw --tile 3x3 1 3 5 2 4 --out torus.svg
-  queens draw --fundamental 8 --out twelve.png
-  queens list 12 --limit 1 --format fen | queens draw --board - --out twelve.svg";
+  queens draw --fundamental 8 --out twelve.svg
+  queens list 12 --limit 1 --format fen | queens draw --board - --out first.svg";
 
 /// Draws a board with queens.
 #[derive(Debug, Args)]
@@ -72,7 +67,7 @@ pub(super) struct DrawArgs {
     /// Write to this file; its extension says the format
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// text, svg or png
+    /// text or svg
     ///
     /// [default: that of --out's extension, or text]
     #[arg(long, value_enum)]
@@ -91,40 +86,33 @@ pub(super) struct DrawArgs {
 enum FormatName {
     /// For a terminal
     Text,
-    /// Scalable, for print and browsers
+    /// For print and browsers
     Svg,
-    /// Pixels
-    Png,
 }
 
 pub(super) fn run(args: &DrawArgs) -> Result<(), Failure> {
     let format = args.format()?;
-    let bytes = match args.fundamental {
+    let text = match args.fundamental {
         Some(n) => {
             let placements = fundamental(n)?;
-            if format == FormatName::Text {
-                text_sheet(n, &placements).into()
-            } else {
-                picture(&draw::sheet(n, &placements, args.style(24)), format)?
+            match format {
+                FormatName::Text => text_sheet(n, &placements),
+                FormatName::Svg => draw::sheet(n, &placements, args.style(24)),
             }
         }
         None => {
             let diagram = args.diagram()?;
-            if format == FormatName::Text {
-                format!("{}\n", draw::text(&diagram, args.attacks)).into()
-            } else {
-                picture(&diagram.scene(args.style(56)), format)?
+            match format {
+                FormatName::Text => format!("{}\n", draw::text(&diagram, args.attacks)),
+                FormatName::Svg => draw::svg(&diagram, args.style(56)),
             }
         }
     };
     match &args.out {
         Some(path) => {
-            std::fs::write(path, bytes).map_err(|error| Failure::output(path.display(), error))
+            std::fs::write(path, text).map_err(|error| Failure::output(path.display(), error))
         }
-        None if format == FormatName::Png && std::io::stdout().is_terminal() => {
-            Err(Failure::Usage("a PNG cannot be shown on a terminal: give --out FILE".into()))
-        }
-        None => output::write(&bytes),
+        None => output::write(text.as_bytes()),
     }
 }
 
@@ -136,16 +124,15 @@ impl DrawArgs {
             (Some(format), _, _) => Ok(format),
             (None, None, _) | (None, _, Some("txt")) => Ok(FormatName::Text),
             (None, _, Some("svg")) => Ok(FormatName::Svg),
-            (None, _, Some("png")) => Ok(FormatName::Png),
             (None, Some(path), _) => Err(Failure::Usage(format!(
-                "{} has neither the extension txt, svg nor png: give --format",
+                "{} has neither the extension txt nor svg: give --format",
                 path.display()
             ))),
         }
     }
 
     fn style(&self, usual: u16) -> Style {
-        let square = f32::from(self.square.unwrap_or(usual));
+        let square = self.square.unwrap_or(usual);
         Style { square, hatched: self.hatched, attacks: self.attacks }
     }
 
@@ -228,12 +215,7 @@ fn tiled(n: u32, queens: &[Square], copies: u32) -> Result<Diagram, Failure> {
 }
 
 fn fundamental(n: u32) -> Result<Vec<Placement>, Failure> {
-    let listing = Listing::new(n, Vec::new()).map_err(anyhow::Error::from)?.fundamental();
-    let mut placements = Vec::new();
-    let _: ControlFlow<()> = listing.visit(|placement| {
-        placements.push(placement.clone());
-        ControlFlow::Continue(())
-    });
+    let placements: Vec<Placement> = Solutions::fundamental(n).collect();
     if placements.is_empty() {
         return Err(Failure::NoPlacement(format!(
             "there is no placement of {n} queens: give another N"
@@ -249,17 +231,4 @@ fn text_sheet(n: u32, placements: &[Placement]) -> String {
         format!("{}  {class}\n{}\n", number + 1, draw::text(&diagram, false))
     };
     placements.iter().enumerate().map(board).collect::<Vec<_>>().join("\n")
-}
-
-fn picture(scene: &Scene, format: FormatName) -> Result<Vec<u8>, Failure> {
-    if format == FormatName::Svg {
-        return Ok(draw::svg(scene).into());
-    }
-    if scene.width * scene.height > MOST_PIXELS {
-        return Err(Failure::Usage(format!(
-            "{:.0} x {:.0} pixels are too many for a PNG: give a smaller --square, or SVG",
-            scene.width, scene.height
-        )));
-    }
-    Ok(draw::png(scene)?)
 }

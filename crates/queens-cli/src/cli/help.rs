@@ -51,10 +51,10 @@ fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
         };
         command = command.find_subcommand_mut(name).ok_or_else(unknown)?;
     }
-    let printed = if named.is_empty() { command.print_help() } else { command.print_long_help() };
-    // Whoever reads it may have gone away.
-    drop(printed);
-    Ok(())
+    output::written(match named {
+        [] => command.print_help(),
+        _ => command.print_long_help(),
+    })
 }
 
 fn connection(cli: &Command) -> String {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use board::MethodChoice;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use farm::{AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
+use farm::{Answer, AuditPolicy, JobId, JobSpec, JobState, JobView, Plan};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
@@ -36,7 +36,7 @@ pub(super) struct SubmitArgs {
     pub(super) cut: CutArgs,
     /// Jobs of higher priority are served first
     ///
-    /// It is from -100 to 100, or anything for an admin.
+    /// It is from -10 to 10, or anything for an admin.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, env = "QUEENS_PRIORITY")]
     priority: i32,
     /// Count this share of the ranges twice, as in 2%
@@ -145,7 +145,7 @@ pub(super) struct PriorityArgs {
     /// Numbers of jobs, as in 1 2 5-9
     #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
     jobs: Vec<JobNumbers>,
-    /// Jobs of higher priority are served first: from -100 to 100, or anything for an admin
+    /// Jobs of higher priority are served first: from -10 to 10, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
     priority: i32,
     /// Print JSON, one object a line
@@ -203,45 +203,16 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
 }
 
 /// Submits all of these jobs or, if one of them cannot be, none.
-async fn submit_all(
-    client: &mut Client,
-    requests: Vec<v1::Submit>,
-) -> Result<Vec<JobView>, Failure> {
-    let (mut newest, mut jobs) = (None, Vec::<JobView>::new());
-    let are_many = requests.len() > 1;
-    if are_many {
-        client
-            .newest(0, |job| {
-                newest = Some(job.id);
-                ControlFlow::Break(())
-            })
-            .await?;
-    }
-    for request in requests {
-        let failure = match client.ask_for_job(Asked::Submit(request)).await {
-            Ok(job) => {
-                jobs.push(job);
-                continue;
-            }
-            Err(failure) => failure,
-        };
-        // A job of that name may have been there before.
-        for job in jobs.iter().map(|job| job.id).filter(|job| Some(*job) > newest) {
-            let change = v1::Change { job: job.0, change: Some(Change::Cancel(v1::Cancel {})) };
-            // It may be done already.
-            let _ = client.ask(Asked::Change(change)).await;
-            if client.ask(Asked::Remove(job.0)).await.is_err() {
-                output::tell(format_args!("job {job} was submitted and could not be removed\n"));
-            }
+async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<JobView>, Failure> {
+    let are_many = jobs.len() > 1;
+    match client.ask(Asked::Submit(v1::Submissions { jobs })).await {
+        Ok(Answer::Jobs(jobs)) => Ok(jobs),
+        Ok(_) => Err(Failure::Incompatible(wire::WireError::Missing("jobs").to_string())),
+        Err(Failure::Plan(reason)) if are_many => {
+            Err(Failure::Plan(format!("{reason}; no other size was submitted")))
         }
-        return Err(match failure {
-            Failure::Plan(reason) if are_many => {
-                Failure::Plan(format!("{reason}; no other size was submitted"))
-            }
-            failure => failure,
-        });
+        Err(failure) => Err(failure),
     }
-    Ok(jobs)
 }
 
 impl SubmitArgs {
@@ -290,7 +261,18 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
         ListFormat::Csv => show::table(&listed, Reader::Program).print_csv(),
         ListFormat::Table => {
             let reader = Reader::of(ListFormat::Table);
-            show::table(&listed, reader).print(&show::SPARED, args.nothing())?;
+            let (ended, going): (Vec<_>, Vec<_>) =
+                listed.iter().partition(|job| job.state.is_over());
+            if !going.is_empty() || ended.is_empty() {
+                let going = show::table(going, reader).without(&show::OF_ENDED);
+                going.print(&show::SPARED, args.nothing())?;
+            }
+            if !ended.is_empty() {
+                if ended.len() < listed.len() {
+                    output::print("")?;
+                }
+                show::table(ended, reader).without(&show::OF_LIVE).print(&show::SPARED, "")?;
+            }
             show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
             match listed.first().filter(|_| are_more) {
                 None => Ok(()),

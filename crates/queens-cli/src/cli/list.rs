@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use board::squares::Square;
 use clap::Args;
-use solve::{Listing, Notation, Placement, Start, Symmetry, first_rows};
+use solve::{Notation, Placement, Solutions, Start, Symmetry, first_rows, solutions};
 
 use super::placement_output::FormatArgs;
 use super::queens_input::GivenArgs;
@@ -92,39 +92,29 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn list_all(args: &ListArgs) -> Result<(), Failure> {
-    let listing = args.listing()?;
-    let mut printer = args.printer(args.limit)?;
-    let ended = match args.limit {
-        Some(0) => ControlFlow::Continue(()),
-        _ if args.numbered => {
-            let mut groups = HashMap::new();
-            listing.visit(|placement| {
-                let (least, next) = (placement.orbit().swap_remove(0), groups.len() + 1);
-                printer.group = Some(*groups.entry(least).or_insert(next));
-                printer.print_placement(placement)
-            })
+    let placements = args.listed()?;
+    let mut printer = args.printer()?;
+    let mut groups = HashMap::new();
+    let ended = placements.take(args.limit()).try_for_each(|placement| {
+        if args.numbered {
+            let (least, next) = (placement.canonical(), groups.len() + 1);
+            printer.group = Some(*groups.entry(least).or_insert(next));
         }
-        _ => listing.visit(|placement| printer.print_placement(placement)),
-    };
+        printer.print_placement(&placement)
+    });
     printer.end(ended)
 }
 
 fn list_one(args: &ListArgs, number: u64) -> Result<(), Failure> {
     let mut passed = 0;
-    let found = args.listing()?.visit(|placement| {
-        passed += 1;
-        if passed == number {
-            ControlFlow::Break(placement.clone())
-        } else {
-            ControlFlow::Continue(())
-        }
-    });
-    let ControlFlow::Break(placement) = found else {
+    let mut placements = args.listed()?.inspect(|_| passed += 1);
+    let before = usize::try_from(number - 1).unwrap_or(usize::MAX);
+    let Some(placement) = placements.nth(before) else {
         let reason = format!("there is no placement {number}: the list ends after {passed}");
         return Err(Failure::NoPlacement(reason));
     };
     let placements = if args.orbit { placement.orbit() } else { vec![placement] };
-    let mut printer = args.printer(None)?;
+    let mut printer = args.printer()?;
     let ended = placements.iter().try_for_each(|placement| printer.print_placement(placement));
     printer.end(ended)
 }
@@ -136,17 +126,21 @@ fn list_first_rows(args: &ListArgs, rows: u32) -> Result<(), Failure> {
             "the first {rows} rows of a board of size {n}: give a size of at most 64, and no more rows than it has"
         )));
     }
-    let mut printer = args.printer(args.limit)?;
-    let ended = match args.limit {
-        Some(0) => ControlFlow::Continue(()),
-        _ => first_rows(n, rows, |columns| printer.print_rows(n, columns)),
-    };
+    let mut printer = args.printer()?;
+    let ended = first_rows(n, rows)
+        .take(args.limit())
+        .try_for_each(|columns| printer.print_rows(n, &columns));
     printer.end(ended)
 }
 
 impl ListArgs {
+    /// The most placements that are printed.
+    fn limit(&self) -> usize {
+        self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+
     /// What is listed, in the order that was asked for.
-    fn listing(&self) -> Result<Listing, Failure> {
+    fn listed(&self) -> Result<Solutions, Failure> {
         // By file the search fills files, and is given the board with files and ranks exchanged.
         let swap = |Square { column, row }: Square| Square { column: row, row: column };
         let seen = |squares: Vec<Square>| match self.by_file {
@@ -155,40 +149,36 @@ impl ListArgs {
         };
         let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
         let blocked = seen(self.blocked.squares(self.n)?);
-        let start = Start::by(self.n, &given, self.rules.rules(), &blocked)
+        let start = Start::with_rules(self.n, self.rules.rules(), &given)
+            .and_then(|start| start.blocking(&blocked))
             .map_err(|error| Failure::Usage(error.to_string()))?;
-        let listing = Listing::of(start).ok_or_else(|| {
-            Failure::Usage(format!("a torus of size {}: give a size of at most 64", self.n))
-        })?;
-        Ok(if self.fundamental { listing.fundamental() } else { listing })
+        Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 
-    /// What prints at most `limit` placements.
-    fn printer(&self, limit: Option<u64>) -> Result<Printer, Failure> {
+    /// What prints placements.
+    fn printer(&self) -> Result<Printer, Failure> {
         Ok(Printer {
             out: Lines::new(),
             notation: self.format.for_boards(self.n)?,
             by_file: self.by_file,
-            limit: limit.unwrap_or(u64::MAX),
             printed: 0,
             group: None,
         })
     }
 }
 
-/// Prints placements until there are enough, or nobody reads them.
+/// Prints placements until nobody reads them.
 struct Printer {
     out: Lines,
     notation: Notation,
     by_file: bool,
-    limit: u64,
     printed: u64,
     /// The number of the next placement's group, if numbers are printed.
     group: Option<usize>,
 }
 
 impl Printer {
-    fn print_placement(&mut self, placement: &Placement) -> ControlFlow<io::Result<()>> {
+    fn print_placement(&mut self, placement: &Placement) -> ControlFlow<io::Error> {
         match self.by_file {
             // The search has filled files, not ranks.
             true => self.print(self.notation.by_file(&placement.image(Symmetry::TRANSPOSITION))),
@@ -196,11 +186,11 @@ impl Printer {
         }
     }
 
-    fn print_rows(&mut self, n: u32, columns: &[u32]) -> ControlFlow<io::Result<()>> {
+    fn print_rows(&mut self, n: u32, columns: &[u32]) -> ControlFlow<io::Error> {
         self.print(self.notation.of_rows(n, columns.iter().copied(), &[]))
     }
 
-    fn print(&mut self, text: impl Display) -> ControlFlow<io::Result<()>> {
+    fn print(&mut self, text: impl Display) -> ControlFlow<io::Error> {
         let takes_lines = matches!(self.notation, Notation::Board | Notation::Columns);
         let between = if takes_lines && self.printed > 0 { "\n" } else { "" };
         self.printed += 1;
@@ -218,15 +208,15 @@ impl Printer {
             }
         };
         match printed {
-            Ok(()) if self.printed < self.limit => ControlFlow::Continue(()),
-            end => ControlFlow::Break(end),
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         }
     }
 
-    fn end(self, ended: ControlFlow<io::Result<()>>) -> Result<(), Failure> {
+    fn end(self, ended: ControlFlow<io::Error>) -> Result<(), Failure> {
         match ended {
-            ControlFlow::Break(Err(error)) => self.out.failed(error),
-            ControlFlow::Break(Ok(())) | ControlFlow::Continue(()) => self.out.end(),
+            ControlFlow::Break(error) => self.out.failed(error),
+            ControlFlow::Continue(()) => self.out.end(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod args;
 mod audits;
+mod autoscale;
 mod backup;
 mod bench;
 mod check;
@@ -25,6 +26,7 @@ mod local_methods;
 mod log;
 mod merge;
 mod ordered;
+mod owners;
 mod placement_output;
 mod plain_search;
 mod plan;
@@ -91,6 +93,8 @@ enum Command {
     Coordinator(coordinator::CoordinatorArgs),
     /// Count for a coordinator, until stopped
     Worker(worker::WorkerArgs),
+    /// Keep as many workers in a batch system's queue as the farm needs
+    Autoscale(autoscale::AutoscaleArgs),
     /// Give a coordinator a job
     Submit(jobs::SubmitArgs),
     /// List a coordinator's jobs, or show all that is known of some
@@ -114,6 +118,8 @@ enum Command {
     Token(token::TokenArgs),
     /// List a coordinator's workers, and those that it does not believe
     Workers(trust::WorkersArgs),
+    /// List the owners of jobs, with hours, weights and limits, or change these
+    Owners(owners::OwnersArgs),
     /// Distrust a machine or an owner, or trust it again
     Trust(trust::TrustArgs),
     /// Exit with 0 if a coordinator serves; needs no token
@@ -142,7 +148,8 @@ fn started() -> Result<(), Failure> {
     let usage = |error: clap::Error| Failure::Usage(words::sentence(&error, str::to_owned));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
-    let serves = matches!(cli.command, Command::Coordinator(_) | Command::Worker(_));
+    let serves =
+        matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
     cli.command.run(&cli.log)
@@ -182,6 +189,7 @@ impl Command {
                 on_all_threads(coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),
+            Command::Autoscale(args) => on_one_thread(autoscale::autoscale(args)),
             Command::Submit(args) => on_one_thread(jobs::submit(args)),
             Command::Jobs(args) => on_one_thread(jobs::jobs(args)),
             Command::Watch(args) => on_one_thread(jobs::watch(args)),
@@ -193,6 +201,7 @@ impl Command {
             Command::Change(command) => on_one_thread(command.run()),
             Command::Token(args) => on_one_thread(token::run(args)),
             Command::Workers(args) => on_one_thread(trust::workers(args)),
+            Command::Owners(args) => on_one_thread(owners::owners(args)),
             Command::Trust(args) => on_one_thread(trust::change(args)),
             Command::Health(args) => on_one_thread(health::health(args)),
             Command::Bench(args) => bench::run(&args),

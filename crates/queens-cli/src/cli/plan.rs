@@ -221,7 +221,7 @@ fn note_estimate(object: &mut Value, estimated: &Estimated, effort: Effort) {
 
 fn text(estimated: &Estimated, effort: Effort) -> String {
     let Estimated { total, is_exact, core_seconds, longest_task_seconds, .. } = *estimated;
-    let Effort { plan, backend, seed, .. } = effort;
+    let Effort { plan, backend, threads, seed, .. } = effort;
     let placements = format!("placements{}", before_symmetry(plan));
     let tasks = format!("{} tasks", estimated.tasks_counted);
     let from = match estimated.blocks_per_draw.get() {
@@ -244,9 +244,11 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
     format!(
         "estimate  {estimate}\n\
          time      {:.3} core-hours{bar}: {} of one thread, by {backend} on this machine\n\
+         machine   about {} with {threads} of its threads\n\
          longest   {longest_task_seconds:.3} s for a task, of those counted",
         core_seconds.value / 3600.0,
         clock(core_seconds.value),
+        clock(core_seconds.value / threads as f64),
     )
 }
 

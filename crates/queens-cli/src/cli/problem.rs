@@ -75,7 +75,7 @@ impl ProblemArgs {
             }
         };
         let given = self.given.read_for(n)?.unwrap_or_default();
-        let start = Start::by(n, &given, rules, &blocked);
+        let start = Start::with_rules(n, rules, &given).and_then(|it| it.blocking(&blocked));
         let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
         let search = Search { problem, n, start, given, blocked, ranks };
         search.check()?;

@@ -1,5 +1,6 @@
 //! Reads the queens that the user gives, as options or files.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,9 @@ use serde_json::{Deserializer, Value};
 use solve::NotationError;
 
 use crate::failure::Failure;
+
+/// No text with boards is longer. The columns of a board of 10^8 rows, the largest that `solve` prints, take 0.83 GiB.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// The size of the board, if the text says it, and the queens on it.
 pub(super) type Queens = (Option<u32>, Vec<Square>);
@@ -138,17 +142,22 @@ pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
 pub(super) fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
-    let bytes = if stdin {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(path)
-    };
+    let bytes = if stdin { whole(io::stdin()) } else { File::open(path).and_then(whole) };
     let text = bytes.and_then(decoded);
     let text = text.map_err(|error| {
         Failure::Usage(format!("cannot read {name} ({error}); give a text file that can be read"))
     })?;
     Ok((text, name))
+}
+
+/// All that there is to be read.
+fn whole(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if read as u64 > MOST_BYTES {
+        return Err(io::Error::other("it has more than 1 GiB"));
+    }
+    Ok(bytes)
 }
 
 /// A text as editors of all systems write it, with line feeds alone and without marks of the byte order.

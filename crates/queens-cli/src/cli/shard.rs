@@ -43,7 +43,7 @@ enum First {
     Variable(&'static str),
 }
 
-const SCHEDULERS: [Scheduler; 6] = [
+const SCHEDULERS: [Scheduler; 7] = [
     Scheduler {
         name: "Slurm",
         index: &["SLURM_ARRAY_TASK_ID"],
@@ -85,6 +85,16 @@ const SCHEDULERS: [Scheduler; 6] = [
         index: &["JOB_COMPLETION_INDEX"],
         none: "",
         first: First::Always(0),
+        last: None,
+        step: None,
+        count: None,
+    },
+    // HyperQueue's arrays are numbered as they are submitted; the documented ones begin at 1.
+    Scheduler {
+        name: "HyperQueue",
+        index: &["HQ_TASK_ID"],
+        none: "",
+        first: First::Always(1),
         last: None,
         step: None,
         count: None,
@@ -313,7 +323,7 @@ mod tests {
 
     #[test]
     fn each_scheduler_tells_the_part() {
-        let cases: [(&str, &str, Variables<'_>); 9] = [
+        let cases: [(&str, &str, Variables<'_>); 10] = [
             ("auto", "3/64", &slurm("3", ["1", "64", "1", "64"])),
             ("auto", "4/64", &slurm("3", ["0", "63", "1", "64"])),
             ("auto", "2/6", &slurm("5", ["1", "22", "4", "6"])),
@@ -332,6 +342,7 @@ mod tests {
             ),
             ("auto/64", "4/64", &[("JOB_COMPLETION_INDEX", "3")]),
             ("auto/64", "64/64", &[("CONDOR_PROCESS", "63")]),
+            ("auto/64", "3/64", &[("HQ_TASK_ID", "3")]),
         ];
         for (shard, part, variables) in cases {
             assert_eq!(auto(shard, variables).as_deref(), Ok(part), "{variables:?}");

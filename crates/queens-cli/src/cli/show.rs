@@ -66,6 +66,8 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "submitted_at_ms": job.times.submitted_at_ms,
         "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
+        "processor_hours": job.hours.processor(),
+        "gpu_hours": job.hours.gpu(),
     })
 }
 
@@ -140,7 +142,9 @@ fn size(bytes: u64) -> impl std::fmt::Display {
 }
 
 /// The columns of [`table`] without which people can do, those that matter least first.
-pub(super) const SPARED: [&str; 10] = [
+pub(super) const SPARED: [&str; 12] = [
+    "GPU-HOURS",
+    "CPU-HOURS",
     "SUBMITTED",
     "WAITED",
     "OWNER",
@@ -152,6 +156,10 @@ pub(super) const SPARED: [&str; 10] = [
     "NAME",
     "PLACEMENTS/S",
 ];
+
+/// The columns that only jobs have which have ended, and those that only the others have.
+pub(super) const OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
+pub(super) const OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
 
 /// Who reads a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +191,14 @@ impl Reader {
         }
     }
 
+    /// Hours.
+    pub(super) fn hours(self, hours: f64) -> String {
+        match self {
+            Reader::Program => hours.to_string(),
+            Reader::Person | Reader::Terminal => format!("{hours:.2}"),
+        }
+    }
+
     fn percent(self, job: &JobView) -> String {
         let percent = format!("{:.1}%", job.percent());
         match self {
@@ -193,7 +209,7 @@ impl Reader {
 }
 
 /// A table of jobs.
-pub(super) fn table(jobs: &[JobView], reader: Reader) -> Table {
+pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Reader) -> Table {
     let mut table = Table::new(&[
         ("JOB", true),
         ("STATE", false),
@@ -208,6 +224,8 @@ pub(super) fn table(jobs: &[JobView], reader: Reader) -> Table {
         ("SUBMITTED", false),
         ("WAITED", true),
         ("TOOK", true),
+        ("CPU-HOURS", true),
+        ("GPU-HOURS", true),
         ("WORKERS", true),
         ("DISPUTED", true),
         ("TOTAL", false),
@@ -228,6 +246,8 @@ pub(super) fn table(jobs: &[JobView], reader: Reader) -> Table {
             job.times.submitted_at_ms.map_or_else(dash, utc),
             waited(job).map_or_else(dash, clock),
             took(job).map_or_else(dash, brief),
+            reader.hours(job.hours.processor()),
+            reader.hours(job.hours.gpu()),
             job.workers.to_string(),
             job.disputes.to_string(),
             job.total.map_or_else(dash, |total| total.to_string()),
@@ -301,6 +321,15 @@ pub(super) fn disputed(job: &JobView) -> Option<String> {
     })
 }
 
+/// The thread time that its counts took.
+fn hours(job: &JobView) -> String {
+    let processor = format!("{:.2} of processors", job.hours.processor());
+    match job.hours.gpu_us {
+        0 => processor,
+        _ => format!("{processor}, {:.2} of graphics processors", job.hours.gpu()),
+    }
+}
+
 /// One job as text, one property a line; `others` are jobs of the same coordinator, if it may wait for them.
 pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     let mut lines = vec![
@@ -317,6 +346,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
     lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
     lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
+    lines.push(format!("hours     {}", hours(job)));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
@@ -378,6 +408,8 @@ mod tests {
             poisoned: 0,
             poisoned_first: Vec::new(),
             times: farm::Times::default(),
+            hours: farm::Hours::default(),
+            is_over_limit: false,
         }
     }
 

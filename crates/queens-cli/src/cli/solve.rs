@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use board::squares::Square;
 use clap::{Args, ValueEnum};
 use solve::{
-    Completion, ConstructError, Construction, Placement, Rules, Start, Symmetry, complete,
-    is_placement, random_placement,
+    Completion, ConstructError, Construction, Rules, Start, Symmetry, complete_until, is_placement,
+    random_placement,
 };
 
 use super::placement_output::{self, FormatArgs};
@@ -87,14 +87,13 @@ pub(super) fn run(args: &SolveArgs) -> Result<(), Failure> {
     if !args.random {
         check(n, construction.columns())?;
         if rules == Rules::Torus {
-            let start = Start::by(n, &[], rules, &[]).map_err(anyhow::Error::from)?;
-            if !start.admits(&Placement::new(construction.columns().collect())) {
+            let start = Start::with_rules(n, rules, &[]).map_err(anyhow::Error::from)?;
+            if !start.admits(&construction.placement()) {
                 return Err(anyhow!("what was found for N = {n} attacks itself").into());
             }
         }
         if args.by_file {
-            let ranks = Placement::new(construction.columns().collect());
-            let placement = ranks.image(Symmetry::TRANSPOSITION);
+            let placement = construction.placement().image(Symmetry::TRANSPOSITION);
             return placement_output::print(notation.by_file(&placement));
         }
         return placement_output::print(notation.of_rows(n, construction.columns(), &[]));
@@ -137,16 +136,17 @@ fn search(args: &SolveArgs, rules: Rules, blocked: &[Square]) -> Result<(), Fail
         )));
     }
     let notation = args.format.for_board(n)?;
-    let start = Start::by(n, &[], rules, blocked);
+    let start = Start::with_rules(n, rules, &[]).and_then(|start| start.blocking(blocked));
     let start = start.map_err(|error| Failure::Usage(error.to_string()))?;
     let seed = if args.random { args.seed.unwrap_or_else(rand::random) } else { 0 };
-    let Completion::Found(placement) = complete(&start, seed.into(), || false) else {
+    let Completion::Found(placement) = complete_until(&start, seed.into(), || false) else {
         return Err(Failure::NoPlacement(format!(
             "there is no such placement of {n} queens: everything was searched"
         )));
     };
-    if placement.check().is_err() || !start.admits(&placement) {
-        return Err(anyhow!("what was found for N = {n} is no placement").into());
+    check(n, placement.columns().iter().copied())?;
+    if !start.admits(&placement) {
+        return Err(anyhow!("what was found for N = {n} attacks itself").into());
     }
     if args.by_file {
         return placement_output::print(notation.by_file(&placement));

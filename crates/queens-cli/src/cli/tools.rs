@@ -24,7 +24,7 @@ pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let names = |backends: &mut dyn Iterator<Item = Backend>| {
         backends.map(Backend::name).collect::<Vec<_>>().join(", ")
     };
-    let all = names(&mut Backend::ALL.into_iter());
+    let all = names(&mut Backend::ALL.iter().copied());
     let here = names(&mut Backend::available());
     format!(
         "{version}\ncommit    {commit}\ncompiler  {compiler}\ntarget    {target}\n\

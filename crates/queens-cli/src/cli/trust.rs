@@ -76,7 +76,7 @@ fn party(text: &str) -> anyhow::Result<Party> {
 pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
-    let v1::ListWorkersResponse { mut workers, distrusted } = client.given(answer)?;
+    let v1::ListWorkersResponse { mut workers, distrusted, .. } = client.given(answer)?;
     args.sort.sort(&mut workers);
     let distrusted = parties(distrusted)?;
     match args.list.format() {
@@ -184,7 +184,7 @@ pub(super) async fn change(args: TrustArgs) -> Result<(), Failure> {
     let trust = v1::Trust { party: Some(party.clone().into()), trusted, reason };
     let still = match client.ask(Asked::Trust(trust)).await? {
         Answer::Distrusted(still) => still,
-        Answer::Job(_) => Vec::new(),
+        Answer::Job(_) | Answer::Jobs(_) | Answer::Owner(_) => Vec::new(),
     };
     if json {
         let still: Vec<String> = still.iter().map(Party::to_string).collect();

@@ -91,7 +91,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.bundle.display()
         ))
     };
-    std::fs::File::open(&args.bundle).map_err(unreadable)?;
+    let opened = std::fs::File::open(&args.bundle).and_then(|file| file.metadata());
+    if !opened.map_err(unreadable)?.is_file() {
+        // It is read several times, and has to end.
+        return Err(unreadable(std::io::Error::other("it is a folder, a pipe or a device")));
+    }
     if args.sample > MOST_DRAWS {
         return Err(Failure::Usage(format!(
             "--sample {} is more than {MOST_DRAWS} draws; --all counts everything again",

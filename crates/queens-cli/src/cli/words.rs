@@ -13,6 +13,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 
 use crate::failure::Failure;
+use crate::output;
 use crate::visible::visible;
 
 /// The headings of options that have a page of `queens help` each, and stand in no other help.
@@ -23,7 +24,11 @@ pub(super) const LOGS: &str = "Logs";
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
-    ("Run a farm", &["coordinator", "worker", "workers", "token"], &["health", "trust"]),
+    (
+        "Run a farm",
+        &["coordinator", "worker", "workers", "token"],
+        &["autoscale", "health", "owners", "trust"],
+    ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
     ("Prove it", &["export", "verify", "audit"], &["merge", "backup", "scrub"]),
 ];
@@ -157,15 +162,19 @@ fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`].
+/// [`Failure::Usage`]; or, if help cannot be printed, what [`output::written`] says.
 pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     command = prepared(command, &words);
     command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp
-        | ErrorKind::DisplayVersion
-        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Whoever reads it may have gone away.
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            match output::written(error.print()) {
+                Ok(()) => exit(error.exit_code()),
+                Err(failure) => failure,
+            }
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // It is on standard error.
             let _ = error.print();
             exit(error.exit_code())
         }

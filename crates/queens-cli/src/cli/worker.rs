@@ -25,7 +25,8 @@ pub(super) struct WorkerArgs {
     counting: CountingArgs,
     /// Its name in the evidence [default: by the host]
     ///
-    /// By default it is the host's name and a random part.
+    /// By default it is the host's name and a random part, and in a Slurm job the number of the job and the name of
+    /// the node, as in slurm-123-n4.
     #[arg(long, value_name = "NAME", env = "QUEENS_WORKER_NAME", value_parser = name)]
     name: Option<String>,
     /// The machine's name [default: by the system]
@@ -69,6 +70,14 @@ fn name(text: &str) -> anyhow::Result<String> {
     Ok(text.into())
 }
 
+/// The name of a worker in a Slurm job: by the job and the node.
+fn slurm_name() -> Option<String> {
+    let variable = |name| std::env::var(name).ok();
+    let job = variable("SLURM_JOB_ID")?;
+    let node = variable("SLURMD_NODENAME").unwrap_or_else(executor::host_name);
+    name(&format!("slurm-{job}-{node}")).ok()
+}
+
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let endpoint = args.coordinator.endpoint()?;
     // A file that cannot be used is an error at once; a coordinator, or the file with its address, may come
@@ -89,8 +98,8 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
     let build = provenance(PROGRAM, &devices);
     let (executor, parts) = start_executor(threads, backend, devices, memory);
     let instance: u64 = rand::random();
-    let name =
-        args.name.unwrap_or_else(|| format!("{}-{:04x}", executor::host_name(), instance >> 48));
+    let name = args.name.or_else(slurm_name);
+    let name = name.unwrap_or_else(|| format!("{}-{:04x}", executor::host_name(), instance >> 48));
     let machine = args.machine.unwrap_or_else(machine);
     tracing::info!(name, machine, threads, memory = %ByteSize(memory).display().iec(),
         backend = %executor.backend(), coordinator = endpoint.url(), "worker starts");

@@ -25,11 +25,7 @@ pub(crate) fn text(diagram: &Diagram, attacks: bool) -> String {
         false => ".",
     };
     let margin = n.to_string().len();
-    let file = |column| {
-        let name = Square { column, row: 0 }.to_string();
-        name.trim_end_matches('1').to_owned()
-    };
-    let files: Vec<String> = (0..n).map(file).collect();
+    let files: Vec<String> = diagram.files().collect();
     let width = files.last().map_or(1, String::len);
     let line = |margin_text: String, words: Vec<&str>| {
         let words: Vec<String> = words.iter().map(|word| format!("{word:>width$}")).collect();

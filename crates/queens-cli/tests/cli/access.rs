@@ -127,7 +127,7 @@ async fn no_method_answers_without_the_token() {
     let pause = v1::Change { job: 1, change: Some(v1::change::Change::Pause(v1::Pause {})) };
     let ask = |request| v1::AskRequest { request: Some(request) };
     let refused = [
-        jobs.ask(ask(Asked::Submit(submit))).await.err(),
+        jobs.ask(ask(Asked::Submit(v1::Submissions { jobs: vec![submit] }))).await.err(),
         jobs.ask(ask(Asked::Change(pause))).await.err(),
         jobs.ask(ask(Asked::Remove(1))).await.err(),
         jobs.list(v1::ListRequest::default()).await.err(),
@@ -282,7 +282,7 @@ pub(crate) fn hello() -> v1::Hello {
     }
 }
 
-/// The form of a proof, sealed with no key.
+/// The form of a lease token, signed with no key.
 pub(crate) fn token() -> Vec<u8> {
     let range = farm::Range::new(0, 1).expect("it is not empty");
     farm::LeaseToken { range, kind: farm::LeaseKind::Count, mac: [0; 16] }.to_bytes().to_vec()

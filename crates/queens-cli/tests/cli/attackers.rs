@@ -228,7 +228,7 @@ fn each_role_may_do_its_work_and_nothing_else() {
         guarded.client(&viewer, args).refusal(6, &["a viewer's", "needs that of a submitter"]);
         guarded.client(&worker, args).refusal(6, &["a worker's", "needs that of a submitter"]);
     }
-    guarded.client(&submitter, &["priority", "1", "101"]).refusal(6, &["is for admins only"]);
+    guarded.client(&submitter, &["priority", "1", "11"]).refusal(6, &["is for admins only"]);
     for args in ["jobs", "workers"] {
         guarded.client(&worker, &[args]).refusal(6, &["a viewer or a submitter"]);
     }

@@ -106,41 +106,6 @@ fn a_file_of_comma_separated_values_has_the_same_lines() {
 }
 
 #[test]
-fn a_plot_is_a_whole_document_with_a_line_for_each() {
-    let scratch = Scratch::new();
-    for boards in ["5..7", "6"] {
-        let path = scratch.new_file("plot.svg");
-        run(queens(&["compare", boards, "--plot"]).arg(&path)).success();
-
-        let text = std::fs::read_to_string(path).expect("it was written");
-        assert!(text.starts_with("<svg ") && text.trim_end().ends_with("</svg>"), "{text}");
-        assert!(tags_close(&text), "{text}");
-        for name in ALL {
-            let labels = text.lines().filter(|line| line.trim() == name).count();
-            assert_eq!(labels, 1, "{name}: {text}");
-        }
-        // Axes, and what leads to the names, are thinner.
-        let curve =
-            |line: &&str| line.starts_with("<polyline") && line.contains("stroke-width=\"2\"");
-        assert_eq!(text.lines().filter(curve).count(), ALL.len(), "{text}");
-    }
-}
-
-/// Every tag that is opened is closed, in order.
-fn tags_close(text: &str) -> bool {
-    let mut open = Vec::new();
-    for tag in text.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag) {
-        let name = |tag: &str| tag.split_whitespace().next().unwrap_or_default().to_string();
-        match tag.strip_prefix('/') {
-            Some(closed) if open.pop() != Some(name(closed)) => return false,
-            None if !tag.ends_with('/') => open.push(name(tag)),
-            _ => {}
-        }
-    }
-    open.is_empty()
-}
-
-#[test]
 fn wrong_words_are_refused() {
     for wrong in ["9..8", "33", "8..33", "8-9", "eight"] {
         compare(&[wrong]).usage("<N>");
@@ -149,12 +114,7 @@ fn wrong_words_are_refused() {
     compare(&["8", "--seconds=-1"]).usage("--seconds");
 
     let scratch = Scratch::new();
-    let nowhere = scratch.path("no/such/folder.svg");
-    for name in ["times.png", "times", "svg", ".svg"] {
-        compare(&["8", "--plot", name]).usage("ends in .svg");
-    }
-    for option in ["--plot", "--csv"] {
-        let mut command = queens(&["compare", "8", option]);
-        run(command.arg(&nowhere)).refusal(10, &["cannot write to", "folder.svg"]);
-    }
+    let nowhere = scratch.path("no/such/times.csv");
+    let mut command = queens(&["compare", "8", "--csv"]);
+    run(command.arg(&nowhere)).refusal(10, &["cannot write to", "times.csv"]);
 }

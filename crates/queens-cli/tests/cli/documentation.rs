@@ -26,7 +26,7 @@ const TESTED_ELSEWHERE: [(&str, &str); 2] = [
     ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
 ];
 
-const PAGES: [Page; 9] = [
+const PAGES: [Page; 10] = [
     Page {
         name: "docs/COUNTING.md",
         instead: &[
@@ -69,15 +69,13 @@ const PAGES: [Page; 9] = [
             ("queens worker --join-file", "unset QUEENS_COORDINATOR; queens worker --join-file"),
         ],
         elsewhere: &[
-            ("queens coordinator --ledger /shared", "cli/following.rs; it goes on for ever"),
-            ("litestream", "tests/litestream.rs"),
             ("scp ", "it needs a second machine"),
             ("queens coordinator --listen 0.0.0.0", "cli/tls.rs"),
             ("queens worker --join-file join", "cli/tls.rs"),
             ("queens submit 17 --wait --join-file join", "cli/tls.rs"),
             ("queens token", "cli/access.rs"),
             ("queens workers --join-file", "cli/access.rs"),
-            ("docker compose", "tools/platforms/tests/platforms"),
+            ("queens owners", "cli/owners.rs"),
         ],
     },
     Page { name: "docs/FROM-MCSHARP.md", instead: &[("submit 14", "submit 10")], elsewhere: &[] },
@@ -100,6 +98,14 @@ const PAGES: [Page; 9] = [
         elsewhere: &[
             ("queens reproduce   ", "cli/reproduce.rs; all figures take minutes"),
             ("queens reproduce --markdown", "cli/reproduce.rs"),
+        ],
+    },
+    Page {
+        name: "docs/OPERATIONS.md",
+        instead: &[],
+        elsewhere: &[
+            ("queens coordinator --ledger /shared", "cli/following.rs; it goes on for ever"),
+            ("litestream", "tests/litestream.rs"),
         ],
     },
     Page {
@@ -168,6 +174,7 @@ impl Stage {
                 self.running.push(self.farm.start_worker());
                 self.running.push(self.farm.start_worker_with("--backend reference"));
             }
+            "docs/OPERATIONS.md" => self.running.push(self.farm.start_coordinator()),
             "docs/FARM.md" => {
                 self.running.push(self.farm.start_coordinator());
                 self.running.push(self.farm.start_worker());
@@ -317,6 +324,11 @@ fn results_are_checked_as_the_page_says() {
 #[test]
 fn a_farm_is_run_as_the_page_says() {
     follow(page("docs/FARM.md"));
+}
+
+#[test]
+fn a_farm_is_cared_for_as_the_page_says() {
+    follow(page("docs/OPERATIONS.md"));
 }
 
 #[test]

@@ -75,6 +75,16 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
     assert_eq!(listed(&["--limit", "3"]), 3);
     let table = farm.client(&["jobs"]).success();
     assert!(table.ends_with("more have ended: `queens jobs --all`\n"), "{table}");
+    // Two tables, each with the columns that its jobs have.
+    let (going, ended) = table.split_once("\n\n").expect("an empty line is between them");
+    let names = |table: &str| -> Vec<String> {
+        let line = table.lines().next().unwrap_or_default();
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    let (only_going, only_ended) = ("LEFT".to_owned(), "TOTAL".to_owned());
+    assert_eq!((going.lines().count(), going.contains("cancelled")), (2, false), "{table}");
+    assert!(names(going).contains(&only_going) && !names(going).contains(&only_ended), "{table}");
+    assert!(names(ended).contains(&only_ended) && !names(ended).contains(&only_going), "{table}");
     let csv = farm.client(&["jobs", "-o", "csv", "-n", "1"]).success();
     assert!(
         csv.starts_with("job,state,owner,name,priority,plan,") && csv.contains("\n12,running,"),

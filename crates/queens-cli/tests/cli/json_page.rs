@@ -46,10 +46,11 @@ const LOCAL: [(&str, &[&str]); 7] = [
 ];
 
 /// The sections that a farm and its ledgers print.
-const OF_A_FARM: [&str; 10] = [
+const OF_A_FARM: [&str; 11] = [
     "A job",
     "A worker",
     "A credential",
+    "An owner",
     "Trust",
     "Health",
     "An export",
@@ -169,6 +170,8 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
 
     let created = client("token create --role viewer --owner lab");
     assert_names("A credential", &[client("token list"), created].concat());
+    let owners = [client("owners local --hours 9 --weight 7"), client("owners")].concat();
+    assert_names("An owner", &owners);
     assert_names("Health", &client("health"));
     let listed = client("workers");
     drop(worker);

@@ -20,7 +20,7 @@ const TABLES: &str = include_str!("../../../../docs/METRICS.md");
 
 #[test]
 fn what_a_coordinator_tells_is_what_the_documentation_lists() {
-    // Given: a farm over TLS, in the middle of a job.
+    // Given: a farm over TLS, in the middle of a job, of which there is a copy.
     let scratch = Scratch::new();
     let monitor = scratch.path("monitor");
     let farm = Farm::new(&format!("--tls --monitor-folder {}", monitor.display()), "--report-ms 0");
@@ -28,7 +28,9 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
     let join = farm.key("join");
     let join = join.to_str().expect("it is text");
     run(&mut queens(&["submit", "20", "--method", "rows", "--join-file", join])).success();
+    run(&mut queens(&["owners", "admin", "--hours", "9", "--join-file", join])).success();
     let _worker = farm.start_worker_by(&["--join-file", join]);
+    run(queens(&["backup", "--join-file", join]).arg(scratch.path("copy.db"))).success();
 
     // When Prometheus reads it, with what the coordinator wrote for it
     let mut reported = String::new();

@@ -111,6 +111,13 @@ fn a_plan_estimates_total_and_time_from_a_sample() {
     let said =
         ["placements +- ", "(95%)", "seed 7", "core-hours +- ", "on this machine", "longest"];
     assert!(said.iter().all(|args| text.contains(args)), "{text}");
+    for (threads, are_alike) in [("1", true), ("2", false)] {
+        let plan = ["plan", "19", "--method", "ring", "--seconds", "2", "-t", threads];
+        let text = run(&mut queens(&plan)).success();
+        let time = |from, to| text.split_once(from)?.1.split_once(to).map(|(time, _)| time);
+        let (one, all) = (time("(95%): ", " of one thread"), time("machine   about ", " with "));
+        assert!(one.is_some() && (one == all) == are_alike, "{text}");
+    }
 }
 
 #[test]
@@ -246,9 +253,22 @@ fn a_count_ends_with_a_line_that_says_what_it_took() {
 
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
-    let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-    let outcome = run_into(&mut queens(&["count", "8"]), full);
-    outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+    let args =
+        ["count 8", "-h", "count --help", "--version", "help", "help count", "help exit-codes"];
+    for args in args {
+        let args: Vec<&str> = args.split(' ').collect();
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let outcome = run_into(&mut queens(&args), full);
+        outcome.refusal(10, &["queens: cannot write to standard output: No space left"]);
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let args = ["check", "--board", "/dev/zero"];
+    run(&mut queens(&args)).refusal(2, &["cannot read /dev/zero (it has more than 1 GiB)"]);
+    let verify = run(&mut queens(&["verify", "/dev/zero"]));
+    verify.refusal(2, &["cannot read the bundle /dev/zero (it is a folder, a pipe or a device)"]);
 }
 
 #[test]
@@ -354,7 +374,7 @@ fn options_can_be_environment_variables() {
 #[test]
 fn every_exit_code_is_in_the_help() {
     let help = run(&mut queens(&["help", "exit-codes"])).success();
-    for code in (0..=18).chain([70, 75, 130, 141]) {
+    for code in (0..=19).chain([70, 75, 130, 141]) {
         assert!(help.contains(&format!("\n| {code} | ")), "{code}: {help}");
     }
 }

@@ -53,13 +53,77 @@ fn priorities_beyond_the_range_of_a_role_are_refused() {
     let submit = |token: &str, priority: &str| -> Outcome {
         guarded.client(token, &["submit", "12", "--priority", priority])
     };
-    for priority in ["100", "-100"] {
+    for priority in ["10", "-10"] {
         submit(&lab, priority).success();
         submit("admin", &format!("{priority}000")).success();
     }
-    for priority in ["101", "-101", "2147483647", "-2147483648"] {
-        submit(&lab, priority).refusal(6, &[priority, "for admins only", "from -100 to 100"]);
+    for priority in ["11", "-11", "2147483647", "-2147483648"] {
+        submit(&lab, priority).refusal(6, &[priority, "for admins only", "from -10 to 10"]);
     }
+}
+
+/// What `owners --json` says of an owner.
+fn account(guarded: &Guarded, token: &str, owner: &str) -> Value {
+    let text = guarded.client(token, &["owners", owner, "--json"]).success();
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+#[test]
+fn an_admin_grants_weights_and_hours_and_nobody_else_does() {
+    let guarded = Guarded::new();
+    let (lab, _) = guarded.create("submitter", "lab");
+    let (viewer, _) = guarded.create("viewer", "guest");
+    let grant =
+        |token: &str, words: &[&str]| guarded.client(token, &[&["owners", "lab"], words].concat());
+    for token in [&lab, &viewer] {
+        grant(token, &["--weight", "200"]).refusal(6, &["an admin"]);
+    }
+    assert_eq!(
+        grant("admin", &["--weight", "200", "--hours", "1.5"]).success(),
+        "lab has the weight 200, and a limit of 1.5 hours\n"
+    );
+    let granted = grant("admin", &["--weight", "7"]).success();
+    assert_eq!(granted, "lab has the weight 7, and a limit of 1.5 hours\n");
+    let seen = account(&guarded, &viewer, "lab");
+    assert_eq!((&seen["weight"], &seen["limit_hours"]), (&7.into(), &1.5.into()));
+    let granted = grant("admin", &["--hours", "none"]).success();
+    assert_eq!(granted, "lab has the weight 7, and no limit of hours\n");
+
+    let nobody = guarded.client("admin", &["owners", "lob", "--hours", "1"]);
+    nobody.refusal(4, &["\"lob\"", "`queens owners`"]);
+    for weight in ["0", "-1", "10001", "many", ""] {
+        grant("admin", &["--weight", weight]).refusal(2, &["--weight"]);
+    }
+    for hours in ["-1", "1e10", "nan", "inf", "1h", ""] {
+        grant("admin", &["--hours", hours]).refusal(2, &["--hours", "from 0 to 1000000000"]);
+    }
+    guarded.client("admin", &["owners", "--hours", "1"]).refusal(2, &["OWNER"]);
+    assert_eq!(account(&guarded, "admin", "lab")["weight"], 7, "what was refused changed nothing");
+}
+
+#[test]
+fn a_job_beyond_the_hours_of_its_owner_says_so_and_waits() {
+    let guarded = Guarded::new();
+    let (lab, _) = guarded.create("submitter", "lab");
+    guarded.client("admin", &["owners", "lab", "--hours", "0"]).success();
+    let _worker = guarded.start_worker("admin");
+    assert_eq!(guarded.client(&lab, &["submit", "10"]).success(), "1\n");
+    // Another owner's job is counted meanwhile.
+    guarded.client("admin", &["submit", "10", "--wait"]).success();
+
+    let why = "more hours: jobs of lab have taken all that they may";
+    for words in [&["jobs", "1"][..], &["jobs"]] {
+        let told = guarded.client(&lab, words).success();
+        assert!(told.contains(why), "{told}");
+    }
+    let waits = status(&guarded, "1")["waits_for"].clone();
+    assert!(waits.as_str().is_some_and(|waits| waits.starts_with(why)), "{waits}");
+
+    guarded.client("admin", &["owners", "lab", "--hours", "none"]).success();
+    guarded.client(&lab, &["watch", "1"]).success();
+    let hours = |value: Value| value["processor_hours"].as_f64().expect("a number");
+    let [of_job, of_owner] = [status(&guarded, "1"), account(&guarded, "admin", "lab")].map(hours);
+    assert!(of_job > 0.0 && of_job == of_owner, "{of_job} {of_owner}");
 }
 
 #[test]

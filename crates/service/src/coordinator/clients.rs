@@ -203,9 +203,9 @@ impl ClientService for Clients {
         identity(&request).require(Right::See)?;
         let seen = self.farm.look(|farm| {
             let distrusted: Vec<Party> = farm.distrusted().cloned().collect();
-            (farm.worker_views().collect::<Vec<_>>(), distrusted)
+            (farm.worker_views().collect::<Vec<_>>(), distrusted, farm.leasable_threads())
         });
-        let (workers, distrusted) = seen.await?;
+        let (workers, distrusted, leasable_threads) = seen.await?;
         let worker = |view: WorkerView| v1::Worker {
             owner: view.author.principal.owner,
             machine: view.author.principal.machine,
@@ -221,7 +221,18 @@ impl ClientService for Clients {
         Ok(Response::new(v1::ListWorkersResponse {
             workers: workers.into_iter().map(worker).collect(),
             distrusted: distrusted.into_iter().map(Into::into).collect(),
+            leasable_threads,
         }))
+    }
+
+    async fn list_owners(
+        &self,
+        request: Request<v1::ListOwnersRequest>,
+    ) -> Result<Response<v1::ListOwnersResponse>, Status> {
+        identity(&request).require(Right::See)?;
+        let owners = self.farm.look(|farm| farm.owners()).await?;
+        let owners = owners.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListOwnersResponse { owners }))
     }
 
     type BackupStream = ReceiverStream<Result<v1::BackupResponse, Status>>;

@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use ledger::{Draft, LedgerFault};
+use ledger::{Draft, LedgerFault, unix_ms};
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tonic::Status;
@@ -22,12 +23,14 @@ const PIECE: usize = 256 << 10;
 pub(super) struct Copies {
     ledger: Option<Arc<Path>>,
     turn: Arc<Semaphore>,
+    /// When the last one was sent whole, in seconds since 1970.
+    copied_at: Gauge,
 }
 
 impl Copies {
-    /// Copies of this ledger, if it is in a file.
-    pub(super) fn of(ledger: Option<&Path>) -> Copies {
-        Copies { ledger: ledger.map(Arc::from), turn: Arc::new(Semaphore::new(1)) }
+    /// Copies of this ledger, if it is in a file; `copied_at` is set after each.
+    pub(super) fn of(ledger: Option<&Path>, copied_at: Gauge) -> Copies {
+        Copies { ledger: ledger.map(Arc::from), turn: Arc::new(Semaphore::new(1)), copied_at }
     }
 
     /// Begins a copy.
@@ -42,10 +45,16 @@ impl Copies {
         let turn = self.turn.clone().try_acquire_owned().map_err(|_| {
             Status::resource_exhausted("another copy is being made; try again when it is there")
         })?;
+        let copied_at = self.copied_at.clone();
         Ok(Taker::begin(move |taker| {
             let _turn = turn;
             let sent = send(&ledger, |piece| taker.send(piece).is_ok());
-            sent.map_err(|fault| {
+            let noted = sent.map(|is_whole| {
+                if is_whole {
+                    copied_at.set(unix_ms() / 1_000);
+                }
+            });
+            noted.map_err(|fault| {
                 let reason = fault.at(Some(&ledger)).to_string();
                 tracing::error!(reason, "no copy of the ledger was made");
                 Stop::Because(Status::internal(reason))
@@ -55,7 +64,8 @@ impl Copies {
 }
 
 /// Copies the ledger to a file beside it, and calls `take` with its pieces until it returns `false`. The file is removed.
-fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<(), LedgerFault> {
+/// Returns whether all of it was taken.
+fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<bool, LedgerFault> {
     let beside = |end: &str| {
         let mut name = ledger.as_os_str().to_owned();
         name.push(end);
@@ -73,8 +83,9 @@ fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<(
         hasher.update(&data);
         let is_last = data.len() < PIECE;
         let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
-        if Instant::now() > latest || !take(BackupResponse { data, hash }) || is_last {
-            return Ok(());
+        let is_taken = Instant::now() <= latest && take(BackupResponse { data, hash });
+        if !is_taken || is_last {
+            return Ok(is_taken);
         }
     }
 }

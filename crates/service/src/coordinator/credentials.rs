@@ -223,6 +223,12 @@ impl Credentials {
         known.by_id.values().cloned().collect()
     }
 
+    /// Whether somebody has, or had, a credential of this owner.
+    pub(super) fn know(&self, owner: &str) -> bool {
+        let known = self.shared.known.read().expect("nobody panics while holding it");
+        known.by_id.values().any(|credential| credential.owner == owner)
+    }
+
     /// Between whom second opinions lie if nobody says otherwise: between owners as soon as two of them may count.
     pub(super) fn across(&self) -> AuditScope {
         let known = self.shared.known.read().expect("nobody panics while holding it");

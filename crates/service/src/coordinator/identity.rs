@@ -9,7 +9,7 @@ use tonic::Status;
 pub const LOCAL_OWNER: &str = "local";
 
 /// The greatest priority that somebody who is no admin may give a job, and the least without its sign.
-const MOST_PRIORITY: i32 = 100;
+const MOST_PRIORITY: i32 = 10;
 
 /// Who a request comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! What clients ask for, and who may ask for what. The gRPC service and the forms of the page both ask here.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use board::MethodChoice;
 use farm::{
-    Answer, Change, JobId, JobSpec, JobView, Known, Origin, Plan, Problem, Refusal, Request, Slice,
+    Answer, Change, JobId, JobSpec, JobView, Known, Origin, OwnerView, Plan, Problem, Refusal,
+    Request, Share, Slice, Submission,
 };
 use tonic::Status;
 use wire::v1::ask_request::Request as Asked;
@@ -35,10 +37,11 @@ impl JobApi {
         let seed = rand::random::<u64>() >> 1;
         let defaults = AuditDefaults { seed, usual: self.credentials.across() };
         let ask = match asked {
-            Asked::Submit(submit) => self.submission(identity, submit, defaults).await?,
+            Asked::Submit(submissions) => self.submissions(identity, submissions, defaults).await?,
             Asked::Change(change) => change.with(defaults)?,
             Asked::Remove(job) => Request::Remove(JobId(job)),
             Asked::Trust(trust) => Request::try_from(trust)?,
+            Asked::Grant(grant) => Request::try_from(grant)?,
         };
         self.require(identity, &ask).await?;
         let reported = ask.clone();
@@ -56,13 +59,34 @@ impl JobApi {
         self.farm.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
-    /// The job that somebody submits. Its plan is made only for those who may.
+    /// The jobs that somebody submits.
+    async fn submissions(
+        &self,
+        identity: &Identity,
+        v1::Submissions { jobs }: v1::Submissions,
+        defaults: AuditDefaults,
+    ) -> Result<Request, Status> {
+        const MOST: usize = 100;
+        let names: Vec<_> = jobs.iter().filter_map(|job| job.key.as_ref()).collect();
+        let are_apart = BTreeSet::from_iter(&names).len() == names.len();
+        if jobs.is_empty() || jobs.len() > MOST || !are_apart {
+            let reason = format!("submit 1 to {MOST} jobs together, no two of one name");
+            return Err(Status::invalid_argument(reason));
+        }
+        let mut submissions = Vec::new();
+        for job in jobs {
+            submissions.push(self.submission(identity, job, defaults).await?);
+        }
+        Ok(Request::Submit(submissions))
+    }
+
+    /// A job that somebody submits. Its plan is made only for those who may.
     async fn submission(
         &self,
         identity: &Identity,
         submit: v1::Submit,
         defaults: AuditDefaults,
-    ) -> Result<Request, Status> {
+    ) -> Result<Submission, Status> {
         identity.require(Right::Change)?;
         let v1::Submit { problem, method, priority, audit, key } = submit;
         identity.require_priority(priority)?;
@@ -72,22 +96,41 @@ impl JobApi {
         let audit = audit.map(|policy| policy.with(defaults)).transpose()?;
         let plan = self.plans.submitted(problem, method).await?;
         let spec = JobSpec { origin, plan, slice: Slice::ALL, priority };
-        Ok(Request::Submit { spec, audit, known: known(&plan, Slice::ALL).into() })
+        Ok(Submission { spec, audit, known: known(&plan, Slice::ALL).into() })
     }
 
     /// Refuses what somebody may not ask for.
     async fn require(&self, identity: &Identity, ask: &Request) -> Result<(), Status> {
-        match *ask {
-            Request::Submit { .. } => Ok(()),
-            Request::Change(job, change) => {
+        match ask {
+            Request::Submit(_) => Ok(()),
+            &Request::Change(job, change) => {
                 if let Change::Priority(priority) = change {
                     identity.require_priority(priority)?;
                 }
                 self.require_own(identity, job).await
             }
-            Request::Remove(job) => self.require_own(identity, job).await,
+            Request::Remove(job) => self.require_own(identity, *job).await,
             Request::Trust { .. } => identity.require(Right::Decide),
+            Request::Grant { owner, .. } => {
+                identity.require(Right::Decide)?;
+                self.require_known(owner).await
+            }
         }
+    }
+
+    /// Refuses a name that no owner of jobs or credentials has: it would be a slip of the keyboard
+    /// that nobody sees.
+    async fn require_known(&self, owner: &str) -> Result<(), Status> {
+        if self.credentials.know(owner) {
+            return Ok(());
+        }
+        let owners = self.farm.look(|farm| farm.owners()).await?;
+        if owners.iter().any(|known| known.owner == owner) {
+            return Ok(());
+        }
+        Err(Status::not_found(format!(
+            "no job and no credential is {owner:?}'s; `queens owners` and `queens token list` name those that there are"
+        )))
     }
 
     async fn require_own(&self, identity: &Identity, job: JobId) -> Result<(), Status> {
@@ -105,8 +148,10 @@ pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
 /// Tells the log what was done for whom.
 fn log(ask: &Request, answer: &Answer, by: &str) {
     match (ask, answer) {
-        (Request::Submit { spec: JobSpec { plan, .. }, .. }, Answer::Job(job)) => {
-            tracing::info!(job = %job.id, by, %plan, tasks = plan.tasks, "job submitted");
+        (Request::Submit(_), Answer::Jobs(jobs)) => {
+            for JobView { id, spec: JobSpec { plan, .. }, .. } in jobs {
+                tracing::info!(job = %id, by, %plan, tasks = plan.tasks, "job submitted");
+            }
         }
         (Request::Change(job, Change::Audit(policy)), _) => {
             tracing::info!(%job, by, share_ppm = policy.share_ppm, "audit ordered");
@@ -116,6 +161,16 @@ fn log(ask: &Request, answer: &Answer, by: &str) {
             let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = &**job;
             let total = total.map(tracing::field::display);
             tracing::warn!(job = %id, by, %plan, %state, total, "job removed");
+        }
+        (Request::Grant { .. }, Answer::Owner(OwnerView { owner, share, .. })) => {
+            let Share { weight, limit_us } = share;
+            tracing::warn!(
+                owner,
+                by,
+                weight,
+                limit_us,
+                "what the jobs of an owner may take was changed"
+            );
         }
         (Request::Trust { party, trusted, reason }, _) => {
             tracing::warn!(%party, by, trusted, reason, "trust changed by hand");

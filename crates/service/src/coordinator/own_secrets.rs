@@ -9,7 +9,7 @@ use crate::error::ServiceError;
 use crate::tls::Authority;
 use crate::{KeyFolder, Token};
 
-/// The file of the key that seals leases.
+/// The file of the key that signs leases.
 const LEASES: &str = "leases";
 
 /// Refuses to make a new authority, or a new token if there is to be one in the folder, for a ledger that was served with
@@ -52,7 +52,7 @@ pub fn note_keys(ledger: &Ledger, keys: &KeyFolder) -> Result<(), ServiceError> 
     Ok(ledger.note_keys(&made).map_err(|fault| fault.at(ledger.path()))?)
 }
 
-/// The key with which the coordinator of a ledger seals its leases, from the folder of its secrets.
+/// The key with which the coordinator of a ledger signs its leases, from the folder of its secrets.
 ///
 /// # Errors
 ///

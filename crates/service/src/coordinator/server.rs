@@ -95,7 +95,8 @@ fn routes_of(
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let (bundles, copies) = (Bundles::new(farm.ledger_path()), Copies::of(farm.ledger_path()));
+    let bundles = Bundles::new(farm.ledger_path());
+    let copies = Copies::of(farm.ledger_path(), meters.copied_at.clone());
     let clients = Clients { farm, jobs, credentials, bundles, copies };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let services = Routes::new(worker_service).add_service(clients).add_service(reflection);

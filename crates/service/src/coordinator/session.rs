@@ -171,7 +171,11 @@ mod tests {
         let plan = plans.make(Problem::Total { n: 12 }, MethodChoice::Rows { rows: Some(3) });
         let plan = plan.expect("such a plan exists");
         let spec = JobSpec { origin: Origin::of(OWNER), plan, slice: Slice::ALL, priority: 0 };
-        let ask = Request::Submit { spec, audit: None, known: Box::new(Known::nothing()) };
+        let ask = Request::Submit(vec![farm::Submission {
+            spec,
+            audit: None,
+            known: Box::new(Known::nothing()),
+        }]);
         handle.ask(OWNER, ask).await.expect("the event loop runs").expect("it is granted");
         tokio::time::sleep(LAST_WORDS / 10).await;
         says.send(WorkerMessage::Draining).await.expect("it is heard");

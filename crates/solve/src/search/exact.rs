@@ -32,7 +32,7 @@ pub(super) fn search(
         match board.narrowest(budget) {
             Narrowest::Full => {
                 let columns = columns.into_iter().map(|column| column.expect("no row is left"));
-                return Completion::Found(Placement::new(columns.collect()));
+                return Completion::Found(Placement::trusted(columns.collect()));
             }
             Narrowest::Unknown => return Completion::Undecided,
             Narrowest::Line(line) => {
@@ -43,7 +43,7 @@ pub(super) fn search(
         }
         // ... and on to the next square of the last line that has one left.
         loop {
-            let Some(level) = levels.last_mut() else { return Completion::None };
+            let Some(level) = levels.last_mut() else { return Completion::Impossible };
             if let Some(queen) = level.queen.take() {
                 board.flip(queen);
                 columns[queen.row as usize] = None;

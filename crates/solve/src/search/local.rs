@@ -203,7 +203,7 @@ impl Board {
     fn placement(&self, given: &Start) -> Placement {
         let mut free = self.columns.iter();
         let mut next = || *free.next().expect("as many free columns as rows");
-        Placement::new(
+        Placement::trusted(
             given.columns.iter().map(|column| column.unwrap_or_else(&mut next)).collect(),
         )
     }

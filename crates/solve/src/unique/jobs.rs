@@ -3,15 +3,13 @@
 //! The MC# project cut N = 26 in this way into 277 jobs (mcsharp.net/nqueens.html, 2009): 23 with a queen in
 //! the corner, and for the first queen 1 to 12 squares from it 23 and then 21 jobs each.
 
-use std::ops::ControlFlow;
-
-use super::{Attacked, Search};
+use super::{Attacked, Orbits};
 use crate::BoardTooLarge;
 use crate::bits::ones;
 use crate::random::SplitMix64;
 
 /// The boards of the direct search that have these queens in rows 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     n: u32,
     /// Column of the queen in row 0, less than half of N. In column 0 it stands in the corner.
@@ -33,8 +31,8 @@ pub fn jobs(n: u32) -> Result<Vec<Job>, BoardTooLarge> {
             // A queen in the last column would attack that of column 1, which cannot be nearer.
             0 => (2..n.saturating_sub(1)).collect(),
             _ => {
-                let search = search(Job { n, first, second: 0 }, ignore);
-                ones(search.inside_free(1, Attacked::default().after(1 << first))).collect()
+                let orbits = Orbits { first, ..Orbits::new(n) };
+                ones(orbits.inside_free(1, Attacked::default().after(1 << first))).collect()
             }
         };
         seconds.into_iter().map(move |second| Job { n, first, second })
@@ -42,50 +40,29 @@ pub fn jobs(n: u32) -> Result<Vec<Job>, BoardTooLarge> {
     Ok((0..n / 2).flat_map(of_first).collect())
 }
 
-/// A visitor for searches of which only the rules are used.
-fn ignore(_: &[u32], _: u32) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
-fn search<B, V: FnMut(&[u32], u32) -> ControlFlow<B>>(job: Job, visit: V) -> Search<V> {
-    let Job { n, first, second } = job;
-    let mut board = vec![0; n as usize];
-    (board[0], board[1]) = (first, second);
-    Search { n, board, first: if first == 0 { second } else { first }, visit }
-}
-
 impl Job {
     /// The number of placements that the job stands for: the sizes of the orbits that it finds.
     #[must_use]
     pub fn total(self) -> u128 {
-        let mut total = 0;
-        let mut search = search(self, |_, size| {
-            total += u128::from(size);
-            ControlFlow::<()>::Continue(())
-        });
-        let _ = match self.first {
-            0 => search.corner_row(2, self.attacked()),
-            _ => search.inside_row(2, self.attacked()),
-        };
-        total
+        let mut orbits = self.orbits();
+        std::iter::from_fn(|| orbits.advance()).map(u128::from).sum()
     }
 
-    fn attacked(self) -> Attacked {
-        Attacked::default().after(1 << self.first).after(1 << self.second)
+    /// The search below the job's two queens.
+    fn orbits(self) -> Orbits {
+        let mut orbits = Orbits { next: None, ..Orbits::new(self.n) };
+        orbits.open(&[self.first, self.second]);
+        orbits
     }
 
     /// One random descent: an estimate of the number of queens placed below the job's two. On average it is
     /// right (D. E. Knuth, "Estimating the Efficiency of Backtrack Programs", 1975).
     fn probe(self, random: &mut SplitMix64) -> f64 {
-        let search = search(self, ignore);
-        let mut attacked = self.attacked();
+        let orbits = self.orbits();
+        let mut attacked = Attacked::default().after(1 << self.first).after(1 << self.second);
         let (mut ways, mut nodes) = (1.0, 0.0);
         for row in 2..self.n {
-            let free: Vec<u32> = ones(match self.first {
-                0 => search.corner_free(row, attacked),
-                _ => search.inside_free(row, attacked),
-            })
-            .collect();
+            let free: Vec<u32> = ones(orbits.level(row, attacked).free).collect();
             if free.is_empty() {
                 break;
             }

@@ -1,13 +1,12 @@
 //! Completions, against a look at all boards where that is possible.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-use board::squares::{Square, check_queens, parse_squares};
+use board::squares::{Square, SquaresError, check_queens, parse_squares};
 use proptest::prelude::*;
 use queens_solve::{
-    Completion, Construction, Effort, Listing, Opening, Placement, Rules, Start, complete,
-    complete_within, random_placement,
+    Completion, Construction, Effort, Opening, Placement, Rules, Start, complete_until,
+    complete_within, random_placement, solutions,
 };
 
 /// All placements of n queens, by the recursion that the problem's definition is.
@@ -27,8 +26,22 @@ fn all_placements(n: u32) -> Vec<Vec<u32>> {
     all
 }
 
+/// The placement with these columns, checked.
+fn checked(columns: Vec<u32>) -> Placement {
+    Placement::new(columns).expect("it is one")
+}
+
 fn given(n: u32, queens: &[Square]) -> Start {
     Start::new(n, queens).expect("they do not attack each other")
+}
+
+fn start(
+    n: u32,
+    queens: &[Square],
+    rules: Rules,
+    blocked: &[Square],
+) -> Result<Start, SquaresError> {
+    Start::with_rules(n, rules, queens)?.blocking(blocked)
 }
 
 /// One of the eight images of a constructed placement, by bits: reflected, and turned over.
@@ -46,7 +59,7 @@ fn placement(n: u32, image: u32) -> Placement {
         columns.iter().zip(0..).for_each(|(&column, row)| rows[column as usize] = row);
         columns = rows;
     }
-    Placement::new(columns)
+    checked(columns)
 }
 
 /// Some of a placement's queens, picked by a stride that goes through all of them.
@@ -58,7 +71,7 @@ fn some(placement: &Placement, count: usize, stride: usize) -> Vec<Square> {
 
 fn assert_completed(given: &Start, completion: Completion) {
     let Completion::Found(placement) = completion else { panic!("{completion:?}") };
-    assert_eq!(placement.check(), Ok(()));
+    assert_eq!(checked(placement.columns().to_vec()), placement);
     assert!(given.admits(&placement));
 }
 
@@ -73,9 +86,9 @@ fn one_or_two_queens_on_a_small_board_have_a_completion_exactly_if_a_placement_h
         let mut answers = [0; 2];
         for queens in fewer.chain(pairs).filter(|queens| check_queens(n, queens).is_ok()) {
             let given = given(n, &queens);
-            let has_one = all.iter().any(|columns| given.admits(&Placement::new(columns.clone())));
-            match complete(&given, 0, || false) {
-                Completion::None => assert!(!has_one, "N = {n}: {queens:?}"),
+            let has_one = all.iter().any(|columns| given.admits(&checked(columns.clone())));
+            match complete_until(&given, 0, || false) {
+                Completion::Impossible => assert!(!has_one, "N = {n}: {queens:?}"),
                 found => {
                     assert!(has_one, "N = {n}: {queens:?}");
                     assert_completed(&given, found);
@@ -102,9 +115,9 @@ proptest! {
             }
         }
         let given = given(n, &queens);
-        let has_one = all_placements(n).into_iter().any(|it| given.admits(&Placement::new(it)));
-        match complete(&given, seed, || false) {
-            Completion::None => prop_assert!(!has_one),
+        let has_one = all_placements(n).into_iter().any(|it| given.admits(&checked(it)));
+        match complete_until(&given, seed, || false) {
+            Completion::Impossible => prop_assert!(!has_one),
             found => {
                 prop_assert!(has_one);
                 assert_completed(&given, found);
@@ -121,13 +134,13 @@ proptest! {
     ) {
         let whole = random_placement(n, seed).expect("it has one");
         let given = given(n, &some(&whole, count, stride));
-        assert_completed(&given, complete(&given, seed, || false));
+        assert_completed(&given, complete_until(&given, seed, || false));
     }
 
     #[test]
     fn a_placement_by_chance_is_one(n in 4..300_u32, seed in any::<u64>()) {
         let placement = random_placement(n, seed).expect("it has one");
-        prop_assert_eq!((placement.n(), placement.check()), (n, Ok(())));
+        prop_assert_eq!(checked(placement.columns().to_vec()).n(), n);
     }
 }
 
@@ -137,7 +150,7 @@ fn a_hundred_queens_on_a_board_of_ten_thousand_are_completed() {
     let wholes = (0..8).map(|image| placement(10_000, image)).chain((0..4).map(by_chance));
     for whole in wholes {
         let given = given(10_000, &some(&whole, 100, 7_919));
-        assert_completed(&given, complete(&given, 0, || false));
+        assert_completed(&given, complete_until(&given, 0, || false));
     }
 }
 
@@ -146,18 +159,19 @@ fn a_board_that_is_full_or_lacks_one_queen_is_completed() {
     let whole = placement(1_000, 5);
     for count in [999, 1_000] {
         let given = given(1_000, &some(&whole, count, 7));
-        assert_eq!(complete(&given, 0, || false), Completion::Found(whole.clone()));
+        assert_eq!(complete_until(&given, 0, || false), Completion::Found(whole.clone()));
     }
 }
 
 #[test]
 fn the_smallest_boards() {
     for (n, seed) in [(0, 1), (1, 2)] {
-        assert_completed(&given(n, &[]), complete(&given(n, &[]), seed, || false));
-        assert!(random_placement(n, seed).is_some_and(|placement| placement.check().is_ok()));
+        assert_completed(&given(n, &[]), complete_until(&given(n, &[]), seed, || false));
+        let random = random_placement(n, seed).expect("it has one");
+        assert_eq!(checked(random.columns().to_vec()), random);
     }
     for n in [2, 3] {
-        assert_eq!(complete(&given(n, &[]), 0, || false), Completion::None);
+        assert_eq!(complete_until(&given(n, &[]), 0, || false), Completion::Impossible);
         assert_eq!(random_placement(n, 0), None);
     }
 }
@@ -177,7 +191,7 @@ fn a_row_that_is_attacked_everywhere_ends_the_search_at_once() {
         queens.push(attacker);
     }
     assert!(queens.iter().all(|queen| queen.row > 0));
-    assert_eq!(complete(&given(n, &queens), 0, || false), Completion::None);
+    assert_eq!(complete_until(&given(n, &queens), 0, || false), Completion::Impossible);
 }
 
 #[test]
@@ -190,7 +204,7 @@ fn a_seed_decides_and_another_decides_otherwise() {
 #[test]
 fn a_search_stops_when_it_is_told_to() {
     let given = given(100_000, &[]);
-    assert_eq!(complete(&given, 0, || true), Completion::Undecided);
+    assert_eq!(complete_until(&given, 0, || true), Completion::Undecided);
 }
 
 #[test]
@@ -218,12 +232,13 @@ fn blocked_squares_and_other_rules_are_completed_or_refused() {
             {
                 let blocked: Vec<Square> =
                     blocked.iter().copied().filter(|square| !given.contains(square)).collect();
-                let start = Start::by(n, given, rules, &blocked).expect("one queen at most");
-                let listing = Listing::of(start.clone()).expect("it is small");
-                let exists = listing.visit(|_| ControlFlow::Break(())).is_break();
-                match complete(&start, 1, || false) {
+                let start = start(n, given, rules, &blocked).expect("one queen at most");
+                let exists = solutions(start.clone()).next().is_some();
+                match complete_until(&start, 1, || false) {
                     Completion::Found(placement) => assert!(exists && start.admits(&placement)),
-                    other => assert_eq!((exists, other), (false, Completion::None), "{start:?}"),
+                    other => {
+                        assert_eq!((exists, other), (false, Completion::Impossible), "{start:?}")
+                    }
                 }
                 completed[usize::from(exists)] += 1;
             }
@@ -241,8 +256,8 @@ fn superqueens_are_placed_on_boards_of_hundreds_of_rows() {
         (300, Rules::Superqueens),
     ] {
         let blocked = [Square { column: 0, row: 0 }, Square { column: 3, row: 2 }];
-        let start = Start::by(n, &[], rules, &blocked).expect("nothing is given");
-        assert_completed(&start, complete(&start, 3, || false));
+        let start = start(n, &[], rules, &blocked).expect("nothing is given");
+        assert_completed(&start, complete_until(&start, 3, || false));
     }
 }
 
@@ -263,7 +278,7 @@ fn a_random_opening_has_more_conflicts_and_is_repaired() {
 fn a_start_that_cannot_stand_says_why() {
     let squares = |text| parse_squares(text).expect("they are squares");
     let refused = |given, rules, blocked| {
-        let start = Start::by(7, &squares(given), rules, &squares(blocked));
+        let start = start(7, &squares(given), rules, &squares(blocked));
         start.expect_err("it cannot stand").to_string()
     };
     assert_eq!(refused("a1", Rules::Plain, "c3,a1"), "the queen on a1 stands on a blocked square");

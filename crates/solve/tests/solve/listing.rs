@@ -1,29 +1,29 @@
 //! Lists of placements, against known counts and the definition.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use board::squares::{Square, check_queens, parse_squares};
+use board::{Given, Problem};
 use proptest::prelude::*;
-use queens_solve::{Listing, Placement, Rules, Start, arrays, attack, first_rows, ways};
+use queens_solve::{
+    Placement, Rules, Solutions, Start, attack, first_rows, random_placement, solutions, ways,
+};
 
-fn all(listing: &Listing) -> Vec<Placement> {
-    let mut found = Vec::new();
-    let end: ControlFlow<()> = listing.visit(|placement| {
-        found.push(placement.clone());
-        ControlFlow::Continue(())
-    });
-    assert!(end.is_continue());
-    found
+fn start(n: u32, given: &[Square]) -> Start {
+    Start::new(n, given).expect("they do not attack each other")
 }
 
 fn list(n: u32, given: &[Square]) -> Vec<Placement> {
-    all(&Listing::new(n, given.to_vec()).expect("they do not attack each other"))
+    solutions(start(n, given)).collect()
 }
 
 fn list_fundamental(n: u32, given: &[Square]) -> Vec<Placement> {
-    let listing = Listing::new(n, given.to_vec()).expect("they do not attack each other");
-    all(&listing.fundamental())
+    Solutions::fundamental(start(n, given)).collect()
+}
+
+/// Whether it is a placement, by a check of its own.
+fn is_one(placement: &Placement) -> bool {
+    Placement::new(placement.columns().to_vec()).as_ref() == Ok(placement)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn as_many_as_are_known_in_order_and_each_is_one() {
         assert_eq!(placements.len() as u128, vectors::total(n), "N = {n}");
         assert!(placements.is_sorted_by(|a, b| a < b), "N = {n}");
         for placement in &placements {
-            assert_eq!((placement.n(), placement.check()), (n, Ok(())));
+            assert!(placement.n() == n && is_one(placement));
         }
         if n > 0 {
             let fundamental = list_fundamental(n, &[]).len();
@@ -46,9 +46,8 @@ fn as_many_as_are_known_in_order_and_each_is_one() {
 fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
     for n in 1..=13 {
         for rules in [Rules::Torus, Rules::Superqueens] {
-            let start = Start::by(n, &[], rules, &[]).expect("nothing is given");
-            let listing = Listing::of(start).expect("it is small");
-            let placements = all(&listing);
+            let start = Start::with_rules(n, rules, &[]).expect("nothing is given");
+            let placements: Vec<Placement> = solutions(start.clone()).collect();
             let known = match rules {
                 Rules::Torus => vectors::toroidal(n),
                 _ if n < 10 => u128::from(n == 1),
@@ -60,13 +59,11 @@ fn tori_and_superqueens_have_as_many_as_are_known_and_each_is_one() {
                 let queens: Vec<Square> = placement.squares().collect();
                 assert_eq!(attack(n, &queens, rules), None);
             }
-            let orbits = all(&listing.fundamental());
-            let images = orbits.iter().map(|placement| placement.orbit().len()).sum::<usize>();
+            let orbits = Solutions::fundamental(start);
+            let images = orbits.map(|placement| placement.orbit().len()).sum::<usize>();
             assert_eq!(images as u128, known, "N = {n}, {rules:?}");
         }
     }
-    let large = Start::by(65, &[], Rules::Torus, &[]).expect("nothing is given");
-    assert!(Listing::of(large).is_none());
 }
 
 /// All ways to place queens in the first `rows` rows, square by square, by the rules alone.
@@ -110,9 +107,10 @@ fn what_is_given_and_blocked_is_as_the_rules_say() {
     for (n, given, blocked) in boards {
         let [given, blocked] = [given, blocked].map(|text| parse_squares(text).expect("squares"));
         for rules in rules {
-            let Ok(start) = Start::by(n, &given, rules, &blocked) else { continue };
+            let start = Start::with_rules(n, rules, &given);
+            let Ok(start) = start.and_then(|start| start.blocking(&blocked)) else { continue };
             let expected = by_the_rules(n, n, &given, rules, &blocked);
-            let listed = all(&Listing::of(start.clone()).expect("it is small"));
+            let listed: Vec<Placement> = solutions(start.clone()).collect();
             let squares = listed.iter().map(|placement| placement.squares().collect::<Vec<_>>());
             assert_eq!(
                 squares.collect::<Vec<_>>(),
@@ -136,7 +134,8 @@ fn boards_of_fewer_rows_have_as_many_as_the_rules_say() {
         for rows in 0..=n {
             for rules in [Rules::Plain, Rules::Superqueens] {
                 for blocked in [&[][..], &corner[..corner.len().min(n as usize)]] {
-                    let start = Start::by(n, &[], rules, blocked).expect("nothing is given");
+                    let start = Start::with_rules(n, rules, &[]).expect("nothing is given");
+                    let start = start.blocking(blocked).expect("it is on the board");
                     let mut counted = 0;
                     ways(&start, rows, |more| counted += more);
                     let expected = by_the_rules(n, rows, &[], rules, blocked).len();
@@ -151,11 +150,7 @@ fn boards_of_fewer_rows_have_as_many_as_the_rules_say() {
 #[test]
 fn the_first_rows_of_a_board_are_as_many_as_the_polynomials_say() {
     for (n, rows) in [(8, 0), (8, 1), (8, 2), (8, 3), (8, 4), (11, 5), (64, 2)] {
-        let mut found: Vec<Vec<u32>> = Vec::new();
-        let _: ControlFlow<()> = first_rows(n, rows, |columns| {
-            found.push(columns.to_vec());
-            ControlFlow::Continue(())
-        });
+        let found: Vec<Vec<u32>> = first_rows(n, rows).collect();
         assert_eq!(Some(found.len() as u128), vectors::prefixes(n, rows), "N = {n}, M = {rows}");
         assert!(found.is_sorted_by(|a, b| a < b), "N = {n}, M = {rows}");
         for columns in found {
@@ -178,38 +173,17 @@ fn one_of_each_orbit_makes_them_all() {
     }
 }
 
-#[test]
-fn control_arrays_find_the_same() {
-    let given = parse_squares("b4 e2").expect("they are squares");
-    for (n, given) in (0..=8).map(|n| (n, [].as_slice())).chain([(8, given.as_slice())]) {
-        let wanted = list(n, given);
-        let (mut recursive, mut iterative) = (Vec::new(), Vec::new());
-        let _: ControlFlow<()> = arrays::recursive(n, given, |columns| {
-            recursive.push(Placement::new(columns.to_vec()));
-            ControlFlow::Continue(())
-        })
-        .expect("the queens can be given");
-        let _: ControlFlow<()> = arrays::iterative(n, given, |columns| {
-            iterative.push(Placement::new(columns.to_vec()));
-            ControlFlow::Continue(())
-        })
-        .expect("the queens can be given");
-        assert_eq!((&recursive, &iterative), (&wanted, &wanted), "N = {n}");
-    }
-}
-
 /// A placement of 65 queens of which all but the last ten rows are given.
 #[test]
 fn boards_beyond_a_mask_are_listed_too() {
     for n in [64, 65, 70] {
         // Knights' moves; N mod 6 is 4, 5 and 4.
         let column = |row| if row < n / 2 { 2 * row + 1 } else { 2 * (row - n / 2) };
-        let knights = Placement::new((0..n).map(column).collect());
-        assert_eq!(knights.check(), Ok(()), "N = {n}");
+        let knights = Placement::new((0..n).map(column).collect()).expect("it is one");
         let given: Vec<Square> = knights.squares().take(n as usize - 10).collect();
         let found = list(n, &given);
         assert!(found.contains(&knights), "N = {n}");
-        assert!(found.iter().all(|placement| placement.check().is_ok()), "N = {n}");
+        assert!(found.iter().all(is_one), "N = {n}");
     }
 }
 
@@ -217,14 +191,76 @@ fn boards_beyond_a_mask_are_listed_too() {
 fn queens_that_cannot_be_given_are_refused() {
     for squares in ["a1 b2", "i1", "a1 a1"] {
         let given = parse_squares(squares).expect("they are squares");
-        let visit = |_: &[u32]| ControlFlow::<()>::Continue(());
-        assert!(arrays::recursive(8, &given, visit).is_err(), "{squares}");
-        assert!(arrays::iterative(8, &given, visit).is_err(), "{squares}");
-        assert!(Listing::new(8, given).is_err(), "{squares}");
+        assert!(Start::new(8, &given).is_err(), "{squares}");
     }
 }
 
+#[test]
+fn every_problem_is_listed_with_its_known_number() {
+    for problem in [4, 8, 10, 11].into_iter().flat_map(Problem::all) {
+        let n = problem.n();
+        let known = match problem {
+            Problem::Total { .. } | Problem::Completions(_) => vectors::total(n),
+            Problem::Fundamental { .. } => vectors::fundamental(n),
+            Problem::Toroidal { .. } => vectors::toroidal(n),
+            Problem::Superqueens { .. } if n < 10 => 0,
+            Problem::Superqueens { .. } => vectors::superqueens(n),
+        };
+        assert_eq!(solutions(problem).count() as u128, known, "{problem}");
+        assert!(solutions(problem).is_sorted_by(|a, b| a < b), "{problem}");
+    }
+    let given = Given::new(8, &parse_squares("a1").expect("a square")).expect("it may stand");
+    assert_eq!(solutions(Problem::Completions(given)).count(), 4);
+}
+
+#[test]
+fn an_iterator_is_lazy_fused_and_skips_what_it_is_told_to() {
+    // All placements of 20 queens take hours.
+    assert_eq!(solutions(20).take(100).count(), 100);
+    for n in [0, 1, 2, 3, 6] {
+        for mut listed in [solutions(n), Solutions::fundamental(n)] {
+            let all: Vec<Placement> = listed.clone().collect();
+            assert_eq!(listed.clone().count(), all.len(), "N = {n}");
+            assert_eq!(listed.nth(all.len()), None, "N = {n}");
+            assert_eq!([listed.next(), listed.next()], [None, None], "N = {n}");
+        }
+    }
+    let all = list(8, &[]);
+    let mut listed = solutions(8);
+    assert_eq!((listed.nth(4), listed.nth(86)), (Some(all[4].clone()), Some(all[91].clone())));
+    assert_eq!(listed.next(), None);
+}
+
 proptest! {
+    #[test]
+    fn random_given_queens_are_completed_as_the_rules_say(
+        n in 4_u32..=7,
+        rules in prop::sample::select(vec![Rules::Plain, Rules::Torus, Rules::Superqueens]),
+        squares in prop::collection::vec((0_u32..7, 0_u32..7), 0..3),
+        blocked in prop::collection::vec((0_u32..7, 0_u32..7), 0..3),
+    ) {
+        let on_board = |squares: Vec<(u32, u32)>| -> Vec<Square> {
+            squares.into_iter().map(|(column, row)| Square::new(column % n, row % n)).collect()
+        };
+        let (given, blocked) = (on_board(squares), on_board(blocked));
+        let start = Start::with_rules(n, rules, &given).and_then(|it| it.blocking(&blocked));
+        prop_assume!(start.is_ok());
+        let start = start.expect("it was assumed");
+        let expected = by_the_rules(n, n, &given, rules, &blocked);
+        let listed = solutions(start.clone()).map(|placement| placement.squares().collect());
+        prop_assert_eq!(listed.collect::<Vec<Vec<Square>>>(), expected.clone());
+        prop_assert_eq!(solutions(start).count(), expected.len());
+    }
+
+    #[test]
+    fn what_is_written_of_a_placement_is_read_as_it(n in 0_u32..40, seed in 0_u64..1000) {
+        prop_assume!(![2, 3].contains(&n));
+        let placement = random_placement(n, seed).expect("it has one");
+        let text = placement.to_string();
+        prop_assert_eq!(text.parse::<Placement>().map(|it| it.to_string()), Ok(text));
+        prop_assert_eq!(Placement::try_from(Vec::from(placement.clone())), Ok(placement));
+    }
+
     #[test]
     fn given_queens_pick_from_all(
         n in 4_u32..=8,

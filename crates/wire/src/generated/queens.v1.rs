@@ -428,8 +428,8 @@ pub enum Verdict {
     Accepted = 1,
     /// Accepted before, with the same count.
     Agreed = 2,
-    /// Partly accepted before; or it contradicts an accepted count, and this worker was not asked to count the
-    /// range again: it decides nothing.
+    /// Partly accepted before: parts of the range may be reported by themselves. Or it contradicts an accepted count,
+    /// and this worker was not asked to count the range again: it decides nothing.
     Superseded = 3,
     /// A recount that contradicts an accepted count, or settles such a case; durable as evidence.
     Disputed = 4,
@@ -768,16 +768,16 @@ pub mod farm_service_server {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskRequest {
-    #[prost(oneof = "ask_request::Request", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "ask_request::Request", tags = "1, 2, 3, 4, 5")]
     pub request: ::core::option::Option<ask_request::Request>,
 }
 /// Nested message and enum types in `AskRequest`.
 pub mod ask_request {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Request {
-        /// The answer is the job.
+        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order.
         #[prost(message, tag = "1")]
-        Submit(super::Submit),
+        Submit(super::Submissions),
         /// The answer is the job.
         #[prost(message, tag = "2")]
         Change(super::Change),
@@ -790,11 +790,14 @@ pub mod ask_request {
         /// The answer is who is distrusted all the same.
         #[prost(message, tag = "4")]
         Trust(super::Trust),
+        /// The answer is the owner.
+        #[prost(message, tag = "5")]
+        Grant(super::Grant),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AskResponse {
-    #[prost(oneof = "ask_response::Answer", tags = "1, 2")]
+    #[prost(oneof = "ask_response::Answer", tags = "1, 2, 4, 3")]
     pub answer: ::core::option::Option<ask_response::Answer>,
 }
 /// Nested message and enum types in `AskResponse`.
@@ -805,7 +808,22 @@ pub mod ask_response {
         Job(super::Job),
         #[prost(message, tag = "2")]
         Distrusted(super::Parties),
+        #[prost(message, tag = "4")]
+        Submitted(super::Jobs),
+        #[prost(message, tag = "3")]
+        Owner(super::Owner),
     }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Jobs {
+    #[prost(message, repeated, tag = "1")]
+    pub jobs: ::prost::alloc::vec::Vec<Job>,
+}
+/// 1 to 100 jobs, no two of which have one name.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Submissions {
+    #[prost(message, repeated, tag = "1")]
+    pub jobs: ::prost::alloc::vec::Vec<Submit>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JobRequest {
@@ -818,8 +836,9 @@ pub struct JobRequest {
 pub struct Submit {
     #[prost(message, optional, tag = "1")]
     pub problem: ::core::option::Option<Problem>,
-    /// Jobs of higher priority are served first, equal ones in the order of their submission. A submitter may say
-    /// -100 to 100, an admin anything.
+    /// Jobs of higher priority are served first. Among equal ones, what is leased is divided between
+    /// their owners by weight, and those of one owner are served in the order of their submission. A
+    /// submitter may say -10 to 10, an admin anything.
     #[prost(sint32, tag = "5")]
     pub priority: i32,
     /// What is to be counted twice as the job runs.
@@ -923,6 +942,64 @@ pub struct Trust {
     /// Why, for people; one line of at most 1,024 bytes. It is written into the ledger.
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
+}
+/// Changes what the jobs of an owner may take; for admins. What is absent stays as it is. NOT_FOUND
+/// refuses an owner who has neither a job nor a credential.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Grant {
+    #[prost(string, tag = "1")]
+    pub owner: ::prost::alloc::string::String,
+    /// Among jobs of one priority, what is leased is divided between their owners in the proportion of
+    /// their weights. 1 to 10,000; 100 until it is changed.
+    #[prost(uint32, optional, tag = "2")]
+    pub weight: ::core::option::Option<u32>,
+    #[prost(oneof = "grant::Limit", tags = "3, 4")]
+    pub limit: ::core::option::Option<grant::Limit>,
+}
+/// Nested message and enum types in `Grant`.
+pub mod grant {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Limit {
+        /// The most thread time of all its jobs together, for ever, microseconds: at most 3.6e18, which
+        /// is a billion hours. Once its jobs have taken it, nothing more of them is leased.
+        #[prost(uint64, tag = "3")]
+        LimitUs(u64),
+        #[prost(message, tag = "4")]
+        NoLimit(super::NoLimit),
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NoLimit {}
+/// An owner of jobs.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Owner {
+    #[prost(string, tag = "1")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub weight: u32,
+    /// Absent if there is none.
+    #[prost(uint64, optional, tag = "3")]
+    pub limit_us: ::core::option::Option<u64>,
+    /// Thread time of the counts of its jobs, removed ones included, as their workers said,
+    /// microseconds: by processors, and by graphics processors. All counts in the ledger are included:
+    /// accepted ones, second ones, and those that are only evidence.
+    #[prost(uint64, tag = "4")]
+    pub processor_us: u64,
+    #[prost(uint64, tag = "5")]
+    pub gpu_us: u64,
+    /// Thread time that is expected of what is leased of its jobs, microseconds.
+    #[prost(uint64, tag = "6")]
+    pub leased_us: u64,
+    /// Its jobs that have not ended.
+    #[prost(uint64, tag = "7")]
+    pub live_jobs: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListOwnersRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListOwnersResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub owners: ::prost::alloc::vec::Vec<Owner>,
 }
 /// Those who are taken for one when counts are compared.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1054,6 +1131,14 @@ pub struct Job {
     pub tasks_per_second: f64,
     #[prost(double, tag = "33")]
     pub placements_per_second: f64,
+    /// Thread time of its counts, as in Owner.
+    #[prost(uint64, tag = "34")]
+    pub processor_us: u64,
+    #[prost(uint64, tag = "35")]
+    pub gpu_us: u64,
+    /// Nothing of it is leased, because the jobs of its owner have taken all that they may.
+    #[prost(bool, tag = "36")]
+    pub is_over_limit: bool,
 }
 /// An audit that was ordered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1089,6 +1174,9 @@ pub struct ListWorkersResponse {
     pub workers: ::prost::alloc::vec::Vec<Worker>,
     #[prost(message, repeated, tag = "2")]
     pub distrusted: ::prost::alloc::vec::Vec<Party>,
+    /// How many threads the farm could keep busy for the length of a lease with what is left of its running jobs.
+    #[prost(uint64, tag = "3")]
+    pub leasable_threads: u64,
 }
 /// A connected worker.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1519,6 +1607,31 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListWorkers"));
             self.inner.unary(req, path, codec).await
         }
+        /// The owners of jobs: what their jobs have taken, and what they may take.
+        pub async fn list_owners(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListOwnersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListOwnersResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.ClientService/ListOwners",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.ClientService", "ListOwners"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Makes a credential. Its secret is told here and never again. This and what follows needs an admin's credential.
         pub async fn create_token(
             &mut self,
@@ -1679,6 +1792,14 @@ pub mod client_service_server {
             request: tonic::Request<super::ListWorkersRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ListWorkersResponse>,
+            tonic::Status,
+        >;
+        /// The owners of jobs: what their jobs have taken, and what they may take.
+        async fn list_owners(
+            &self,
+            request: tonic::Request<super::ListOwnersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListOwnersResponse>,
             tonic::Status,
         >;
         /// Makes a credential. Its secret is told here and never again. This and what follows needs an admin's credential.
@@ -2046,6 +2167,51 @@ pub mod client_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListWorkersSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.ClientService/ListOwners" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListOwnersSvc<T: ClientService>(pub Arc<T>);
+                    impl<
+                        T: ClientService,
+                    > tonic::server::UnaryService<super::ListOwnersRequest>
+                    for ListOwnersSvc<T> {
+                        type Response = super::ListOwnersResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListOwnersRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ClientService>::list_owners(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListOwnersSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

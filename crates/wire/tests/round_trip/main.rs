@@ -6,7 +6,8 @@ mod protocol;
 use board::{MethodChoice, Tasks};
 use farm::{
     CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId, LeaseKind,
-    LeaseToken, Plan, Problem, Range, Report, Tally, TaskCounts, TasksBlock, WorkerMessage,
+    LeaseToken, OwnerView, Plan, Problem, Range, Report, Request, Share, ShareChange, Tally,
+    TaskCounts, TasksBlock, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -35,6 +36,13 @@ proptest! {
         let bytes = v1::Job::from(job.clone()).encode_to_vec();
         let read = v1::Job::decode(bytes.as_slice()).expect("it was just encoded");
         prop_assert_eq!(JobView::try_from(read), Ok(job));
+    }
+
+    #[test]
+    fn what_a_client_is_told_of_an_owner_arrives(owner in owner()) {
+        let bytes = v1::Owner::from(owner.clone()).encode_to_vec();
+        let read = v1::Owner::decode(bytes.as_slice()).expect("it was just encoded");
+        prop_assert_eq!(OwnerView::try_from(read), Ok(owner));
     }
 
     #[test]
@@ -95,6 +103,32 @@ fn a_plan_that_cuts_what_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_grant_beyond_its_bounds_is_refused() {
+    use v1::grant::Limit;
+    let most = Share::MOST_HOURS * 3_600_000_000;
+    let grant = |owner: &str, weight, limit_us| v1::Grant {
+        owner: owner.into(),
+        weight: Some(weight),
+        limit: Some(Limit::LimitUs(limit_us)),
+    };
+    for (weight, limit_us) in [(1, 0), (Share::MOST_WEIGHT, most)] {
+        let read = Request::try_from(grant("lab", weight, limit_us)).expect("it is within them");
+        let change = ShareChange { weight: Some(weight), limit_us: Some(Some(limit_us)) };
+        assert_eq!(read, Request::Grant { owner: "lab".into(), change });
+    }
+    for (wrong, field) in [
+        (grant("lab", 0, 0), "weight"),
+        (grant("lab", Share::MOST_WEIGHT + 1, 0), "weight"),
+        (grant("lab", 1, most + 1), "limit_us"),
+        (grant("", 1, 0), "owner"),
+        (grant("two words", 1, 0), "owner"),
+    ] {
+        let refused = Request::try_from(wrong).expect_err("it is beyond them").to_string();
+        assert!(refused.contains(field), "{refused}");
+    }
+}
+
+#[test]
 fn a_choice_of_a_method_comes_back() {
     let choices = [None, Some(0), Some(2)].into_iter().flat_map(|value| {
         [
@@ -113,6 +147,8 @@ fn read_all(bytes: &[u8]) {
     let _ = v1::WorkRequest::decode(bytes).map(WorkerMessage::try_from);
     let _ = v1::WorkResponse::decode(bytes).map(CoordinatorMessage::try_from);
     let _ = v1::Job::decode(bytes).map(JobView::try_from);
+    let _ = v1::Owner::decode(bytes).map(OwnerView::try_from);
+    let _ = v1::Grant::decode(bytes).map(Request::try_from);
 }
 
 #[test]

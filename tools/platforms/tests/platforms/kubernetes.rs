@@ -78,7 +78,7 @@ fn the_containers_of_the_shards_make_the_total() {
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
 fn no_container_holds_power_that_it_does_not_need() {
-    for folder in ["farm", "gpu", "shards"] {
+    for folder in ["all", "shards"] {
         for pod in Manifests::of(folder).pods() {
             assert_eq!(pod["automountServiceAccountToken"], false);
             assert_eq!(pod["securityContext"]["runAsNonRoot"], true);

@@ -101,12 +101,25 @@ fn prometheus_reads_a_farm_and_answers_the_dashboard() {
     assert!(queries.len() > 20, "{queries:?}");
     queries.iter().for_each(|query| drop(prometheus.ask(query)));
 
-    // A worker that says farewell, with a coordinator that stops: the workers are missed, then the coordinator.
+    // A worker that is killed, and a coordinator that stops: the workers are missed, then the coordinator.
     assert!(!prometheus.is_firing("QueensWorkersLost"));
-    worker.stop();
+    worker.kill();
     prometheus.wait_for_alert("QueensWorkersLost");
     coordinator.stop();
     prometheus.wait_for_alert("QueensCoordinatorDown");
+}
+
+#[test]
+#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+fn copies_that_are_made_no_more_grow_old() {
+    let watched = Watched::new("--tls");
+    let (_coordinator, prometheus) = watched.start();
+    let copy = watched.monitor.with_file_name("copy.db");
+    watched.client(&["backup", copy.to_str().expect("it is text")]).success();
+    prometheus.wait_for("queens_ledger_copied_time_seconds > 0");
+    assert!(!prometheus.is_firing("QueensCopiesOld"));
+
+    prometheus.wait_for_alert("QueensCopiesOld");
 }
 
 #[test]

@@ -192,7 +192,7 @@ impl World {
                 self.unanswered.insert(request, wanted);
                 let spec = JobSpec { origin: Origin::default(), plan, slice, priority };
                 let known = self.truths.known(&plan, slice).into();
-                (None, Request::Submit { spec, audit, known })
+                (None, Request::Submit(vec![farm::Submission { spec, audit, known }]))
             }
             ClientRequest::Change(nth, change) => {
                 let Some(count) = NonZero::new(self.ledger.jobs.len() as u64) else { return };

@@ -234,6 +234,7 @@ impl Ledger {
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {}
             LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
+            LedgerCommand::Grant { .. } => unreachable!("nobody is granted anything"),
             LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
         }
     }
@@ -326,6 +327,7 @@ impl Ledger {
             LedgerCommand::Finish { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::Trust { .. }
+            | LedgerCommand::Grant { .. }
             | LedgerCommand::Remove { .. } => {}
         }
     }

@@ -133,10 +133,16 @@ impl World {
         for view in self.farm.as_ref().expect("it is up").jobs(.., |_| true) {
             assert_eq!(view.workers, 0, "a lease remains: {view:?}");
         }
+        let hours = |farm: &Option<farm::Farm>| {
+            let farm = farm.as_ref().expect("it is up");
+            (farm.owners(), farm.jobs(.., |_| true).map(|view| view.hours).collect::<Vec<_>>())
+        };
+        let taken = hours(&self.farm);
         // The ledger alone must tell the same.
         self.ledger.real.iter_mut().for_each(RealLedger::close);
         self.farm_starts();
         self.step(Event::Tick);
+        assert_eq!(hours(&self.farm), taken, "what jobs and owners have taken");
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");
         world.tally += world.ledger.tally;

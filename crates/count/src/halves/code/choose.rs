@@ -70,7 +70,7 @@ fn arranged(n: u32, split: Split, conflicts: Conflicts) -> Code {
 
 /// Samples of both lists of a split.
 fn samples<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> [Vec<u64>; 2] {
-    let shares = Shares::of(n, split);
+    let shares = Shares::new(n, split);
     let upper = lists.sample(unit, split.columns, shares.upper);
     [upper, lists.sample(unit, split.others(n), shares.lower)]
 }
@@ -184,7 +184,7 @@ mod tests {
         let mut tasks = Tasks::new();
         plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");
-        let mut lists = Lists::new(n, kept, 0, Shares::of(n, split).columns);
+        let mut lists = Lists::new(n, kept, 0, Shares::new(n, split).columns);
         let lists_of_task = samples(Portable, n, split, &mut lists);
         let [upper, lower] = lists_of_task.map(|keys| counted(n, split.centre, keys));
         assert!(upper.len().min(lower.len()) > 500, "{} and {}", upper.len(), lower.len());

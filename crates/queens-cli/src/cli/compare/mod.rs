@@ -1,6 +1,5 @@
 //! `queens compare`: every algorithm and method by one thread on the same boards.
 
-mod plot;
 mod report;
 
 use std::fs::File;
@@ -24,7 +23,6 @@ use crate::table::{ListArgs, ListFormat};
 
 const EXAMPLE: &str = "\
 Examples:
-  queens compare 8..14 --plot times.svg
   queens compare 12 --algorithms arrays,masks,states,halves --json
 
 Without --all, an algorithm counts boards up to the largest that takes it about two seconds: 7 for \
@@ -63,9 +61,6 @@ pub(in crate::cli) struct CompareArgs {
     /// Also write the table to this file, as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Also draw the seconds against N, on a logarithmic axis, into this file, whose name ends in .svg
-    #[arg(long, value_name = "FILE", value_parser = plot_file)]
-    plot: Option<PathBuf>,
 }
 
 /// An algorithm by its name.
@@ -84,14 +79,6 @@ impl ValueEnum for Named {
     }
 }
 
-/// Reads the name of a file for a plot.
-fn plot_file(name: &str) -> anyhow::Result<PathBuf> {
-    let path = PathBuf::from(name);
-    let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
-    anyhow::ensure!(is_svg, "give a name that ends in .svg; --csv FILE writes the numbers");
-    Ok(path)
-}
-
 /// Reads a duration, or a bare number of seconds.
 fn seconds(text: &str) -> anyhow::Result<f64> {
     let Ok(seconds) = text.parse() else { return Ok(duration(text)?.as_secs_f64()) };
@@ -103,8 +90,8 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for backend in [Backend::Reference, Backend::detect()] {
         count::self_test(backend, MethodChoice::all())?;
     }
-    // The files are made first, so that a wrong name fails before minutes of counting.
-    for path in args.csv.iter().chain(&args.plot) {
+    // The file is made first, so that a wrong name fails before minutes of counting.
+    if let Some(path) = &args.csv {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let algorithms = match args.algorithms.as_slice() {
@@ -115,8 +102,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
     let mut lines: Vec<Line> = Vec::new();
     let format = args.list.format();
-    let has_files = args.csv.is_some() || args.plot.is_some();
-    let print = if has_files { output::mention::<String> } else { output::print };
+    let print = if args.csv.is_some() { output::mention::<String> } else { output::print };
     match format {
         ListFormat::Table => print(report::HEAD.into())?,
         ListFormat::Csv => print(report::CSV_HEAD.into())?,
@@ -135,16 +121,9 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
         lines.extend(board);
     }
     if let Some(path) = &args.csv {
-        write(path, report::csv(&lines).as_bytes())?;
-    }
-    if let Some(path) = &args.plot {
-        write(path, plot::svg(&lines).as_bytes())?;
+        std::fs::write(path, report::csv(&lines)).map_err(|error| cannot_write(path, &error))?;
     }
     Ok(())
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, content).map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

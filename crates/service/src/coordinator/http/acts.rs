@@ -67,7 +67,8 @@ async fn submit(
     form: Fields,
 ) -> Result<Redirect, (StatusCode, Markup)> {
     let submit = async |form| {
-        let answer = web.jobs.ask(&caller.0, Asked::Submit(submission(form)?)).await?;
+        let jobs = vec![submission(form)?];
+        let answer = web.jobs.ask(&caller.0, Asked::Submit(v1::Submissions { jobs })).await?;
         answer.job().ok_or_else(|| Status::internal("a submission was answered with no job"))
     };
     match submit(&form).await {

@@ -165,7 +165,8 @@ impl Show {
     }
 }
 
-/// Whether those whose counts are wanted are connected, or are known to have counted anything.
+/// Whether those whose counts are wanted are connected, or are known to have counted anything, or
+/// own jobs.
 fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
         let mut authors = snapshot.overview.workers.iter().map(|worker| &worker.view.author);
@@ -174,7 +175,11 @@ fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     credits.as_ref().is_some_and(|credits| !credits.is_empty())
         || match of {
             CreditOf::Owners => true,
-            CreditOf::Workers(owner) => is_connected(&|principal, _| principal.owner == *owner),
+            CreditOf::Workers(owner) => {
+                let mut owners = snapshot.overview.owners.iter();
+                is_connected(&|principal, _| principal.owner == *owner)
+                    || owners.any(|known| known.owner == *owner)
+            }
             CreditOf::Jobs(of, name) => {
                 is_connected(&|principal, worker| principal == of && worker == name)
             }

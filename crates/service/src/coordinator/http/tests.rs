@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request};
+use farm::{AuditPolicy, AuditScope, Change, Config, Hello, JobId, LeaseKey, Request, ShareChange};
 use ledger::{CheckedLedger, Credential, Ledger, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -405,7 +405,7 @@ async fn a_priority_is_changed_by_whoever_may_give_it() {
     for (who, priority, status, then) in [
         (Role::Viewer, "5", 403, 0),
         (Role::Submitter, "5", 303, 5),
-        (Role::Submitter, "101", 403, 5),
+        (Role::Submitter, "11", 403, 5),
         (Role::Admin, "-1000", 303, -1000),
         (Role::Submitter, "high", 400, -1000),
     ] {
@@ -415,6 +415,29 @@ async fn a_priority_is_changed_by_whoever_may_give_it() {
         let view = farm.farm.job(JobId(1)).await.expect("it runs").expect("there is one");
         assert_eq!(view.spec.priority, then, "{priority} by {who:?}");
     }
+}
+
+#[tokio::test]
+async fn an_owners_page_tells_its_hours_weight_and_limit() {
+    let farm = guarded().await;
+    let page = "/owner?owner=submitter";
+    let viewer = bearing(&secret(Role::Viewer));
+    let job = submitted(&farm, "").await;
+    let change = ShareChange { weight: Some(7), limit_us: Some(Some(5_400_000_000)) };
+    let grant = Request::Grant { owner: "submitter".into(), change };
+    farm.farm.ask("admin", grant).await.expect("it runs").expect("the owner is known");
+
+    let answer = farm.get(page, &viewer).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    for (name, value) in
+        [("Processor-hours", "0.00"), ("Weight", "7"), ("Limit of both", "1.50 hours")]
+    {
+        let fact = format!("<dt>{name}</dt><dd>{value}</dd>");
+        assert!(answer.body.contains(&fact), "{fact}: {}", answer.body);
+    }
+    let answer = farm.get(&job, &viewer).await;
+    assert!(answer.body.contains("<dt>Processor-hours</dt><dd>0.00</dd>"), "{}", answer.body);
+    assert!(answer.links().contains(&page.to_string()), "{:?}", answer.links());
 }
 
 #[tokio::test]
@@ -472,7 +495,7 @@ async fn what_cannot_be_submitted_is_refused_with_a_reason() {
     };
     for (who, form, status, reason) in [
         (Role::Viewer, form("8", "0", "0"), 403, "needs that of a submitter"),
-        (Role::Submitter, form("8", "101", "0"), 403, "is for admins only"),
+        (Role::Submitter, form("8", "11", "0"), 403, "is for admins only"),
         (Role::Submitter, form("99", "0", "0"), 400, "no problem"),
         (Role::Submitter, form("eight", "0", "0"), 400, "whole numbers"),
         (Role::Submitter, form("8", "0", "101"), 400, "from 0 to 100"),

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use executor::BUILD;
-use farm::{JobView, Verdict};
+use farm::{Hours, JobView, Verdict};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::encoding::{
@@ -79,6 +79,7 @@ impl Collector for Metrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page(encoder);
         self.jobs(&mut page)?;
+        self.owners(&mut page)?;
         self.work(&mut page)?;
         self.workers(&mut page)?;
         self.ledger(&mut page)?;
@@ -162,7 +163,22 @@ impl Metrics {
             .iter()
             .map(|job| ([("job_id", job.id.to_string())], job.rate.placements_per_second));
         let help = "Placements that the workers of a job count in a second, before symmetry";
-        page.gauges("job_placements_per_second", help, None, rates)
+        page.gauges("job_placements_per_second", help, None, rates)?;
+        let help = "Thread time of a job's counts, by processors or by graphics processors";
+        let jobs = self.figures.jobs.iter().map(|job| ("job_id", job.id.to_string(), job.hours));
+        page.hours("job_busy", help, jobs)
+    }
+
+    fn owners(&self, page: &mut Page<'_>) -> fmt::Result {
+        let owners = &self.figures.owners;
+        let help = "Thread time of the counts of an owner's jobs, by processors or by graphics processors; removed jobs included";
+        let hours = owners.iter().map(|owner| ("owner", owner.owner.clone(), owner.hours));
+        page.hours("owner_busy", help, hours)?;
+        let limits = owners.iter().filter_map(|owner| {
+            Some(([("owner", owner.owner.clone())], seconds(owner.share.limit_us?)))
+        });
+        let help = "Thread time that an owner's jobs may take in all; absent without a limit";
+        page.gauges("owner_limit", help, Some(&Unit::Seconds), limits)
     }
 
     fn work(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -244,6 +260,11 @@ impl Metrics {
         page.metric("ledger_commit_requests", help, None, &meters.commit_requests)?;
         let help = "Requests that wait for the ledger";
         page.gauge("ledger_queue_requests", help, None, self.figures.ledger_queue)?;
+        let copied_at = meters.copied_at.get();
+        if copied_at > 0 {
+            let help = "When `queens backup` last had a whole copy of the ledger, Unix time; absent before";
+            page.gauge("ledger_copied_time", help, Some(&Unit::Seconds), copied_at)?;
+        }
         let sizes = [
             ("ledger", "Size of the ledger and its journal", self.disk.ledger),
             ("ledger_disk", "Size of the file system of the ledger", self.disk.total),
@@ -350,6 +371,23 @@ impl Page<'_> {
         value: impl EncodeGaugeValue,
     ) -> fmt::Result {
         self.begin(name, help, unit, MetricType::Gauge)?.encode_gauge(&value)
+    }
+
+    /// What each of several things has taken, named by the value of a label.
+    fn hours(
+        &mut self,
+        name: &str,
+        help: &str,
+        all: impl Iterator<Item = (&'static str, String, Hours)>,
+    ) -> fmt::Result {
+        let mut counters = self.begin(name, help, Some(&Unit::Seconds), MetricType::Counter)?;
+        for (label, value, Hours { processor_us, gpu_us }) in all {
+            for (by, us) in [("processor", processor_us), ("gpu", gpu_us)] {
+                let labels = [(label, value.as_str()), ("by", by)];
+                ConstCounter::new(seconds(us)).encode(counters.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
     }
 
     fn gauges<L: EncodeLabelSet>(

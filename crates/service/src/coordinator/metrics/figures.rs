@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farm::{Farm, JobState, JobView, KernelName, Pace, Stats};
+use farm::{Farm, JobState, JobView, KernelName, OwnerView, Pace, Stats};
 
 /// What the farm is like at one moment.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(in crate::coordinator) struct Figures {
     pub(super) states: [(JobState, usize); JobState::ALL.len()],
     /// Jobs that have not ended.
     pub(super) jobs: Vec<JobView>,
+    /// Owners of jobs.
+    pub(super) owners: Vec<OwnerView>,
     pub(super) workers: usize,
     pub(super) threads: BTreeMap<KernelName, u64>,
     pub(super) leasable_threads: u64,
@@ -28,7 +30,8 @@ pub(in crate::coordinator) struct Figures {
 }
 
 impl Figures {
-    /// The most jobs of which each is told. It is as many as may run unless the coordinator was told otherwise.
+    /// The most jobs, and owners, of which each is told. It is as many as may run unless the
+    /// coordinator was told otherwise.
     const MOST_JOBS: usize = 1_000;
 
     /// Looks at `farm`, for which so much waits.
@@ -43,6 +46,7 @@ impl Figures {
             states: JobState::ALL.map(|state| (state, farm.jobs_in(state))),
             leasable_threads: farm.leasable_threads(),
             jobs,
+            owners: farm.owners().into_iter().take(Figures::MOST_JOBS).collect(),
             workers: farm.workers(),
             threads: farm.threads_by_kernel(),
             pace: farm.pace(),

@@ -89,6 +89,8 @@ pub(in crate::coordinator) struct Meters {
     pub(super) dismissals: Family<Reason, Counter>,
     pub(super) call_seconds: Family<Call, Histogram, fn() -> Histogram>,
     pub(super) viewers: Gauge,
+    /// When the last copy of the ledger was sent whole, in seconds since 1970; 0 before the first.
+    pub(in crate::coordinator) copied_at: Gauge,
     /// Requests and logins that showed a credential that is none, or no longer one.
     pub(in crate::coordinator) wrong_credentials: Counter,
 }
@@ -116,6 +118,7 @@ impl Meters {
                 Histogram::new(exponential_buckets(0.001, 2.0, 16))
             }),
             viewers: Gauge::default(),
+            copied_at: Gauge::default(),
             wrong_credentials: Counter::default(),
         }
     }

@@ -39,7 +39,8 @@ impl Manifests {
     }
 
     pub(super) fn pods(&self) -> impl Iterator<Item = &Value> {
-        self.0.iter().map(|it| &it["spec"]["template"]["spec"]).filter(|pod| pod.is_object())
+        let jobs = self.0.iter().flat_map(|it| [&it["spec"], &it["spec"]["jobTemplate"]["spec"]]);
+        jobs.map(|job| &job["template"]["spec"]).filter(|pod| pod.is_object())
     }
 }
 

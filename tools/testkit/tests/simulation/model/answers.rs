@@ -131,10 +131,10 @@ impl Model {
         );
         let state = match wanted {
             ClientRequest::Submit(submission) => {
-                let Ok(Answer::Job(job)) = answer else {
+                let Ok(Answer::Jobs(jobs)) = answer else {
                     panic!("every plan is welcome: {answer:?}")
                 };
-                let durable = ledger.jobs[&job.id].plan;
+                let durable = ledger.jobs[&jobs[0].id].plan;
                 assert_eq!(durable, submission.plan, "the job is not durable");
                 return;
             }
@@ -145,7 +145,9 @@ impl Model {
             ClientRequest::Change(_, Change::Cancel) => JobState::Cancelled.name(),
         };
         match answer {
-            Ok(Answer::Distrusted(_)) => panic!("nobody decides whom to trust"),
+            Ok(Answer::Jobs(_) | Answer::Distrusted(_) | Answer::Owner(_)) => {
+                panic!("nobody asks for it")
+            }
             Ok(Answer::Job(view)) => {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");

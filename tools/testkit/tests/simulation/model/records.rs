@@ -152,6 +152,7 @@ impl Model {
                 book.asked += 1;
             }
             LedgerCommand::Trust { .. } => unreachable!("nobody decides whom to trust"),
+            LedgerCommand::Grant { .. } => unreachable!("nobody is granted anything"),
             LedgerCommand::Remove { .. } => unreachable!("no job leaves"),
             LedgerCommand::CreateJob { .. } => {}
         }

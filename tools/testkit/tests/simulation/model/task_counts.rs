@@ -90,6 +90,7 @@ impl Model {
             | LedgerCommand::Doubt { .. }
             | LedgerCommand::Settle { .. }
             | LedgerCommand::Trust { .. }
+            | LedgerCommand::Grant { .. }
             | LedgerCommand::Remove { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::FindAudits { .. } => {

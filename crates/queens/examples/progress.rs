@@ -1,25 +1,25 @@
 //! Counts all placements of N queens, and shows on standard error how far the count has come.
 //!
 //! ```sh
-//! cargo run --release --example total -- 18
+//! cargo run --release --example progress -- 18
 //! ```
 
 use std::error::Error;
 use std::time::Instant;
 
-use queens_count::Counting;
-use queens_count::board::Problem;
+use queens::Counting;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let n = std::env::args().nth(1).map_or(Ok(16), |word| word.parse())?;
+    let n: u32 = std::env::args().nth(1).map_or(Ok(16), |word| word.parse())?;
     let begun = Instant::now();
-    let answer = Counting::new(Problem::Total { n })
+    let counted = Counting::new(n)
         .on_progress(|progress| {
             let percent = 100 * progress.tasks_done / progress.tasks.max(1);
             eprint!("\r{percent:3}% of the tasks, {} placements so far", progress.placements);
         })
         .run()?;
-    eprintln!("\rQ({n}), counted in {:.3} s{:30}", begun.elapsed().as_secs_f64(), "");
-    println!("{}", answer.count());
+    let seconds = begun.elapsed().as_secs_f64();
+    eprintln!("\rQ({n}), counted in {seconds:.3} s on {} threads{:30}", counted.threads, "");
+    println!("{}", counted.answer.count());
     Ok(())
 }

@@ -7,7 +7,7 @@ use farm::{JobId, Row};
 
 /// The first eight bytes of the BLAKE3 hash over the range, the count, the kernel, the author and
 /// the lease.
-pub(super) fn seal(job: JobId, row: &Row) -> i64 {
+pub(super) fn checksum(job: JobId, row: &Row) -> i64 {
     let Row { range, tally, kernel, lease, author, .. } = row;
     let text = format!(
         "job {job}; range {range}; count {}; residue {}; digest {}; kernel {kernel}; owner {}; \

@@ -1,0 +1,17 @@
+//! A system that gives no threads. The test is a process of its own without other threads, in which the stack
+//! of each new one is larger than any address space.
+
+use queens_count::{Counting, CountingError};
+
+fn main() {
+    // SAFETY: there is no other thread that could read the environment.
+    unsafe { std::env::set_var("RUST_MIN_STACK", "1125899906842624") };
+    let refused = Counting::new(12).threads(2).run();
+    let error = refused.expect_err("there is no second thread");
+    assert!(matches!(error, CountingError::Threads { started: 1, wanted: 2, .. }), "{error:?}");
+    assert!(error.to_string().starts_with("the system refuses thread 2 of 2 ("), "{error}");
+
+    // One thread is the caller's own.
+    let counted = Counting::new(12).threads(1).run().expect("it counts");
+    assert_eq!((counted.answer.count(), counted.threads), (vectors::total(12), 1));
+}

@@ -1,0 +1,194 @@
+//! From which job a worker is served: jobs of higher priority first, and of one priority those of
+//! the owner that has the least of what is leased and was counted lately, by its weight.
+//!
+//! ```text
+//!   priority 5   ada ─ 7, 9                  of one owner in the order of their numbers
+//!   priority 0   ada ─ 1, 4    bob ─ 2       the owner with the lowest turn first
+//! ```
+//!
+//! So owners share what is leased by their weights, however many jobs they have; and what one of
+//! them has no use for, the others get. A worker stays with an owner until this one is ahead by
+//! some leases, because a job's first tasks cost tables and lists. Of an owner whose limit of hours
+//! is reached nothing is leased.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::Farm;
+use crate::share::Account;
+use crate::{
+    Answer, Asker, Effect, Hours, JobId, LedgerCommand, OwnerView, Report, RequestId, SessionId,
+    Share, ShareChange,
+};
+
+/// Leases by which the owner of what a worker holds may be ahead of another before the worker
+/// changes.
+const STAY_LEASES: u64 = 4;
+
+/// Jobs of which something may be leased: by priority, owner and number.
+#[derive(Debug, Default)]
+pub(super) struct Queue(BTreeMap<Reverse<i32>, BTreeMap<String, BTreeSet<JobId>>>);
+
+impl Queue {
+    pub(super) fn insert(&mut self, priority: i32, owner: &str, id: JobId) {
+        let level = self.0.entry(Reverse(priority)).or_default();
+        match level.get_mut(owner) {
+            Some(jobs) => drop(jobs.insert(id)),
+            None => drop(level.insert(owner.into(), BTreeSet::from([id]))),
+        }
+    }
+
+    /// Whether it was there.
+    pub(super) fn remove(&mut self, priority: i32, owner: &str, id: JobId) -> bool {
+        let Some(level) = self.0.get_mut(&Reverse(priority)) else { return false };
+        let Some(jobs) = level.get_mut(owner) else { return false };
+        let was_there = jobs.remove(&id);
+        if jobs.is_empty() {
+            level.remove(owner);
+        }
+        if level.is_empty() {
+            self.0.remove(&Reverse(priority));
+        }
+        was_there
+    }
+
+    pub(super) fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<JobId>)> + '_ {
+        self.0.values().flatten().map(|(owner, jobs)| (owner.as_str(), jobs))
+    }
+
+    pub(super) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.owners().flat_map(|(_, jobs)| jobs.iter().copied())
+    }
+}
+
+impl Farm {
+    /// What people see of all owners of jobs, by their names.
+    pub fn owners(&self) -> Vec<OwnerView> {
+        let mut live: BTreeMap<&str, usize> = BTreeMap::new();
+        for job in self.jobs.values().filter(|job| !job.durable_state.is_over()) {
+            *live.entry(&job.spec.origin.owner).or_default() += 1;
+        }
+        let of = |(owner, account): (&String, &Account)| OwnerView {
+            owner: owner.clone(),
+            share: account.share,
+            hours: account.hours,
+            leased_us: account.leased_us(),
+            live_jobs: live.get(owner.as_str()).copied().unwrap_or(0),
+        };
+        self.accounts.iter().map(of).collect()
+    }
+
+    /// The jobs of which something may be leased, in the order in which this session is to be
+    /// leased of them.
+    pub(super) fn in_turn(&self, id: SessionId) -> impl Iterator<Item = JobId> + '_ {
+        let session = &self.sessions[&id];
+        let latest = session.leases.last().and_then(|&lease| self.leases.get(lease));
+        let stays = latest.map(|lease| self.owner_of(lease.job));
+        let lease_ms = STAY_LEASES * self.pace.lease_ms(&self.config);
+        let stay_ns = u128::from(lease_ms) * u128::from(session.kernel().1) * 1_000_000;
+        let turn = move |owner: &str| {
+            let account = &self.accounts[owner];
+            let ahead = if stays == Some(owner) { account.by_weight(stay_ns) } else { 0 };
+            (!account.is_spent()).then(|| account.turn(self.now).saturating_sub(ahead))
+        };
+        self.queue.0.values().flat_map(move |level| {
+            // There may be a thousand of them, and mostly something of the first can be leased.
+            let of = |(owner, jobs)| Some(Reverse((turn(owner)?, first(jobs), jobs)));
+            let mut owners: BinaryHeap<_> =
+                level.iter().map(|(owner, jobs)| (owner.as_str(), jobs)).filter_map(of).collect();
+            std::iter::from_fn(move || owners.pop())
+                .flat_map(|Reverse((_, _, jobs))| jobs.iter().copied())
+        })
+    }
+
+    fn owner_of(&self, job: JobId) -> &str {
+        &self.jobs[&job].spec.origin.owner
+    }
+
+    /// Jobs of which something may be leased to anybody, in no particular order.
+    pub(super) fn leasable(&self) -> impl Iterator<Item = JobId> + '_ {
+        let owners = self.queue.owners().filter(|(owner, _)| !self.accounts[*owner].is_spent());
+        owners.flat_map(|(_, jobs)| jobs.iter().copied())
+    }
+
+    /// Whether nothing of a job is leased because its owner has had all hours that it may.
+    pub(super) fn is_spent(&self, job: JobId) -> bool {
+        self.accounts.get(self.owner_of(job)).is_some_and(Account::is_spent)
+    }
+
+    /// So much thread time of a job is leased to a session.
+    pub(super) fn lease_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
+        let ns = u128::from(tasks) * u128::from(task_ns);
+        let session = self.sessions.get_mut(&id).expect("only sessions are leased to");
+        session.hold(job, tasks, ns);
+        self.account_of(job).lease(ns);
+    }
+
+    /// So much of that has come back, or will not.
+    pub(super) fn release_time(&mut self, id: SessionId, job: JobId, tasks: u64, task_ns: u64) {
+        if tasks == 0 {
+            return;
+        }
+        let ns = u128::from(tasks) * u128::from(task_ns);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.let_go(job, tasks, ns);
+        }
+        let was_spent = self.is_spent(job);
+        self.account_of(job).release(ns);
+        if was_spent && !self.is_spent(job) {
+            self.idle.append(&mut self.refused);
+        }
+    }
+
+    /// A count has become durable, whatever it is good for.
+    pub(super) fn spend(&mut self, report: &Report) {
+        let (now, hours) = (self.now, Hours::of(report.kernel, report.busy_us));
+        let job =
+            self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
+        job.hours += hours;
+        self.account_of(report.job).spend(now, hours);
+    }
+
+    fn account_of(&mut self, job: JobId) -> &mut Account {
+        let owner = &self.jobs[&job].spec.origin.owner;
+        self.accounts.get_mut(owner).expect("the owner of a job has an account")
+    }
+
+    /// Takes in what is known of an owner before any of its jobs is.
+    pub(super) fn open_account(&mut self, owner: &str) -> &mut Account {
+        if !self.accounts.contains_key(owner) {
+            self.accounts.insert(owner.into(), Account::default());
+        }
+        self.accounts.get_mut(owner).expect("it was just made")
+    }
+
+    /// What is leased next follows a new share at once, and what is leased already stays so.
+    pub(super) fn change_share(
+        &mut self,
+        request: RequestId,
+        by: String,
+        owner: String,
+        change: ShareChange,
+    ) {
+        let account = self.open_account(&owner);
+        let Share { weight, limit_us } = account.share;
+        account.share = Share {
+            weight: change.weight.unwrap_or(weight),
+            limit_us: change.limit_us.unwrap_or(limit_us),
+        };
+        let share = account.share;
+        self.idle.append(&mut self.refused);
+        self.command(Asker::Client(request), LedgerCommand::Grant { owner, share, by });
+    }
+
+    pub(super) fn share_written(&mut self, request: RequestId, owner: &str) {
+        let view = self.owners().into_iter().find(|view| view.owner == owner);
+        let view = view.expect("it has an account since it was asked for");
+        self.effects.push(Effect::Reply { request, answer: Ok(Answer::Owner(view)) });
+    }
+}
+
+/// The lowest number: equal owners are served in the order in which they have submitted.
+fn first(jobs: &BTreeSet<JobId>) -> JobId {
+    *jobs.first().expect("no owner stands in a queue without a job")
+}

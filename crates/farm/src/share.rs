@@ -1,0 +1,207 @@
+//! What the jobs of an owner have taken, and what they may take.
+
+use std::ops::AddAssign;
+
+use crate::{KernelName, Millis};
+
+/// Thread time that counts took, as their workers said. That of a graphics processor is the time of
+/// the thread that feeds it.
+///
+/// Of a job, these are all counts that its ledger keeps: accepted ones, second ones, and those that
+/// are only evidence since they contradict or are distrusted. They took their time too. So a sum
+/// never falls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hours {
+    /// Of processors, microseconds.
+    pub processor_us: u64,
+    /// Of graphics processors, microseconds.
+    pub gpu_us: u64,
+}
+
+impl Hours {
+    /// Microseconds in an hour.
+    const US: f64 = 3.6e9;
+
+    /// Those of one count, which this kernel made.
+    #[must_use]
+    pub fn of(kernel: KernelName, busy_us: u64) -> Hours {
+        match kernel.is_of_device() {
+            true => Hours { processor_us: 0, gpu_us: busy_us },
+            false => Hours { processor_us: busy_us, gpu_us: 0 },
+        }
+    }
+
+    /// So many hours of processors and of graphics processors.
+    #[must_use]
+    pub fn of_hours(processor: f64, gpu: f64) -> Hours {
+        // Numbers that are too large, negative or none become the nearest that there is.
+        let us = |hours: f64| (hours * Hours::US).round() as u64;
+        Hours { processor_us: us(processor), gpu_us: us(gpu) }
+    }
+
+    /// Hours of processors.
+    #[must_use]
+    pub fn processor(self) -> f64 {
+        self.processor_us as f64 / Hours::US
+    }
+
+    /// Hours of graphics processors.
+    #[must_use]
+    pub fn gpu(self) -> f64 {
+        self.gpu_us as f64 / Hours::US
+    }
+
+    /// Both together, microseconds.
+    #[must_use]
+    pub fn sum_us(self) -> u64 {
+        self.processor_us.saturating_add(self.gpu_us)
+    }
+}
+
+impl AddAssign for Hours {
+    fn add_assign(&mut self, other: Hours) {
+        // Workers may claim any time.
+        self.processor_us = self.processor_us.saturating_add(other.processor_us);
+        self.gpu_us = self.gpu_us.saturating_add(other.gpu_us);
+    }
+}
+
+/// What an admin grants an owner's jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Among jobs of one priority, what is leased is divided between their owners in the proportion
+    /// of these: from 1 to [`Share::MOST_WEIGHT`].
+    pub weight: u32,
+    /// The most [`Hours`] of its jobs in all, microseconds. Beyond that nothing of them is leased.
+    pub limit_us: Option<u64>,
+}
+
+impl Share {
+    /// The largest weight.
+    pub const MOST_WEIGHT: u32 = 10_000;
+    /// The largest limit, hours.
+    pub const MOST_HOURS: u64 = 1_000_000_000;
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share { weight: 100, limit_us: None }
+    }
+}
+
+/// A change of a share. What is `None` stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShareChange {
+    /// The new weight.
+    pub weight: Option<u32>,
+    /// The new limit, or that there is none any more.
+    pub limit_us: Option<Option<u64>>,
+}
+
+/// What people see of an owner of jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerView {
+    /// The name.
+    pub owner: String,
+    /// What it is granted.
+    pub share: Share,
+    /// What its jobs have taken, removed ones included.
+    pub hours: Hours,
+    /// Thread time that was expected of what is leased of its jobs and not reported, microseconds.
+    pub leased_us: u64,
+    /// How many jobs it has that have not ended.
+    pub live_jobs: usize,
+}
+
+impl OwnerView {
+    /// The part of all that is leased that is leased of its jobs, from 0 to 1; `None` while nothing
+    /// is.
+    #[must_use]
+    pub fn share_of(&self, all: &[OwnerView]) -> Option<f64> {
+        let sum: f64 = all.iter().map(|owner| owner.leased_us as f64).sum();
+        (sum > 0.0).then(|| self.leased_us as f64 / sum)
+    }
+}
+
+/// What the farm keeps of an owner of jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    pub(crate) share: Share,
+    pub(crate) hours: Hours,
+    leased_ns: u128,
+    recent: Recent,
+}
+
+impl Account {
+    /// An owner's turn among those of jobs of one priority: the lowest is served first. It is what
+    /// is leased of its jobs and what was counted lately, by its weight.
+    pub(crate) fn turn(&self, now: Millis) -> u128 {
+        self.by_weight(self.leased_ns + u128::from(self.recent.us(now)) * 1_000)
+    }
+
+    /// So much thread time, as it counts in [`turn`](Account::turn).
+    pub(crate) fn by_weight(&self, ns: u128) -> u128 {
+        ns * u128::from(Share::MOST_WEIGHT) / u128::from(self.share.weight.max(1))
+    }
+
+    /// Whether nothing more of its jobs is to be leased: what is leased already will take what is
+    /// left.
+    pub(crate) fn is_spent(&self) -> bool {
+        let used_us = self.leased_us().saturating_add(self.hours.sum_us());
+        self.share.limit_us.is_some_and(|limit_us| used_us >= limit_us)
+    }
+
+    /// A count has become durable.
+    pub(crate) fn spend(&mut self, now: Millis, hours: Hours) {
+        self.hours += hours;
+        self.recent.add(now, hours.sum_us());
+    }
+
+    pub(crate) fn lease(&mut self, ns: u128) {
+        self.leased_ns += ns;
+    }
+
+    pub(crate) fn release(&mut self, ns: u128) {
+        self.leased_ns = self.leased_ns.checked_sub(ns).expect("only what is leased comes back");
+    }
+
+    pub(crate) fn leased_us(&self) -> u64 {
+        u64::try_from(self.leased_ns / 1_000).unwrap_or(u64::MAX)
+    }
+}
+
+/// A sum over the last minutes: that of the present slot of time, and of the one before as much as
+/// lies in a window that ends now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    slot: u64,
+    us: u64,
+    us_before: u64,
+}
+
+impl Recent {
+    /// The length of a slot and of the window. An owner that comes back, or a new one, is served
+    /// before the others for half of it at most.
+    const SLOT_MS: u64 = 600_000;
+
+    fn at(self, now: Millis) -> Recent {
+        let slot = now.0 / Recent::SLOT_MS;
+        match slot - self.slot {
+            0 => self,
+            1 => Recent { slot, us: 0, us_before: self.us },
+            _ => Recent { slot, us: 0, us_before: 0 },
+        }
+    }
+
+    fn add(&mut self, now: Millis, us: u64) {
+        *self = self.at(now);
+        self.us = self.us.saturating_add(us);
+    }
+
+    fn us(self, now: Millis) -> u64 {
+        let Recent { us, us_before, .. } = self.at(now);
+        let left = u128::from(Recent::SLOT_MS - now.0 % Recent::SLOT_MS);
+        let before = u128::from(us_before) * left / u128::from(Recent::SLOT_MS);
+        us.saturating_add(u64::try_from(before).expect("it is at most `us_before`"))
+    }
+}

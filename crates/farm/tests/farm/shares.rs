@@ -1,0 +1,234 @@
+//! Owners share what is leased by their weights, and take no more hours than they may.
+
+use farm::{
+    Answer, Change, Effect, Hours, JobId, JobState, Request, RequestId, Share, ShareChange,
+};
+
+use crate::fair::{Model, Random, STEP_MS};
+use crate::stage::{Stage, asked, change, kernel, plan, report, submission_by, work};
+
+const MINUTE_MS: u64 = 60_000;
+const HOUR_US: u64 = 3_600_000_000;
+
+/// Jobs of this owner that take longer than a test.
+fn submit(stage: &mut Stage, owner: &str, jobs: u64) -> JobId {
+    for _ in 0..jobs {
+        stage.act(submission_by(owner, None, plan(1 << 40), None));
+    }
+    stage.farm.jobs(.., |_| true).next_back().expect("it was submitted").id
+}
+
+fn grant(stage: &mut Stage, owner: &str, change: ShareChange) {
+    stage.act(asked(RequestId(4), Request::Grant { owner: owner.into(), change }));
+    assert!(matches!(stage.sent.last(), Some(Effect::Reply { answer: Ok(Answer::Owner(_)), .. })));
+}
+
+fn weigh(stage: &mut Stage, owner: &str, weight: u32) {
+    grant(stage, owner, ShareChange { weight: Some(weight), ..ShareChange::default() });
+}
+
+fn limit(stage: &mut Stage, owner: &str, limit_us: Option<u64>) {
+    grant(stage, owner, ShareChange { limit_us: Some(limit_us), ..ShareChange::default() });
+}
+
+/// What the jobs of an owner have taken, microseconds.
+fn taken_us(stage: &Stage, owner: &str) -> u64 {
+    let owners = stage.farm.owners();
+    owners.iter().find(|known| known.owner == owner).map_or(0, |known| known.hours.sum_us())
+}
+
+/// Workers that count a task in 5 to 50 ms.
+fn crew(stage: &mut Stage, random: &mut Random, workers: u64) -> Vec<Model> {
+    let mut worker = |number: u64| {
+        let session = stage.join(&format!("w{number}"), 1 << 40);
+        Model::new(session, 0.02 * 10_f64.powf(random.share()))
+    };
+    (1..=workers).map(&mut worker).collect()
+}
+
+/// Lets them count for so long. Returns for how long any of them had nothing to count, ms.
+fn count(stage: &mut Stage, models: &mut [Model], ms: u64) -> u64 {
+    let (end, mut seen, mut idle_ms) = (stage.now + ms, stage.seen, 0);
+    while stage.now < end {
+        for effect in &stage.sent[seen..] {
+            models.iter_mut().for_each(|model| model.takes(effect));
+        }
+        seen = stage.sent.len();
+        let now = stage.now + STEP_MS;
+        stage.tick(now);
+        for model in models.iter_mut() {
+            for report in model.count(now) {
+                stage.report_as_is(model.session, report);
+            }
+            let is_idle = stage.farm.leased_to(model.session).next().is_none();
+            idle_ms += if is_idle { STEP_MS } else { 0 };
+        }
+    }
+    stage.seen = seen;
+    idle_ms
+}
+
+#[test]
+fn owners_share_by_weight_whatever_the_number_of_their_jobs() {
+    let seeds =
+        std::env::var("QUEENS_SIM_SEEDS").map_or(12, |seeds| seeds.parse().expect("a number"));
+    let mut worst = 0.0_f64;
+    for seed in 0..seeds {
+        let mut random = Random(seed);
+        let mut stage = Stage::new();
+        let (workers, weight) = (1 + random.next() % 8, 50 + random.next() % 350);
+        let jobs = [1 + random.next() % 20, 1 + random.next() % 3];
+        submit(&mut stage, "ada", jobs[0]);
+        submit(&mut stage, "bob", jobs[1]);
+        weigh(&mut stage, "ada", weight as u32);
+        let mut models = crew(&mut stage, &mut random, workers);
+        let idle_ms = count(&mut stage, &mut models, 20 * MINUTE_MS);
+
+        let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner) as f64);
+        let (share, wanted) = (ada / (ada + bob), weight as f64 / (weight + 100) as f64);
+        worst = worst.max((share - wanted).abs());
+        // One worker takes about 120 leases in that time, and stays with an owner for four more.
+        assert!(
+            (share - wanted).abs() < 0.08 && idle_ms == 0,
+            "seed {seed}: {workers} workers, {jobs:?} jobs: {share:.3} for {wanted:.3}, idle {idle_ms} ms"
+        );
+    }
+    println!("shares are {worst:.4} beside what they should be at most");
+}
+
+#[test]
+fn what_an_owner_has_no_use_for_goes_to_the_others() {
+    let mut stage = Stage::new();
+    submit(&mut stage, "ada", 3);
+    let bobs = submit(&mut stage, "bob", 1);
+    let mut models = crew(&mut stage, &mut Random(1), 4);
+    count(&mut stage, &mut models, 5 * MINUTE_MS);
+    stage.act(change(RequestId(1), bobs, Change::Pause));
+    let before = [taken_us(&stage, "ada"), taken_us(&stage, "bob")];
+
+    let idle_ms = count(&mut stage, &mut models, 40 * MINUTE_MS);
+
+    let ada_us = taken_us(&stage, "ada") - before[0];
+    assert_eq!(idle_ms, 0, "nobody waits for who is not there");
+    assert!(ada_us > 39 * 4 * MINUTE_MS * 1_000, "{ada_us} us");
+
+    // Who comes back is served first, but not for as long as it was away.
+    let before = [taken_us(&stage, "ada"), taken_us(&stage, "bob")];
+    stage.act(change(RequestId(1), bobs, Change::Resume));
+    count(&mut stage, &mut models, 6 * MINUTE_MS);
+    let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner));
+    assert!(bob - before[1] > 2 * (ada - before[0]), "bob is served first");
+    let before = [ada, bob];
+    count(&mut stage, &mut models, 30 * MINUTE_MS);
+    let [ada, bob] = ["ada", "bob"].map(|owner| taken_us(&stage, owner) as f64);
+    let share = (ada - before[0] as f64) / (ada + bob - (before[0] + before[1]) as f64);
+    assert!((0.45..0.55).contains(&share), "ada has {share} again");
+}
+
+#[test]
+fn the_owner_of_the_least_weight_is_served_too() {
+    let mut stage = Stage::new();
+    submit(&mut stage, "ada", 9);
+    submit(&mut stage, "bob", 1);
+    weigh(&mut stage, "ada", Share::MOST_WEIGHT);
+    weigh(&mut stage, "bob", 1);
+    let mut models = crew(&mut stage, &mut Random(2), 1);
+    for hour in 1..=3 {
+        let before = taken_us(&stage, "bob");
+        count(&mut stage, &mut models, 60 * MINUTE_MS);
+        assert!(taken_us(&stage, "bob") > before, "in hour {hour}");
+    }
+}
+
+#[test]
+fn a_job_of_higher_priority_comes_before_any_share() {
+    let mut stage = Stage::new();
+    let ada = submit(&mut stage, "ada", 1);
+    submit(&mut stage, "bob", 1);
+    stage.act(change(RequestId(1), ada, Change::Priority(1)));
+    weigh(&mut stage, "bob", 10_000);
+    let mut models = crew(&mut stage, &mut Random(3), 3);
+    count(&mut stage, &mut models, 3 * MINUTE_MS);
+    assert_eq!(taken_us(&stage, "bob"), 0);
+}
+
+#[test]
+fn beyond_its_limit_nothing_of_an_owner_is_leased() {
+    let mut stage = Stage::new();
+    let ada = submit(&mut stage, "ada", 2);
+    limit(&mut stage, "ada", Some(HOUR_US / 10));
+    let mut models = crew(&mut stage, &mut Random(4), 4);
+    count(&mut stage, &mut models, 10 * MINUTE_MS);
+
+    // What was expected of the last leases may not be what they took.
+    let taken = taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64;
+    assert!((1.0..1.1).contains(&taken), "{taken}");
+    let view = stage.farm.job(ada).expect("it exists");
+    assert!(view.is_over_limit && view.workers == 0 && stage.farm.leases() == 0);
+    assert_eq!(stage.farm.leasable_threads(), 0, "nobody is to come for it");
+    let why = view.waits_for(&[]).expect("it waits");
+    assert!(why.contains("jobs of ada") && why.contains("`queens owners ada --hours H`"), "{why}");
+
+    // A restart forgets neither the limit nor what was taken, and others are served.
+    stage.restart();
+    let mut models = crew(&mut stage, &mut Random(4), 4);
+    submit(&mut stage, "bob", 1);
+    count(&mut stage, &mut models, MINUTE_MS);
+    assert_eq!(taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64, taken);
+    assert!(taken_us(&stage, "bob") > 0);
+
+    limit(&mut stage, "ada", None);
+    count(&mut stage, &mut models, MINUTE_MS);
+    assert!(taken_us(&stage, "ada") as f64 / (HOUR_US / 10) as f64 > taken);
+}
+
+#[test]
+fn idle_workers_are_leased_what_an_owner_is_granted_later() {
+    let mut stage = Stage::new();
+    let job = submit(&mut stage, "ada", 1);
+    limit(&mut stage, "ada", Some(0));
+    let one = stage.join("w1", 100);
+    assert!(stage.leases(one).is_empty());
+    limit(&mut stage, "ada", Some(HOUR_US));
+    assert_eq!(stage.last_lease(one).job, job);
+}
+
+#[test]
+fn a_change_of_weight_leaves_the_limit_and_the_other_way_round() {
+    let mut stage = Stage::new();
+    weigh(&mut stage, "ada", 7);
+    limit(&mut stage, "ada", Some(5));
+    weigh(&mut stage, "ada", 8);
+    stage.restart();
+    assert_eq!(stage.farm.owners()[0].share, Share { weight: 8, limit_us: Some(5) });
+}
+
+#[test]
+fn hours_are_those_of_all_counts_also_after_removal() {
+    let mut stage = Stage::new();
+    let job = stage.submit_audited(4);
+    let one = stage.join("w1", 100);
+    let lease = stage.last_lease(one);
+    let on_device = report(job, plan(4), lease.range);
+    let on_device = farm::Report {
+        lease: lease.id,
+        token: lease.token,
+        kernel: kernel("gpu"),
+        busy_us: 70,
+        ..on_device
+    };
+    stage.report_as_is(one, on_device);
+    let hours = |stage: &Stage| stage.farm.job(job).expect("it exists").hours;
+    assert_eq!(hours(&stage), Hours { processor_us: 0, gpu_us: 70 });
+    let two = stage.join("w2", 100);
+    work(&mut stage, two);
+    assert_eq!(stage.state(job).0, JobState::Done);
+    let taken = Hours { processor_us: 4_000, gpu_us: 70 };
+    assert_eq!(hours(&stage), taken, "the second count took its time, too");
+
+    stage.act(asked(RequestId(9), Request::Remove(job)));
+    assert_eq!(stage.farm.job(job), None);
+    assert_eq!(stage.farm.owners()[0].hours, taken);
+    stage.restart();
+    assert_eq!(stage.farm.owners()[0].hours, taken);
+}

@@ -1,0 +1,191 @@
+//! All placements that a start admits, one after the other; and how many there are.
+
+use std::iter::FusedIterator;
+
+use board::Problem;
+
+use crate::arrays::Arrays;
+use crate::check::Rules;
+use crate::masks::{MASKS_MAX, Masks};
+use crate::unique::{Orbits, UNIQUE_MAX};
+use crate::{Placement, Start};
+
+/// The placements of a board, in lexicographic order of columns from row 0 on. Nothing is searched before
+/// the next one is asked for.
+///
+/// `of` is a board's size, a [`Problem`], or a [`Start`] with given queens, blocked squares and rules. Of
+/// [`Problem::Fundamental`] one placement of each orbit comes.
+///
+/// ```
+/// use queens_solve::{Rules, Start, board::Problem, solutions};
+///
+/// assert_eq!(solutions(10).take(100).count(), 100);
+/// let first = solutions(8).next().expect("there are 92");
+/// assert_eq!(first.columns(), [0, 4, 7, 5, 2, 6, 1, 3]);
+/// assert_eq!(solutions(Problem::Fundamental { n: 8 }).count(), 12);
+/// let corner = Start::with_rules(10, Rules::Superqueens, &["c1".parse()?])?;
+/// assert_eq!(solutions(corner).count(), 1);
+/// # Ok::<(), queens_solve::board::SquaresError>(())
+/// ```
+pub fn solutions(of: impl Into<Solutions>) -> Solutions {
+    of.into()
+}
+
+/// The placements that [`solutions`] lists, as an iterator.
+///
+/// It searches with masks up to N = 64, and beyond with control arrays. Both are plain backtracking: the
+/// first placement of 30 queens takes about a second, and that of 100 for ever, unless many are given.
+/// To [count](Iterator::count) and to skip placements takes no memory for each.
+#[derive(Clone, Debug)]
+#[must_use = "it searches only when it is asked for placements"]
+pub struct Solutions {
+    search: Search,
+    /// What an orbit's first placement is chosen from, if one of each is left and the search does not see to that.
+    one_of_each: Option<Box<Start>>,
+}
+
+#[derive(Clone, Debug)]
+enum Search {
+    Masks(Masks),
+    Arrays(Arrays),
+    Orbits(Orbits),
+}
+
+impl Solutions {
+    /// One placement of each orbit under the symmetries of the square: the first of those that `start` admits.
+    ///
+    /// ```
+    /// use queens_solve::Solutions;
+    ///
+    /// assert_eq!(Solutions::fundamental(8).count(), 12);
+    /// ```
+    pub fn fundamental(start: impl Into<Start>) -> Solutions {
+        let start = start.into();
+        if start.is_plain() && start.queens_given() == 0 && start.n <= UNIQUE_MAX {
+            return Solutions { search: Search::Orbits(Orbits::new(start.n)), one_of_each: None };
+        }
+        let search = Search::new(&start);
+        Solutions { search, one_of_each: Some(Box::new(start)) }
+    }
+
+    /// Goes to the next placement, if there is one.
+    fn advance(&mut self) -> bool {
+        while self.search.advance() {
+            let Some(start) = &self.one_of_each else { return true };
+            let placement = self.search.placement();
+            let orbit = placement.orbit();
+            if orbit.iter().find(|image| start.admits(image)) == Some(&placement) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Search {
+    fn new(start: &Start) -> Search {
+        if start.n <= MASKS_MAX {
+            Search::Masks(Masks::new(start, start.n))
+        } else {
+            Search::Arrays(Arrays::new(start))
+        }
+    }
+
+    fn advance(&mut self) -> bool {
+        match self {
+            Search::Masks(masks) => masks.advance(),
+            Search::Arrays(arrays) => arrays.advance(),
+            Search::Orbits(orbits) => orbits.advance().is_some(),
+        }
+    }
+
+    fn placement(&self) -> Placement {
+        let columns = match self {
+            Search::Masks(masks) => masks.columns(),
+            Search::Arrays(arrays) => arrays.columns(),
+            Search::Orbits(orbits) => orbits.columns(),
+        };
+        Placement::trusted(columns.to_vec())
+    }
+}
+
+impl Iterator for Solutions {
+    type Item = Placement;
+
+    fn next(&mut self) -> Option<Placement> {
+        self.advance().then(|| self.search.placement())
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Placement> {
+        (0..n).all(|_| self.advance()).then(|| self.next())?
+    }
+
+    fn count(mut self) -> usize {
+        std::iter::from_fn(|| self.advance().then_some(())).count()
+    }
+}
+
+impl FusedIterator for Solutions {}
+
+impl From<Start> for Solutions {
+    fn from(start: Start) -> Solutions {
+        Solutions { search: Search::new(&start), one_of_each: None }
+    }
+}
+
+impl From<u32> for Solutions {
+    /// The placements of the board of this size.
+    fn from(n: u32) -> Solutions {
+        Start::from(n).into()
+    }
+}
+
+impl From<Problem> for Solutions {
+    fn from(problem: Problem) -> Solutions {
+        let by = |rules| Start { rules, ..problem.n().into() };
+        match problem {
+            Problem::Total { n } => n.into(),
+            Problem::Fundamental { n } => Solutions::fundamental(n),
+            Problem::Toroidal { .. } => by(Rules::Torus).into(),
+            Problem::Superqueens { .. } => by(Rules::Superqueens).into(),
+            Problem::Completions(given) => {
+                let mut start = Start::from(given.n());
+                given.queens().for_each(|queen| start.put(queen));
+                start.into()
+            }
+        }
+    }
+}
+
+/// Calls `found` with numbers whose sum is that of the ways to place queens in the first `rows` rows that
+/// `start` admits, which on a board of fewer rows than columns are its placements. More rows than N have none.
+///
+/// # Panics
+///
+/// If N is greater than 64 and not all rows are wanted.
+pub fn ways(start: &Start, rows: u32, mut found: impl FnMut(u64)) {
+    let n = start.n;
+    if rows > n {
+        return;
+    }
+    if n <= MASKS_MAX {
+        return Masks::new(start, rows).count(&mut found);
+    }
+    assert_eq!(rows, n, "the rows of a board of size {n} do not fit a word");
+    let mut arrays = Arrays::new(start);
+    while arrays.advance() {
+        found(1);
+    }
+}
+
+/// The columns of each way to place queens in the first `rows` rows of a board of size `n`, in lexicographic
+/// order. `n` is at most 64; more rows than `n` count as `n`.
+///
+/// # Panics
+///
+/// If `n` is greater than 64.
+pub fn first_rows(n: u32, rows: u32) -> impl Iterator<Item = Vec<u32>> {
+    assert!(n <= MASKS_MAX, "the rows of a board of size {n} do not fit a word");
+    let mut masks = Masks::new(&Start::from(n), rows.min(n));
+    std::iter::from_fn(move || masks.advance().then(|| masks.columns().to_vec()))
+}
