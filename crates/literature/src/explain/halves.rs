@@ -38,13 +38,13 @@ pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<St
     let (half, upper) = pairs.first().context("no two halves fit")?;
     Ok(format!(
         "## Two half-boards and their join: the method halves\n\n\
-         The lower {} rows have queens in some {} columns, the split, and the upper rows have theirs in the \
-         others. Half-boards are listed by their columns; there are {} with {} splits. An upper half-board is a \
-         lower one turned over, so that one list serves both.\n\n\
+         The queens of the lower {} rows use {} columns, the split, and those of the upper rows use the others. \
+         There are {} half-boards with {} splits. An upper half-board is a lower one turned over, so that one list \
+         is enough for both.\n\n\
          The split {} has {} lower half-boards and {} upper ones. This is one of each:\n\n{}\n{}\n\
-         Two halves fit if no diagonal has a queen of each. The two above do:\n\n{}\n\
-         This split has {} pairs, and the number of those that fit is {}. The sum over all splits is {sum}, and no placement was \
-         searched for as a whole. With symmetry removed, {} splits are enough.\n",
+         Two halves fit if no diagonal has a queen of each. The two above fit:\n\n{}\n\
+         This split has {} pairs, and the number of those that fit is {}. The sum over all splits is {sum}, and no \
+         placement was searched for as a whole. With symmetry removed, {} splits are enough.\n",
         n / 2,
         n / 2,
         lower.values().map(Vec::len).sum::<usize>(),

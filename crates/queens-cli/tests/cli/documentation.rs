@@ -22,7 +22,7 @@ struct Page {
 
 /// Pages all of whose commands are run by other tests.
 const TESTED_ELSEWHERE: [(&str, &str); 2] = [
-    ("README.md", ".ci/run begins with both commands"),
+    ("README.md", ".ci/run begins with the first two; docs/FARM.md has those of a farm"),
     ("docs/CLUSTER.md", "tools/platforms/tests/slurm.rs follows the page on a cluster"),
 ];
 
