@@ -229,7 +229,7 @@ fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
     Ok(verdicts)
 }
 
-/// Notes the verdicts, so that a later merge knows of them. Whoever all parts believe again is
+/// Notes the verdicts, so that a later merge knows of them. A party that all parts trust again is
 /// trusted.
 fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result<(), LedgerFault> {
     let is_trusted = |verdict: &&TrustChange| {

@@ -17,7 +17,7 @@ enum Happening {
     Counts(u64, char),
     /// Two others prove the liar wrong, if its count is still there.
     Settles,
-    /// Somebody decides whom to believe.
+    /// Somebody decides whom to trust.
     Distrusts(char),
     Trusts(char),
 }
@@ -111,7 +111,7 @@ fn rows(path: &Path) -> usize {
     rows
 }
 
-/// Whom a ledger does not believe.
+/// The parties that a ledger distrusts.
 fn distrusted(path: &Path) -> Distrusted {
     Evidence::open(path).expect("it is sound").distrusted().clone()
 }

@@ -40,7 +40,7 @@
 //! | to check queens | squares or columns | [`attack`], [`is_placement`], [`Placement::new`] | any |
 //! | to turn and mirror placements | a [`Placement`] | [`Placement::image`], [`Placement::orbit`] | any |
 //!
-//! "Any" is what memory holds. How long it takes is another matter: each function says it.
+//! "Any" means any size that fits in memory. Each function says how long it takes.
 //!
 //! # Given queens
 //!

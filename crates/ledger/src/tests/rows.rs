@@ -337,7 +337,7 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
         "UPDATE ranges SET busy_us = {hour}, accepted_at = {};
          UPDATE ranges SET accepted_at = {} WHERE first > 0;
          INSERT INTO audits SELECT job, first, past, count, residue, digest, kernel, owner, machine, worker, build,
-             lease, busy_us / 2, accepted_at, seal FROM ranges WHERE first = 10;
+             lease, busy_us / 2, accepted_at, checksum FROM ranges WHERE first = 10;
          UPDATE disputes SET busy_us = {hour} / 4, noted_at = {0}",
         2 * day_ms - 1,
         2 * day_ms,

@@ -116,11 +116,11 @@ const ENDED_LISTED: usize = 10;
 /// The commands that change jobs.
 #[derive(Debug, Subcommand)]
 pub(super) enum ChangeCommand {
-    /// Have jobs served earlier or later than others
+    /// Serve jobs earlier or later than others
     Priority(PriorityArgs),
-    /// Let jobs rest
+    /// Pause jobs
     Pause(JobArgs),
-    /// Let resting jobs go on, and poisoned tasks be tried again
+    /// Resume paused jobs, and try poisoned tasks again
     Resume(JobArgs),
     /// End jobs without a total
     Cancel(JobArgs),

@@ -116,7 +116,7 @@ enum Command {
     Change(jobs::ChangeCommand),
     /// Make, list and revoke the credentials of a coordinator
     Token(token::TokenArgs),
-    /// List a coordinator's workers, and those that it does not believe
+    /// List a coordinator's workers, and those that it distrusts
     Workers(trust::WorkersArgs),
     /// List the owners of jobs, with hours, weights and limits, or change these
     Owners(owners::OwnersArgs),

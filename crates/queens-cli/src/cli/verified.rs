@@ -92,13 +92,13 @@ impl Verified<'_> {
             ),
             (
                 worth.by_distrusted,
-                "were confirmed only by somebody whom that farm believes no more",
+                "were confirmed only by a machine or an owner that the farm distrusts",
             ),
             (
                 worth.missing,
                 "are said to be counted twice, but the bundle has no second count of them",
             ),
-            (worth.only_distrusted, "have no count by anybody whom that farm still believes"),
+            (worth.only_distrusted, "have no count by anybody whom the farm still trusts"),
         ];
         let worthless = worthless.into_iter().filter(|(amount, _)| amount.ranges > 0);
         lines.extend(worthless.map(|(amount, what)| {
@@ -109,10 +109,7 @@ impl Verified<'_> {
             )
         }));
         if header.trust > 0 {
-            lines.push(format!(
-                "trust     that farm changed {} times whom it believes",
-                header.trust
-            ));
+            lines.push(format!("trust     the farm changed {} times whom it trusts", header.trust));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
         if let Some(method) = self.also {

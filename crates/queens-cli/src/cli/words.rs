@@ -22,15 +22,15 @@ pub(super) const LOGS: &str = "Logs";
 
 /// The commands in the order of the help: of each group those that have a line, and those that are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
-    ("Count", &["count", "plan", "bench"], &["compare", "explain", "reproduce"]),
+    ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
     (
         "Run a farm",
         &["coordinator", "worker", "workers", "token"],
-        &["autoscale", "health", "owners", "trust"],
+        &["autoscale", "owners", "trust"],
     ),
     ("Look after jobs", &["submit", "jobs", "watch"], &["pause", "resume", "cancel", "priority"]),
-    ("Prove it", &["export", "verify", "audit"], &["merge", "backup", "scrub"]),
+    ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub", "health"]),
 ];
 
 /// What stands below the groups.

@@ -217,8 +217,8 @@ impl EventLoop {
             tracing::warn!(
                 worker,
                 "an older copy of the ledger is served: the worker holds a lease of its opening {latest}, and here \
-                it is opened as number {}. What was decided since the copy is missing, such as jobs, revoked tokens and whom \
-                nobody believes; counts are counted again",
+                it is opened as number {}. What was decided since the copy is missing, such as jobs, revoked tokens and \
+                distrusted machines; what is missing is counted again",
                 self.epoch
             );
         }

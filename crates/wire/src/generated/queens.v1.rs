@@ -397,7 +397,7 @@ pub struct Report {
     #[prost(bytes = "vec", tag = "10")]
     pub token: ::prost::alloc::vec::Vec<u8>,
     /// For plans by `halves`: weight x count of each task of the range, in the order of their ordinals, at most 4,096. Empty if
-    /// it is not told. A report whose counts are not those that `count` and `digest` add up ends the session.
+    /// they are not reported. A report whose counts are not those that `count` and `digest` add up ends the session.
     #[prost(uint64, repeated, tag = "12")]
     pub task_counts: ::prost::alloc::vec::Vec<u64>,
 }
@@ -1352,7 +1352,7 @@ pub enum Role {
     Viewer = 3,
     /// To count.
     Worker = 4,
-    /// To count, and to settle a dispute by one recount, whoever claims otherwise.
+    /// To count, and to settle a dispute by one recount, whatever the other counts are.
     TrustedWorker = 5,
 }
 impl Role {
@@ -1557,7 +1557,7 @@ pub mod client_service_client {
             self.inner.server_streaming(req, path, codec).await
         }
         /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For whoever may see the job.
+        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For everybody who may see the job.
         pub async fn export(
             &mut self,
             request: impl tonic::IntoRequest<super::JobRequest>,
@@ -1632,7 +1632,7 @@ pub mod client_service_client {
                 .insert(GrpcMethod::new("queens.v1.ClientService", "ListOwners"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes a credential. Its secret is told here and never again. This and what follows needs an admin's credential.
+        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's credential.
         pub async fn create_token(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateTokenRequest>,
@@ -1781,7 +1781,7 @@ pub mod client_service_server {
             + std::marker::Send
             + 'static;
         /// The evidence of a job, as docs/BUNDLE.md specifies it, as it is now. The first answer may take as long as it takes to
-        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For whoever may see the job.
+        /// read all rows of the job. RESOURCE_EXHAUSTED says that others are being exported. For everybody who may see the job.
         async fn export(
             &self,
             request: tonic::Request<super::JobRequest>,
@@ -1802,7 +1802,7 @@ pub mod client_service_server {
             tonic::Response<super::ListOwnersResponse>,
             tonic::Status,
         >;
-        /// Makes a credential. Its secret is told here and never again. This and what follows needs an admin's credential.
+        /// Makes a credential. Its secret is returned only here. This and what follows needs an admin's credential.
         async fn create_token(
             &self,
             request: tonic::Request<super::CreateTokenRequest>,
