@@ -24,6 +24,7 @@ mod list;
 mod local_methods;
 mod log;
 mod merge;
+mod nodes;
 mod ordered;
 mod placement_output;
 mod plain_search;
