@@ -39,6 +39,8 @@ mod local_methods;
 mod memory;
 #[path = "cli/metrics.rs"]
 mod metrics;
+#[path = "cli/nodes.rs"]
+mod nodes;
 #[path = "cli/older_copies.rs"]
 mod older_copies;
 #[path = "cli/owners.rs"]

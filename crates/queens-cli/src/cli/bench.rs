@@ -9,7 +9,7 @@ use board::{Cut, Method, MethodChoice, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
-use executor::{Device, DeviceSample, Effort, fit};
+use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
@@ -31,6 +31,9 @@ pub(super) struct BenchArgs {
     /// How long each of five samples takes, at least; a bare number is milliseconds
     #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = in_units(1, 1..=600_000))]
     sample_ms: u64,
+    /// Counting threads of a loop that are measured at a time; a rate is of one of them
+    #[arg(short = 't', long, value_name = "T", default_value = "1", env = "QUEENS_THREADS")]
+    threads: NonZero<usize>,
     /// The most memory that one of them may take, as in 500MiB or 2GiB, or as in 25% of what this
     /// process may use
     #[arg(hide_short_help = true, long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
@@ -73,7 +76,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     });
     measured?;
     if args.json {
-        return contenders.iter().try_for_each(|contender| output::print(contender.json(args.n)));
+        return contenders.iter().try_for_each(|contender| output::print(contender.json(args)));
     }
     contenders.sort_by(|one, other| other.rate().total_cmp(&one.rate()));
     output::print(format!(
@@ -193,10 +196,15 @@ impl Contender {
         self.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median)
     }
 
-    fn json(&self, n: u32) -> Value {
+    fn json(&self, args: &BenchArgs) -> Value {
         let rate = self.spread(|sample| sample.0);
+        let threads = match &self.what {
+            What::Loop(_) => args.threads.get(),
+            What::Device(_) => 1,
+        };
         json!({
-            "n": n,
+            "n": args.n,
+            "threads": threads,
             "backend": self.name,
             "method": self.method.name(),
             "default": self.is_default,
@@ -243,8 +251,13 @@ fn sample_of_loop(
     let problem = Problem::Total { n: args.n };
     let cut = Cut::new(problem, method)?;
     let plan = Plan { problem, method, tasks: cut.len() };
-    let memory = fit(plan, NonZero::<usize>::MIN, args.memory.bytes())?.bytes;
-    let effort = Effort { plan, backend, threads: 1, memory, time, seed: 1 };
+    let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory.bytes())?;
+    if threads < args.threads {
+        return Err(Failure::Usage(format!(
+            "only {threads} threads of {method} fit into the memory: give --threads {threads} or more --memory"
+        )));
+    }
+    let effort = Effort { plan, backend, threads: threads.get(), memory, time, seed: 1 };
     let estimated = effort.estimate(cut).map_err(anyhow::Error::from)?;
     Ok(estimated.and_then(|it| {
         let seconds = it.core_seconds.value;

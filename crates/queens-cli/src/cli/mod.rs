@@ -25,6 +25,7 @@ mod list;
 mod local_methods;
 mod log;
 mod merge;
+mod nodes;
 mod ordered;
 mod owners;
 mod placement_output;

@@ -1,5 +1,6 @@
 //! `queens plan`: estimates what a count will take, before it runs.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use board::{Cut, MethodChoice, Problem};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
+use super::nodes::{self, Here, NodeType, OnNodes};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
 use super::{show, task_list, unique_plan};
@@ -24,6 +26,8 @@ use executor::{
 const EXAMPLES: &str = "\
 Examples:
   queens plan 24
+  queens bench --json --n 24 --threads 64 >node.json     on a node of a cluster
+  queens plan 26 --on node.json=40 --watts 350           what 40 such nodes take for it
   queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project
 
 By --method unique the sizes of jobs are estimated by random descents, in queens placed.";
@@ -41,10 +45,23 @@ pub(super) struct PlanArgs {
     counting: CountingArgs,
     /// Count a sample for so long; 0 for no estimate
     ///
-    /// The sample tells the total and the time.
-    #[arg(long, value_name = "DURATION", default_value = "5s", env = "QUEENS_SECONDS",
+    /// The sample tells the total and the time [default: 5s, and 45s from N = 21 on].
+    #[arg(long, value_name = "DURATION", env = "QUEENS_SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
-    seconds: u64,
+    seconds: Option<u64>,
+    /// What it takes on nodes, of which `queens bench --json` has measured one
+    ///
+    /// FILE is what it wrote there. Give --on once for each type of node.
+    #[arg(long, value_name = "FILE=NODES", value_parser = nodes::named, conflicts_with = "tasks")]
+    on: Vec<nodes::Named>,
+    /// What it takes on so many threads like those of this machine, by --backend
+    #[arg(hide_short_help = true, long, value_name = "C", conflicts_with = "tasks",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    cores: Option<u32>,
+    /// Watts that a node draws, for each --on in its place, and a core of --cores, for the energy
+    #[arg(hide_short_help = true, long, value_name = "W", value_delimiter = ',',
+          value_parser = watts, conflicts_with = "tasks")]
+    watts: Vec<f64>,
     /// Print each task of the method rows instead
     ///
     /// Each is a line: left, down and right as numbers, and for how many boards it stands; with
@@ -65,7 +82,12 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let seed = args.seed.unwrap_or_else(rand::random);
     if args.cut.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
-        return unique_plan::run(args.n, args.seconds, seed, args.json);
+        if !(args.on.is_empty() && args.cores.is_none() && args.watts.is_empty()) {
+            return Err(Failure::Usage(
+                "--method unique counts on one thread: leave out --on, --cores and --watts".into(),
+            ));
+        }
+        return unique_plan::run(args.n, args.seconds(), seed, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
@@ -88,9 +110,10 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         backend: args.counting.backend(),
         threads: threads.get(),
         memory: thread_memory,
-        time: Duration::from_secs(args.seconds),
+        time: Duration::from_secs(args.seconds()),
         seed,
     };
+    let types = args.node_types(effort)?;
     if args.json {
         let mut object = json!({
             "problem": plan.problem.name(),
@@ -108,9 +131,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         object["published"] = published(plan).map(|(value, _)| value.to_string()).into();
         object["thread_memory_bytes"] = thread_memory.into();
         object["memory_bytes"] = memory.into();
+        object["evidence_bytes"] = evidence_bytes(plan).into();
         object["threads"] = threads.get().into();
         if let Some(estimated) = args.estimated(effort, cut)? {
             note_estimate(&mut object, &estimated, effort);
+            if let Some(on_nodes) = args.on_nodes(&types, effort, &estimated)? {
+                object["on"] = serde_json::to_value(on_nodes).map_err(anyhow::Error::from)?;
+            }
         }
         object["devices"] =
             serde_json::to_value(args.on_devices(plan)?).map_err(anyhow::Error::from)?;
@@ -129,10 +156,18 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some((value, source)) = published(plan) {
         output::print(format!("published {value} placements{} ({source})", before_symmetry(plan)))?;
     }
+    output::print(format!(
+        "evidence  at most {} in a bundle, if each task is a range that was counted twice",
+        ByteSize(evidence_bytes(plan)).display().si()
+    ))?;
     match args.estimated(effort, cut)? {
-        Some(estimated) => output::print(text(&estimated, effort)),
-        None if args.seconds == 0 => Ok(()),
-        None => output::print(format!("estimate  none: {}", too_long(plan, args.seconds))),
+        Some(estimated) => {
+            output::print(text(&estimated, effort))?;
+            let on_nodes = args.on_nodes(&types, effort, &estimated)?;
+            on_nodes.map_or(Ok(()), |on_nodes| output::print(on_nodes.text()))
+        }
+        None if args.seconds() == 0 => Ok(()),
+        None => output::print(format!("estimate  none: {}", too_long(plan, args.seconds()))),
     }?;
     args.on_devices(plan)?.iter().try_for_each(|of_device| {
         let DeviceJson { device, seconds, tasks_counted } = of_device;
@@ -145,9 +180,96 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 impl PlanArgs {
+    /// How long to sample. On a busy machine runs of N = 21 and tables of N = 22 take long, and a part
+    /// of a task of N = 28 takes several seconds.
+    fn seconds(&self) -> u64 {
+        self.seconds.unwrap_or(if self.n <= 20 { 5 } else { 45 })
+    }
+
+    /// The nodes that the plan is for, if any are given.
+    fn node_types(&self, effort: Effort) -> Result<Vec<NodeType>, Failure> {
+        let Effort { plan, backend, .. } = effort;
+        let of_file = |named| NodeType::read(named, self.n, plan.method.name());
+        let mut types = self.on.iter().map(of_file).collect::<Result<Vec<_>, _>>()?;
+        let here = |cores: u32| NodeType::here(format!("{backend} here"), cores.into());
+        types.extend(self.cores.map(here));
+        if !types.is_empty() && self.seconds() == 0 {
+            return Err(Failure::Usage(
+                "--on and --cores need a sample: give --seconds of 1 or more".into(),
+            ));
+        }
+        nodes::with_watts(&mut types, &self.watts)?;
+        Ok(types)
+    }
+
+    /// What the plan takes on these nodes, if there are any.
+    fn on_nodes(
+        &self,
+        types: &[NodeType],
+        effort: Effort,
+        estimated: &Estimated,
+    ) -> Result<Option<OnNodes>, Failure> {
+        if types.is_empty() {
+            return Ok(None);
+        }
+        let core_seconds = estimated.core_seconds.value;
+        let sizes: BTreeSet<u32> = types.iter().filter_map(NodeType::measured_n).collect();
+        let of_size = |n| Ok((n, self.board_seconds(n, effort, core_seconds)?));
+        let board_seconds = sizes.into_iter().map(of_size).collect::<Result<_, Failure>>()?;
+        let here = Here {
+            core_seconds,
+            longest_task_seconds: estimated.longest_task_seconds,
+            thread_memory: effort.memory,
+        };
+        Ok(Some(OnNodes::new(types, here, &board_seconds)))
+    }
+
+    /// The seconds that a thread of this machine takes for a board of size `n` by the plan's method,
+    /// as `queens bench` cuts it. The plan itself takes `core_seconds`.
+    fn board_seconds(&self, n: u32, effort: Effort, core_seconds: f64) -> Result<f64, Failure> {
+        let problem = Problem::Total { n };
+        let name = effort.plan.method.name();
+        let choice = MethodChoice::all().find(|choice| choice.name() == name);
+        let method = choice.expect("each method has a choice").for_problem(problem);
+        if (problem, method) == (effort.plan.problem, effort.plan.method) {
+            return Ok(core_seconds);
+        }
+        let cut = Cut::new(problem, method)?;
+        let plan = Plan { problem, method, tasks: cut.len() };
+        let room = &self.counting.room;
+        let Fit { threads, bytes } = fit(plan, room.threads(), room.memory())?;
+        let time = effort.time / 4;
+        let effort = Effort { plan, threads: threads.get(), memory: bytes, time, ..effort };
+        let estimated = effort.estimate(cut).map_err(anyhow::Error::from)?;
+        let seconds = estimated.map(|estimated| estimated.core_seconds.value);
+        seconds.ok_or_else(|| {
+            Failure::Undecided(format!(
+                "N = {n}, of which a file has the rate, cannot be measured here in {} s; give more time with --seconds,                  or measure another --n there",
+                time.as_secs()
+            ))
+        })
+    }
+}
+
+/// Reads what a node draws.
+fn watts(text: &str) -> anyhow::Result<f64> {
+    let watts: f64 = text.parse()?;
+    anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give what a node draws, as in 350");
+    Ok(watts)
+}
+
+/// The most bytes that a compressed bundle of a plan takes: each task is a range of its own and is
+/// counted twice.
+fn evidence_bytes(plan: Plan) -> u64 {
+    /// What two rows take: `docs/benchmarks/README.md`.
+    const TASK: f64 = 76.8;
+    (TASK * plan.tasks as f64) as u64
+}
+
+impl PlanArgs {
     /// The estimate from a sample of the tasks; `None` if none is wanted or the time was too short.
     fn estimated(&self, effort: Effort, cut: Cut) -> Result<Option<Estimated>, Failure> {
-        if self.seconds == 0 {
+        if self.seconds() == 0 {
             return Ok(None);
         }
         count::self_test(effort.backend, MethodChoice::all())?;
@@ -170,10 +292,10 @@ impl PlanArgs {
     fn on_devices(&self, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
         let n = plan.problem.n();
         let devices = self.counting.tested_devices(n)?;
-        if self.seconds == 0 || !devices.count(plan) {
+        if self.seconds() == 0 || !devices.count(plan) {
             return Ok(Vec::new());
         }
-        let time = Duration::from_secs(self.seconds) / 4;
+        let time = Duration::from_secs(self.seconds()) / 4;
         let sample = |(device, memory): (&Device, u64)| {
             let sample = DeviceSample::new(device, n, memory, time)?;
             let DeviceSample { seconds, share, tasks, .. } = sample;
@@ -240,10 +362,10 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
             "none: {from} were counted and have no placement, seed {seed}; give more time with --seconds"
         ),
     };
-    let bar = if is_exact { String::new() } else { format!(" +- {} (95%)", percent(core_seconds)) };
+    let bar = percent(core_seconds);
     format!(
         "estimate  {estimate}\n\
-         time      {:.3} core-hours{bar}: {} of one thread, by {backend} on this machine\n\
+         time      {:.3} core-hours +- {bar} (95%): {} of one thread, by {backend} on this machine\n\
          machine   about {} with {threads} of its threads\n\
          longest   {longest_task_seconds:.3} s for a task, of those counted",
         core_seconds.value / 3600.0,

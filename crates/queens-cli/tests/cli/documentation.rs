@@ -38,6 +38,8 @@ const PAGES: [Page; 10] = [
             ("a4,e10,h1", "a4,e10"),
             ("count 22", "count 11"),
             ("plan 24", "plan 12"),
+            ("plan 26", "plan 12"),
+            ("--n 24 --threads 64", "--n 10 --threads 2 --sample-ms 60s"),
         ],
         elsewhere: &[
             ("queens count 100 --board FILE", "cli/placements.rs"),
@@ -130,6 +132,7 @@ const PAGES: [Page; 10] = [
         instead: &[],
         elsewhere: &[
             ("queens bench", "the test `words`, on a small board; it measures for minutes"),
+            ("python3 tools/bench/interval.py", "it measures for a quarter of an hour"),
             ("cargo xtask", ".ci/run, and the tests of the tools"),
         ],
     },

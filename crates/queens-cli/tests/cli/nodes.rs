@@ -1,0 +1,73 @@
+//! `queens plan` for nodes whose rates `queens bench` has measured.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::Scratch;
+use crate::support::process::{queens, run};
+
+const BENCH: [&str; 9] =
+    ["bench", "--n", "10", "--sample-ms", "60s", "--backend", "portable", "--threads", "2"];
+const PLAN: [&str; 6] = ["plan", "11", "--backend", "portable", "--seconds", "60"];
+
+#[test]
+fn a_plan_says_what_nodes_take_whose_rates_were_measured() {
+    let scratch = Scratch::new();
+    let file = scratch.path("node.json");
+    fs::write(&file, run(queens(&BENCH).arg("--json")).success()).expect("it is written");
+    let on = format!("{}=40", file.display());
+    let nodes = ["--on", &on, "--cores", "3", "--watts", "350,10"];
+
+    let printed = run(queens(&PLAN).args(nodes).arg("--json")).success();
+    let plan: Value = serde_json::from_str(&printed).expect("one object");
+    let types = plan["on"]["nodes"].as_array().expect("the types");
+    let text = |field: &str| types.iter().map(|of| of[field].clone()).collect::<Vec<_>>();
+    assert_eq!(text("name"), ["node.json", "portable here"]);
+    assert_eq!(
+        (text("nodes"), text("threads")),
+        (vec![40.into(), 3.into()], vec![80.into(), 3.into()])
+    );
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let wall = number(&plan["on"]["wall_seconds"]);
+    let kwh: f64 = types.iter().map(|of| number(&of["kwh"])).sum();
+    assert!((kwh / (wall * (40.0 * 350.0 + 3.0 * 10.0) / 3.6e6) - 1.0).abs() < 1e-6, "{printed}");
+
+    let table = run(queens(&PLAN).args(nodes)).success();
+    for part in ["40  node.json", "80 threads", "3  portable here", "core-h", "kWh", "wall      "] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+}
+
+#[test]
+fn nodes_without_a_rate_are_refused_in_a_sentence() {
+    let scratch = Scratch::new();
+    let write = |name: &str, text: &str| {
+        fs::write(scratch.path(name), text).expect("it is written");
+        format!("{}=1", scratch.path(name).display())
+    };
+    let other = write("other.json", "{\"seconds\": 3}\n");
+    let prose = write("prose.txt", "as fast as can be\n");
+    let without = write("rows.json", "");
+    let refused = |args: &[&str], words: &[&str]| {
+        run(queens(&["plan", "16"]).args(args)).refusal(2, words);
+    };
+    let nowhere = format!("{}=2", scratch.path("nowhere.json").display());
+    refused(&["--on", &nowhere], &["cannot read the rates", "queens bench --json"]);
+    refused(&["--on", &other], &["is not what `queens bench --json` writes"]);
+    refused(&["--on", &prose], &["is not what `queens bench --json` writes"]);
+    refused(&["--on", &without], &["no rate of halves", "--sample-ms"]);
+    refused(&["--cores", "2", "--watts", "1,2"], &["2 numbers for 1 types"]);
+    refused(&["--watts", "1"], &["1 numbers for 0 types"]);
+    refused(&["--cores", "2", "--seconds", "0"], &["need a sample"]);
+    for (args, word) in [
+        (["--on", "node.json=0"], "1 or more"),
+        (["--on", "node.json"], "FILE=NODES"),
+        (["--cores", "0"], "--cores"),
+        (["--backend", "mmx"], "no backend is named"),
+    ] {
+        run(queens(&["plan", "16"]).args(args)).usage(word);
+    }
+    let unique = ["--problem", "fundamental", "--method", "unique", "--cores", "2"];
+    refused(&unique, &["on one thread"]);
+}
