@@ -362,6 +362,9 @@ impl LedgerLock {
             match file.try_lock() {
                 Ok(()) if place::is_named(&file, &name) => return Ok(LedgerLock { file, name }),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
+                // NFS says so of a file that another node has removed.
+                Err(TryLockError::Error(error))
+                    if error.kind() == std::io::ErrorKind::StaleNetworkFileHandle => {}
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
         }

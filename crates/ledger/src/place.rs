@@ -121,11 +121,12 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether `name` means this open file.
+/// Whether `name` means this open file. The name is opened, because NFS answers what is only asked about a name from its
+/// cache.
 pub(crate) fn is_named(file: &File, name: &Path) -> bool {
-    let identities =
-        file.metadata().and_then(|file| Ok((identity(&file), std::fs::metadata(name)?)));
-    identities.is_ok_and(|(open, named)| open == identity(&named))
+    let identity_of = |file: &File| Ok(identity(&file.metadata()?));
+    let named = File::open(name).and_then(|named| identity_of(&named));
+    named.is_ok_and(|named| identity_of(file).is_ok_and(|open| open == named))
 }
 
 /// Waits until the names in the folder of `path` are on disk.

@@ -218,12 +218,16 @@ impl Store for SqlStore<'_> {
         const MOST: u32 = if cfg!(test) { 2 } else { 4_096 };
         let id = signed(job.0);
         // Only the first time, while the job has all of its counts.
-        let hours: Vec<(String, String, String, f64, f64)> = self.all(
-            "SELECT owner, counted_by, day, processor_hours, gpu_hours FROM accounting \
-             WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM removed WHERE job = ?1)",
-            [id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
-        )?;
+        let begun = self.all("SELECT 1 FROM removed WHERE job = ?", [id], |_| Ok(()))?;
+        let hours: Vec<(String, String, String, f64, f64)> = if begun.is_empty() {
+            self.all(
+                "SELECT owner, counted_by, day, processor_hours, gpu_hours FROM accounting WHERE job = ?",
+                [id],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+            )?
+        } else {
+            Vec::new()
+        };
         self.change(
             "INSERT OR IGNORE INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",

@@ -69,10 +69,10 @@
 
 #![forbid(unsafe_code)]
 
-pub use board::{Census, GivenError, Problem, Square, SquaresError};
+pub use board::{Census, CutError, GivenError, Problem, Square, SquaresError};
 pub use count::{
-    Answer, Backend, Counted, Counting, CountingError, MissingBackend, Progress, UnknownBackend,
-    count,
+    Answer, AnswerError, Backend, CountError, Counted, Counting, CountingError, KernelError,
+    MissingBackend, Progress, SelfTestError, UnknownBackend, count,
 };
 pub use solve::{
     Completion, ConstructError, Construction, Notation, NotationError, Placement, PlacementSquares,

@@ -120,8 +120,15 @@ impl Iterator for Solutions {
         (0..n).all(|_| self.advance()).then(|| self.next())?
     }
 
+    /// # Panics
+    ///
+    /// Panics where there are more placements than `usize` has numbers, as on systems of 32 bits from N = 19 on.
     fn count(mut self) -> usize {
-        std::iter::from_fn(|| self.advance().then_some(())).count()
+        let mut count = 0_usize;
+        while self.advance() {
+            count = count.checked_add(1).expect("usize has a number for each placement");
+        }
+        count
     }
 }
 

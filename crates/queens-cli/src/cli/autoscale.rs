@@ -38,7 +38,7 @@ pub(super) struct AutoscaleArgs {
           value_parser = clap::value_parser!(u32).range(1..))]
     backlog: u32,
     /// A worker leaves after so long without work
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
     idle: Duration,
     /// How long a job may take, such as 4h [default: as the batch system says]
     #[arg(long, value_name = "DURATION", value_parser = time_limit)]
@@ -51,7 +51,7 @@ pub(super) struct AutoscaleArgs {
     worker_join_file: Option<PathBuf>,
     /// How long to wait from one look at farm and queue to the next
     #[arg(hide_short_help = true, long, value_name = "DURATION", default_value = "30s",
-          value_parser = duration)]
+          value_parser = some_time)]
     every: Duration,
     /// Options of sbatch for each job, such as --partition
     #[arg(last = true, value_name = "OPTION")]
@@ -71,6 +71,12 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 /// So many failures in a row are not bad luck.
 const MOST_FAILURES: u32 = 3;
+
+fn some_time(text: &str) -> anyhow::Result<Duration> {
+    let given = duration(text)?;
+    anyhow::ensure!(!given.is_zero(), "give more than 0 s");
+    Ok(given)
+}
 
 fn time_limit(text: &str) -> anyhow::Result<Duration> {
     let limit = duration(text)?;
@@ -348,8 +354,12 @@ async fn look(
         ));
     }
     match step {
-        Step::Submit(number) => (0..number).try_for_each(|_| queue.submit()).inspect_err(|_| {
+        Step::Submit(number) => (0..number).try_for_each(|_| queue.submit()).or_else(|failure| {
             history.failures += 1;
+            if history.failures >= MOST_FAILURES {
+                queue.withdraw(&jobs, u32::MAX)?;
+            }
+            Err(failure)
         }),
         Step::Withdraw(number) => queue.withdraw(&jobs, number),
         Step::Nothing => Ok(()),

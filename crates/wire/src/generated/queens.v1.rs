@@ -775,7 +775,8 @@ pub struct AskRequest {
 pub mod ask_request {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Request {
-        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order.
+        /// Adds all of these jobs or, if one of them cannot be, none. The answer is the jobs, in this order. A coordinator
+        /// that is killed before it answers may have kept the first of them.
         #[prost(message, tag = "1")]
         Submit(super::Submissions),
         /// The answer is the job.
