@@ -10,12 +10,12 @@ use crate::{Step, cargo, fault};
 
 const FOLDER: &str = "target/packages";
 const TOOLS: &str = "target/packages/tools";
-/// What packages hold besides the program.
+/// What packages hold besides the program, in a folder `data/share`, as wheels name what belongs into `share`.
 const TEXTS: &str = "target/packages/texts";
 /// Where the documentation is in them.
-const DOCUMENTS: &str = "usr/share/doc/queens";
-/// The documentation: what the README and the pages of `docs` lead to.
-const DOCUMENTATION: [&str; 11] = [
+const DOCUMENTS: &str = "data/share/doc/queens";
+/// The documentation, with the scripts and units that it describes and all files that its links lead to.
+const DOCUMENTATION: [&str; 15] = [
     "README.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
@@ -23,10 +23,14 @@ const DOCUMENTATION: [&str; 11] = [
     "SECURITY.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
+    "crates/count/LABBOOK.md",
     "crates/count/README.md",
-    "deploy/README.md",
-    "deploy/packages/README.md",
+    "deploy",
     "docs",
+    "proto",
+    "verify/blake3.py",
+    "verify/plans.py",
+    "verify/queens_verify.py",
 ];
 /// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
 const CROSS: &str = "target/packages/cross";
@@ -198,9 +202,9 @@ fn texts(target: Target) -> Result<(), u8> {
     fs::create_dir_all(&documents).map_err(|error| fault(&error.to_string()))?;
     Step::new("cp").args(["-r", "--parents"]).args(DOCUMENTATION).args([&documents]).run()?;
     for (shell, path) in [
-        ("bash", "usr/share/bash-completion/completions/queens"),
-        ("zsh", "usr/share/zsh/vendor-completions/_queens"),
-        ("fish", "usr/share/fish/vendor_completions.d/queens.fish"),
+        ("bash", "data/share/bash-completion/completions/queens"),
+        ("zsh", "data/share/zsh/vendor-completions/_queens"),
+        ("fish", "data/share/fish/vendor_completions.d/queens.fish"),
     ] {
         target.program().args(["completions", shell]).run_into(&texts.join(path))?;
     }
@@ -215,7 +219,7 @@ fn archive(target: Target) -> Result<(), u8> {
     let step = step.args([target.folder().join(format!("{name}.tar.gz"))]);
     let step = step.args(["--directory"]).args([target.built()]).args(["queens"]);
     let step = step.args(["--directory"]).args([absolute(TEXTS).join(DOCUMENTS)]).args(["."]);
-    let step = step.args(["--directory"]).args([absolute(TEXTS).join("usr")]);
+    let step = step.args(["--directory"]).args([absolute(TEXTS).join("data")]);
     step.args(["--exclude=share/doc", "share"]).run()
 }
 

@@ -46,6 +46,11 @@ fn dpkg_installs_and_removes_the_deb() {
     dpkg(&["--install", package(".deb").to_str().expect("the path is text")]);
     root.counts("/usr/bin/queens");
     root.has_texts("usr/share", "usr/share/doc/queens");
+    let units = root.path().join("usr/lib/systemd/system");
+    for name in ["queens-coordinator.service", "queens-worker@.service", "queens-backup.timer"] {
+        assert!(units.join(name).exists(), "{name}");
+    }
+    run(Command::new("sh").arg("-n").arg(root.path().join("usr/bin/queens-backup")));
 
     dpkg(&["--remove", "queens"]);
     assert!(!root.path().join("usr/bin/queens").exists());
@@ -65,6 +70,7 @@ fn pip_installs_the_wheel_for_a_user() {
     run(Command::new(pip).args(args).arg(package(".whl")).env("PYTHONUSERBASE", root.path()));
 
     root.counts("/bin/queens");
+    root.has_texts("share", "share/doc/queens");
 }
 
 #[test]
@@ -120,20 +126,19 @@ impl Root {
         self.0.path()
     }
 
-    /// Asserts that completions are in the one folder, and in the other the README with all files of the package that
-    /// it has links to.
+    /// Asserts that completions are in the one folder, and in the other the scripts of Slurm and pages whose links all
+    /// lead to files of the package.
     fn has_texts(&self, share: &str, documents: &str) {
         let share = self.path().join(share);
         let bash = share.join("bash-completion/completions/queens");
         assert!(fs::read_to_string(bash).expect("it is there").contains("complete"));
 
         let documents = self.path().join(documents);
-        let readme = fs::read_to_string(documents.join("README.md")).expect("it is there");
-        let links = readme.split("](").skip(1).map(|rest| rest.split([')', '#']).next());
-        let links: Vec<&str> =
-            links.flatten().filter(|link| !link.starts_with("http") && !link.is_empty()).collect();
-        assert!(links.len() > 10, "it leads on: {links:?}");
-        let dead: Vec<_> = links.iter().filter(|link| !documents.join(link).exists()).collect();
+        assert!(documents.join("deploy/slurm/worker.sbatch").exists());
+        let found = run(Command::new("find").arg(&documents).args(["-name", "*.md"]));
+        let pages: Vec<&Path> = found.lines().map(Path::new).collect();
+        assert!(pages.len() > 30, "{pages:?}");
+        let dead: Vec<PathBuf> = pages.into_iter().flat_map(dead_links).collect();
         assert!(dead.is_empty(), "{dead:?}");
     }
 
@@ -152,4 +157,13 @@ impl Root {
         let total = run(command.args([program, "count", "12"]));
         assert_eq!(total, format!("{}\n", vectors::total(12)));
     }
+}
+
+/// Where links of a page lead that lead to no file; addresses on the net are left out.
+fn dead_links(page: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(page).expect("the page can be read");
+    let ends = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    let files = ends.filter(|end| !end.is_empty() && !end.starts_with("http"));
+    let folder = page.parent().expect("a page is in a folder");
+    files.map(|file| folder.join(file)).filter(|file| !file.exists()).collect()
 }
