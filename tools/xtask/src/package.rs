@@ -1,7 +1,6 @@
-//! `cargo xtask package`: builds the static program, and its archive, deb and wheel.
+//! `cargo xtask package`: the static program, and the archive, deb and wheel that carry it.
 //!
-//! The tools for packages come from crates.io and PyPI into `target/packages/tools`, at fixed
-//! versions.
+//! The tools that make them come from crates.io and PyPI into `target/packages/tools`, at fixed versions.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,12 +10,12 @@ use crate::{Step, cargo, fault};
 
 const FOLDER: &str = "target/packages";
 const TOOLS: &str = "target/packages/tools";
-/// The folder of the texts in packages.
+/// What packages hold besides the program, in a folder `data/share`, as wheels name what belongs into `share`.
 const TEXTS: &str = "target/packages/texts";
-/// The folder of the documentation in packages.
-const DOCUMENTS: &str = "usr/share/doc/queens";
-/// The documentation: the README and the pages that it leads to.
-const DOCUMENTATION: [&str; 11] = [
+/// Where the documentation is in them.
+const DOCUMENTS: &str = "data/share/doc/queens";
+/// The documentation, with the scripts and units that it describes and all files that its links lead to.
+const DOCUMENTATION: [&str; 15] = [
     "README.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
@@ -24,12 +23,16 @@ const DOCUMENTATION: [&str; 11] = [
     "SECURITY.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
+    "crates/count/LABBOOK.md",
     "crates/count/README.md",
-    "deploy/README.md",
-    "deploy/packages/README.md",
+    "deploy",
     "docs",
+    "proto",
+    "verify/blake3.py",
+    "verify/plans.py",
+    "verify/queens_verify.py",
 ];
-/// The folder of the Rust compiler for aarch64, which deploy/packages/cross-aarch64 builds.
+/// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
 const CROSS: &str = "target/packages/cross";
 
 const OF_CRATES_IO: &str = "cargo-deb@3.8.0";
@@ -38,7 +41,7 @@ const OF_PYPI: &str = "maturin==1.16.0";
 const X86_64: &str = "x86_64-unknown-linux-gnu";
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
 
-/// A processor that packages are made for.
+/// What packages are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Target {
     /// 64-bit x86
@@ -61,23 +64,23 @@ impl Target {
         self.triple().starts_with(std::env::consts::ARCH)
     }
 
-    /// The folder in which cargo builds. Another compiler than this machine's has its own folder.
+    /// Where cargo builds. Another compiler than this machine's has a folder of its own.
     fn builds(self) -> PathBuf {
         let builds = if self.is_this_machine() { "target" } else { "target/packages/build" };
         absolute(builds)
     }
 
-    /// The folder of the packages.
+    /// Where the packages go.
     fn folder(self) -> PathBuf {
         absolute(FOLDER).join(self.triple())
     }
 
-    /// The path of the built program.
+    /// Where the program is, once it is built.
     fn built(self) -> PathBuf {
         self.builds().join(self.triple()).join("dist")
     }
 
-    /// A step that runs the program, under an emulator if it is for another processor.
+    /// A step that runs the program, under an emulator if it is another machine's.
     fn program(self) -> Step {
         let program = self.built().join("queens");
         match self.is_this_machine() {
@@ -86,12 +89,12 @@ impl Target {
         }
     }
 
-    /// A step that compiles distributed code for this target.
+    /// A step that compiles what is given to others for this target.
     fn compiling(self, step: Step) -> Step {
         self.linking(step).args(["--profile", "dist"])
     }
 
-    /// A step that compiles for this target and links the C library statically.
+    /// A step that compiles for this target, with the C library as a part of the program.
     fn linking(self, step: Step) -> Step {
         let step = step
             .env("CARGO_ENCODED_RUSTFLAGS", static_flags(&absolute(".")))
@@ -107,9 +110,9 @@ impl Target {
     }
 }
 
-/// Flags for the compiler, in the form of `CARGO_ENCODED_RUSTFLAGS`. The C library is linked
-/// statically. The program contains the path of neither its build folder nor cargo's, so a commit
-/// gives the same program wherever it is built.
+/// Flags for the compiler, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`: the C library becomes a part of the
+/// program, and the program names neither this folder, in which it is built, nor cargo's, so that it is the same
+/// wherever a commit is built.
 pub(crate) fn static_flags(folder: &Path) -> OsString {
     let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo")));
@@ -124,7 +127,7 @@ pub(crate) fn static_flags(folder: &Path) -> OsString {
     flags
 }
 
-/// Makes the packages for a target, by default for this machine, and lists them with their sizes.
+/// Makes the packages for a target, for this machine's if none is named, and lists them with their sizes.
 pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     let all = [Target::X86_64, Target::Aarch64];
     let own = all.into_iter().find(|target| target.is_this_machine());
@@ -147,8 +150,7 @@ pub(crate) fn run(target: Option<Target>) -> Result<(), u8> {
     list(&folder)
 }
 
-/// The packages that are tested under an emulator by default: the libraries that count, and the
-/// farm core.
+/// What is tested under an emulator if nothing is named: the libraries that count, and the farm core.
 const EMULATED: [&str; 8] = [
     "--lib",
     "--tests",
@@ -160,7 +162,7 @@ const EMULATED: [&str; 8] = [
     "farm",
 ];
 
-/// Runs tests for 64-bit ARM under an emulator. The arguments are those of `cargo test`.
+/// Runs tests for 64-bit ARM under an emulator, those that these arguments for `cargo test` name.
 pub(crate) fn emulate(arguments: &[String]) -> Result<(), u8> {
     cross()?;
     let test = Target::Aarch64.linking(cargo("test"));
@@ -171,12 +173,12 @@ pub(crate) fn emulate(arguments: &[String]) -> Result<(), u8> {
     test.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64-static").run()
 }
 
-/// Builds the compiler for 64-bit ARM, unless it exists.
+/// Makes the compiler for 64-bit ARM; a second call finds it.
 fn cross() -> Result<(), u8> {
     Step::new("deploy/packages/cross-aarch64").args([CROSS]).run()
 }
 
-/// Installs the tools that make packages, unless they exist.
+/// Installs what makes packages; a second call finds it.
 fn tools() -> Result<(), u8> {
     cargo("install").args(["--quiet", "--locked", "--root", TOOLS]).args([OF_CRATES_IO]).run()?;
     if !Path::new(TOOLS).join("bin/pip").exists() {
@@ -189,8 +191,8 @@ fn tool(name: &str) -> Step {
     Step::new(absolute(TOOLS).join("bin").join(name))
 }
 
-/// Writes the texts of the packages: the documentation, and the completions of shells, in the
-/// folders where Linux looks for them.
+/// What the program's texts are in the packages: its documentation, and what completes
+/// words in shells, in the folders in which a Linux looks for them.
 fn texts(target: Target) -> Result<(), u8> {
     let texts = absolute(TEXTS);
     if texts.exists() {
@@ -200,16 +202,16 @@ fn texts(target: Target) -> Result<(), u8> {
     fs::create_dir_all(&documents).map_err(|error| fault(&error.to_string()))?;
     Step::new("cp").args(["-r", "--parents"]).args(DOCUMENTATION).args([&documents]).run()?;
     for (shell, path) in [
-        ("bash", "usr/share/bash-completion/completions/queens"),
-        ("zsh", "usr/share/zsh/vendor-completions/_queens"),
-        ("fish", "usr/share/fish/vendor_completions.d/queens.fish"),
+        ("bash", "data/share/bash-completion/completions/queens"),
+        ("zsh", "data/share/zsh/vendor-completions/_queens"),
+        ("fish", "data/share/fish/vendor_completions.d/queens.fish"),
     ] {
         target.program().args(["completions", shell]).run_into(&texts.join(path))?;
     }
     Ok(())
 }
 
-/// Makes the archive of the program and its texts, in one folder.
+/// The program with its texts, as a folder in an archive.
 fn archive(target: Target) -> Result<(), u8> {
     let name = format!("queens-{}-{}", env!("CARGO_PKG_VERSION"), target.triple());
     let step = Step::new("tar").args(["--create", "--gzip", "--owner=0", "--group=0"]);
@@ -217,7 +219,7 @@ fn archive(target: Target) -> Result<(), u8> {
     let step = step.args([target.folder().join(format!("{name}.tar.gz"))]);
     let step = step.args(["--directory"]).args([target.built()]).args(["queens"]);
     let step = step.args(["--directory"]).args([absolute(TEXTS).join(DOCUMENTS)]).args(["."]);
-    let step = step.args(["--directory"]).args([absolute(TEXTS).join("usr")]);
+    let step = step.args(["--directory"]).args([absolute(TEXTS).join("data")]);
     step.args(["--exclude=share/doc", "share"]).run()
 }
 
@@ -246,7 +248,7 @@ fn list(folder: &Path) -> Result<(), u8> {
     Ok(())
 }
 
-/// A path below the top of the checkout, where `cargo xtask` is called.
+/// A path from the top of the checkout, where `cargo xtask` is called.
 fn absolute(path: &str) -> PathBuf {
     std::path::absolute(path).expect("the path is not empty, and there is a current folder")
 }

@@ -1,5 +1,4 @@
-//! Tests the packages of `cargo xtask package`. They are installed as users install them, into
-//! folders without a C library.
+//! The packages of `cargo xtask package`, installed as their users do, into folders that have no C library.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -47,6 +46,11 @@ fn dpkg_installs_and_removes_the_deb() {
     dpkg(&["--install", package(".deb").to_str().expect("the path is text")]);
     root.counts("/usr/bin/queens");
     root.has_texts("usr/share", "usr/share/doc/queens");
+    let units = root.path().join("usr/lib/systemd/system");
+    for name in ["queens-coordinator.service", "queens-worker@.service", "queens-backup.timer"] {
+        assert!(units.join(name).exists(), "{name}");
+    }
+    run(Command::new("sh").arg("-n").arg(root.path().join("usr/bin/queens-backup")));
 
     dpkg(&["--remove", "queens"]);
     assert!(!root.path().join("usr/bin/queens").exists());
@@ -56,7 +60,7 @@ fn dpkg_installs_and_removes_the_deb() {
 #[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
 fn pip_installs_the_wheel_for_a_user() {
     let root = Root::new();
-    // A Python with pip, separate from the system's.
+    // A Python that has pip, and leaves the system's alone.
     run(Command::new("python3")
         .args(["-m", "venv", "--system-site-packages"])
         .arg(root.path().join("venv")));
@@ -66,11 +70,12 @@ fn pip_installs_the_wheel_for_a_user() {
     run(Command::new(pip).args(args).arg(package(".whl")).env("PYTHONUSERBASE", root.path()));
 
     root.counts("/bin/queens");
+    root.has_texts("share", "share/doc/queens");
 }
 
 #[test]
 #[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
-fn the_program_for_aarch64_counts_under_an_emulator() {
+fn the_program_for_the_other_processor_counts_under_an_emulator() {
     if ARCH != "x86_64" {
         return;
     }
@@ -88,14 +93,14 @@ fn the_program_for_aarch64_counts_under_an_emulator() {
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
 }
 
-/// The package for this machine whose name ends in `end`.
+/// The package for this machine whose name ends so.
 fn package(end: &str) -> PathBuf {
     static OWN: LazyLock<PathBuf> =
         LazyLock::new(|| packages(&format!("{ARCH}-unknown-linux-gnu")));
     with_end(&OWN, end)
 }
 
-/// Makes the packages for a target, and returns their folder.
+/// Makes the packages for a target; their folder.
 fn packages(target: &str) -> PathBuf {
     let args = ["xtask", "package", "--target", target];
     run(Command::new(env!("CARGO")).args(args).current_dir(TOP));
@@ -109,7 +114,7 @@ fn with_end(folder: &Path, end: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("there is no {end} in {}", folder.display()))
 }
 
-/// An empty folder to install into.
+/// A folder to install into, with nothing in it.
 struct Root(TempDir);
 
 impl Root {
@@ -121,25 +126,24 @@ impl Root {
         self.0.path()
     }
 
-    /// Asserts that `share` has completions, and that `documents` has the README with all files of
-    /// the package that it links to.
+    /// Asserts that completions are in the one folder, and in the other the scripts of Slurm and pages whose links all
+    /// lead to files of the package.
     fn has_texts(&self, share: &str, documents: &str) {
         let share = self.path().join(share);
         let bash = share.join("bash-completion/completions/queens");
         assert!(fs::read_to_string(bash).expect("it is there").contains("complete"));
 
         let documents = self.path().join(documents);
-        let readme = fs::read_to_string(documents.join("README.md")).expect("it is there");
-        let links = readme.split("](").skip(1).map(|rest| rest.split([')', '#']).next());
-        let links: Vec<&str> =
-            links.flatten().filter(|link| !link.starts_with("http") && !link.is_empty()).collect();
-        assert!(links.len() > 10, "it has links: {links:?}");
-        let dead: Vec<_> = links.iter().filter(|link| !documents.join(link).exists()).collect();
+        assert!(documents.join("deploy/slurm/worker.sbatch").exists());
+        let found = run(Command::new("find").arg(&documents).args(["-name", "*.md"]));
+        let pages: Vec<&Path> = found.lines().map(Path::new).collect();
+        assert!(pages.len() > 30, "{pages:?}");
+        let dead: Vec<PathBuf> = pages.into_iter().flat_map(dead_links).collect();
         assert!(dead.is_empty(), "{dead:?}");
     }
 
-    /// Asserts that the program at this path counts where only this folder, `/proc` and the
-    /// kernel's random numbers exist.
+    /// Asserts that the program at this path counts where this folder, `/proc` and the kernel's random numbers
+    /// are all there is.
     fn counts(&self, program: &str) {
         let root = format!("--root={}", self.path().display());
         for folder in ["proc", "dev"] {
@@ -153,4 +157,13 @@ impl Root {
         let total = run(command.args([program, "count", "12"]));
         assert_eq!(total, format!("{}\n", vectors::total(12)));
     }
+}
+
+/// Where links of a page lead that lead to no file; addresses on the net are left out.
+fn dead_links(page: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(page).expect("the page can be read");
+    let ends = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    let files = ends.filter(|end| !end.is_empty() && !end.starts_with("http"));
+    let folder = page.parent().expect("a page is in a folder");
+    files.map(|file| folder.join(file)).filter(|file| !file.exists()).collect()
 }
