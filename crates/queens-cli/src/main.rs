@@ -7,7 +7,6 @@
 
 mod answer;
 mod cli;
-mod draw;
 mod failure;
 mod held;
 mod memory;

@@ -36,6 +36,7 @@ mod bits;
 mod board_size;
 mod check;
 mod construct;
+pub mod draw;
 mod masks;
 mod notation;
 mod placement;

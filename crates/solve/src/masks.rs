@@ -2,6 +2,8 @@
 //! in MCPL using Bit Patterns and Recursion", 1997. A stack with a level for each row stands for the
 //! recursion, so that the search can stop at each placement and go on later.
 
+use std::task::Poll;
+
 use crate::Start;
 use crate::bits::{low_bits, ones};
 use crate::check::Rules;
@@ -94,8 +96,14 @@ impl Masks {
 
     /// Goes to the next way to fill the rows, if there is one.
     pub(crate) fn advance(&mut self) -> bool {
+        self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
+    }
+
+    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do not suffice, the next
+    /// call goes on.
+    pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let Some(last) = self.levels.len().checked_sub(1) else {
-            return !std::mem::replace(&mut self.is_over, true);
+            return Poll::Ready(!std::mem::replace(&mut self.is_over, true));
         };
         let mut row = self.row;
         loop {
@@ -106,16 +114,20 @@ impl Masks {
                 self.columns[row] = free.trailing_zeros();
                 if row == last {
                     self.row = row;
-                    return true;
+                    return Poll::Ready(true);
                 }
                 let attacked = self.below(attacked, queen);
                 row += 1;
                 self.levels[row] = Level { free: self.allowed[row] & !attacked.all(), attacked };
-            } else if row > 0 {
-                row -= 1;
-            } else {
+            } else if row == 0 {
                 self.row = 0;
-                return false;
+                return Poll::Ready(false);
+            } else if *steps == 0 {
+                self.row = row;
+                return Poll::Pending;
+            } else {
+                *steps -= 1;
+                row -= 1;
             }
         }
     }
