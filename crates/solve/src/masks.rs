@@ -105,31 +105,31 @@ impl Masks {
         let Some(last) = self.levels.len().checked_sub(1) else {
             return Poll::Ready(!std::mem::replace(&mut self.is_over, true));
         };
-        let mut row = self.row;
-        loop {
+        // Variables of its own are in registers.
+        let (mut row, mut left) = (self.row, *steps);
+        let found = loop {
             let Level { free, attacked } = self.levels[row];
             if free != 0 {
                 let queen = free & free.wrapping_neg();
                 self.levels[row].free = free ^ queen;
                 self.columns[row] = free.trailing_zeros();
                 if row == last {
-                    self.row = row;
-                    return Poll::Ready(true);
+                    break Poll::Ready(true);
                 }
                 let attacked = self.below(attacked, queen);
                 row += 1;
                 self.levels[row] = Level { free: self.allowed[row] & !attacked.all(), attacked };
             } else if row == 0 {
-                self.row = 0;
-                return Poll::Ready(false);
-            } else if *steps == 0 {
-                self.row = row;
-                return Poll::Pending;
+                break Poll::Ready(false);
+            } else if left == 0 {
+                break Poll::Pending;
             } else {
-                *steps -= 1;
+                left -= 1;
                 row -= 1;
             }
-        }
+        };
+        (self.row, *steps) = (row, left);
+        found
     }
 
     /// What the next row sees, after a queen was placed in a row that sees `attacked`.

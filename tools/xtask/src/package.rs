@@ -15,7 +15,7 @@ const TEXTS: &str = "target/packages/texts";
 /// Where the documentation is in them.
 const DOCUMENTS: &str = "usr/share/doc/queens";
 /// The documentation: what the README and the pages of `docs` lead to.
-const DOCUMENTATION: [&str; 11] = [
+const DOCUMENTATION: [&str; 12] = [
     "README.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
@@ -26,6 +26,7 @@ const DOCUMENTATION: [&str; 11] = [
     "crates/count/README.md",
     "deploy/README.md",
     "deploy/packages/README.md",
+    "python/README.md",
     "docs",
 ];
 /// A Rust compiler for aarch64, which deploy/packages/cross-aarch64 makes.
