@@ -1,7 +1,7 @@
 //! The Python package `queens`: the crate `queens` with Python's types and errors.
 //!
-//! It deliberately knows nothing of how queens are counted, placed or drawn. What each function does is told
-//! to Python's users in `queens.pyi` and here.
+//! It deliberately knows nothing of how queens are counted, placed or drawn. The comments on what
+//! is public are the docstrings that Python's users read; `queens.pyi` has the types.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,19 +46,22 @@ fn library(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The number of placements of n queens on an n x n board, none attacking another.
 ///
-/// problem: "total" (all placements), "fundamental" (up to the eight symmetries of the square), "toroidal"
-///     (diagonals go on at the opposite edge) or "superqueens" (queens that also move as knights).
-/// given: names of squares that have a queen, such as "a1 c2" or ["a1", "c2"]; with the problem "total" only.
+/// problem: "total" (all placements), "fundamental" (up to the eight symmetries of the square),
+///     "toroidal" (diagonals go on at the opposite edge) or "superqueens" (queens that also move as
+///     knights).
+/// given: names of squares that have a queen, such as "a1 c2" or ["a1", "c2"]; with the problem
+///     "total" only.
 /// threads: how many threads count, all processors by default.
 /// memory: the most bytes that all threads together take, half of the machine's by default.
-/// progress: is called with the fraction of tasks that are done, about fifty times a second at most.
+/// progress: is called with the fraction of tasks that are done, about fifty times a second at
+///     most.
 ///
-/// n is from 0 to 32, and with given queens to 64. The result is exact. 18 queens take about a second on two
-/// cores, and each further one six to eight times as long. Ctrl-C ends a count, and other Python threads run
-/// during it.
+/// n is from 0 to 32, and with given queens to 64. The result is exact. 18 queens take about a
+/// second on two cores, and each further one six to eight times as long. Ctrl-C ends a count, and
+/// other Python threads run during it.
 ///
-/// Raises ValueError for wrong arguments, MemoryError if the memory is not enough for one thread, and
-/// RuntimeError if the machine miscounts or refuses threads.
+/// Raises ValueError for wrong arguments, MemoryError if the memory is not enough for one thread,
+/// and RuntimeError if the machine miscounts or refuses threads.
 #[pyfunction]
 #[pyo3(
     signature = (n, *, problem = "total", given = Squares::default(), threads = None, memory = None, progress = None),
@@ -142,9 +145,9 @@ fn receiver_timeout<T>(receiver: &mut std::sync::mpsc::Receiver<T>) -> Result<T,
 
 /// The placements of n queens, as an iterator that searches only when it is asked for the next one.
 ///
-/// They come in lexicographic order of columns. problem and given are those of count(), and with all problems
-/// queens can be given; of "fundamental", one placement of each orbit comes. blocked names squares that have
-/// no queen.
+/// They come in lexicographic order of columns. problem and given are those of count(), and with
+/// all problems queens can be given; of "fundamental", one placement of each orbit comes. blocked
+/// names squares that have no queen.
 ///
 /// Raises ValueError for wrong arguments.
 #[pyfunction]
@@ -160,7 +163,8 @@ fn solutions(n: Size, problem: &str, given: Squares, blocked: Squares) -> PyResu
     }))
 }
 
-/// One placement of each orbit under the eight symmetries of the square: solutions() of "fundamental".
+/// One placement of each orbit under the eight symmetries of the square: solutions() of
+/// "fundamental".
 #[pyfunction]
 fn fundamental(n: Size) -> Listing {
     Listing(queens::Solutions::fundamental(n.0))
@@ -230,9 +234,9 @@ fn draw(placement: &Placement, format: &str) -> PyResult<String> {
 
 /// N queens on an N x N board, one in each row, none attacking another.
 ///
-/// It is a sequence of the columns of the queens, from row 0 on, both counted from 0. str() gives the columns
-/// counted from 1, and notebooks show the board. It is made of such columns, or of a text: "2 4 1 3",
-/// "b1 d2 a3 c4" or a drawn board.
+/// It is a sequence of the columns of the queens, from row 0 on, both counted from 0. str() gives
+/// the columns counted from 1, and notebooks show the board. It is made of such columns, or of a
+/// text: "2 4 1 3", "b1 d2 a3 c4" or a drawn board.
 ///
 /// Raises ValueError if the queens are not a placement.
 #[pyclass(frozen, eq, ord, hash, sequence, module = "queens")]

@@ -54,8 +54,8 @@ impl Arrays {
         self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
     }
 
-    /// Does the same in at most about `steps` trials of a square, which it subtracts. If they do not suffice, the next
-    /// call goes on.
+    /// Does the same in at most about `steps` trials of a square, which it subtracts. If they do
+    /// not suffice, the next call goes on.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let n = self.columns.len();
         if self.is_over || (self.row == n && !self.back()) {

@@ -99,8 +99,8 @@ impl Masks {
         self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
     }
 
-    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do not suffice, the next
-    /// call goes on.
+    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do
+    /// not suffice, the next call goes on.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let Some(last) = self.levels.len().checked_sub(1) else {
             return Poll::Ready(!std::mem::replace(&mut self.is_over, true));

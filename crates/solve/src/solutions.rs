@@ -69,8 +69,9 @@ impl Solutions {
         Solutions { search, one_of_each: Some(Box::new(start)) }
     }
 
-    /// The next placement, or [`Poll::Pending`] if about so many `steps` of some nanoseconds are not enough to find it or
-    /// to find that there is none. The next call, of whatever method, goes on from there.
+    /// The next placement, or [`Poll::Pending`] if about so many `steps` of some nanoseconds are
+    /// not enough to find it or to find that there is none. The next call, of whatever method, goes
+    /// on from there.
     ///
     /// ```
     /// use std::task::Poll;

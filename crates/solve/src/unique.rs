@@ -123,8 +123,8 @@ impl Orbits {
         }
     }
 
-    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do not suffice, the next
-    /// call goes on.
+    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do
+    /// not suffice, the next call goes on.
     pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<Option<u32>> {
         if self.n < 2 {
             return Poll::Ready(std::mem::take(&mut self.is_tiny).then_some(1));
