@@ -1,13 +1,13 @@
 //! The program: words in, one result out.
 //!
-//! This crate knows what a user sees: options, exit codes, progress bars, tables and pictures. It
-//! deliberately does not serve (`service` does), store (`ledger` does) or count (`executor` does).
+//! This crate knows what a user sees: options, exit codes, progress bars and tables. It
+//! deliberately does not serve (`service` does), store (`ledger` does), count (`executor` does) or
+//! draw (`solve` does).
 #![forbid(unsafe_code)]
 #![recursion_limit = "256"] // the JSON of a job has so many fields
 
 mod answer;
 mod cli;
-mod draw;
 mod failure;
 mod held;
 mod memory;

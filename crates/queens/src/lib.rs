@@ -30,6 +30,7 @@
 //! | the number up to symmetry, and of each symmetry | [`Problem::Fundamental`] | [`Counting`], [`Answer::census`] | 32 |
 //! | the number with blocked squares, or of other rules around given queens | a [`Start`] | [`solutions()`]`.count()` | any |
 //! | all placements, or the first ones | a size, [`Problem`] or [`Start`] | [`solutions()`] | any |
+//! | the same with pauses, in which the search can be given up | a [`Solutions`] | [`Solutions::next_within`] | any |
 //! | one placement of each orbit | a size or a [`Start`] | [`Solutions::fundamental`] | any |
 //! | one placement | a size | [`solve()`] | 10^8 |
 //! | its columns without holding them, or one on a torus | a size | [`Construction`] | 10^8 |

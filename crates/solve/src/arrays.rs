@@ -2,6 +2,8 @@
 //! direction of diagonals say which lines have a queen, so that three look-ups test a square (N. Wirth,
 //! "Program Development by Stepwise Refinement", 1971).
 
+use std::task::Poll;
+
 use board::squares::Square;
 
 use crate::{Rules, Start};
@@ -49,23 +51,31 @@ impl Arrays {
 
     /// Goes to the next placement, if there is one.
     pub(crate) fn advance(&mut self) -> bool {
-        if self.is_over {
-            return false;
-        }
+        self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
+    }
+
+    /// Does the same in at most about `steps` trials of a square, which it subtracts. If they do
+    /// not suffice, the next call goes on.
+    pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let n = self.columns.len();
-        if self.row == n && !self.back() {
-            return false;
+        if self.is_over || (self.row == n && !self.back()) {
+            return Poll::Ready(false);
         }
         loop {
+            if *steps == 0 {
+                return Poll::Pending;
+            }
+            // A row has N squares.
+            *steps = steps.saturating_sub(n as u64);
             if let Some(column) = self.next(self.row, self.from) {
                 self.columns[self.row] = column;
                 self.mark_own(self.row, true);
                 (self.row, self.from) = (self.row + 1, 0);
                 if self.row == n {
-                    return true;
+                    return Poll::Ready(true);
                 }
             } else if !self.back() {
-                return false;
+                return Poll::Ready(false);
             }
         }
     }

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! [`complete`] finds a placement around queens that stand already, or proves that there is none.
-//! [`Placement`] tells its symmetries and its orbit. [`census()`] counts the placements of each symmetry by
-//! a direct search for one of each orbit.
+//! [`Placement`] tells its symmetries and its orbit, and [`draw`] has pictures of it. [`census()`]
+//! counts the placements of each symmetry by a direct search for one of each orbit.
 //!
 //! The crate `queens` has the best of this one and of `queens-count`: begin there. This one also has what
 //! the program `queens` needs, and changes with it.
@@ -36,6 +36,7 @@ mod bits;
 mod board_size;
 mod check;
 mod construct;
+pub mod draw;
 mod masks;
 mod notation;
 mod placement;

@@ -2,6 +2,8 @@
 //! in MCPL using Bit Patterns and Recursion", 1997. A stack with a level for each row stands for the
 //! recursion, so that the search can stop at each placement and go on later.
 
+use std::task::Poll;
+
 use crate::Start;
 use crate::bits::{low_bits, ones};
 use crate::check::Rules;
@@ -94,30 +96,40 @@ impl Masks {
 
     /// Goes to the next way to fill the rows, if there is one.
     pub(crate) fn advance(&mut self) -> bool {
+        self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
+    }
+
+    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do
+    /// not suffice, the next call goes on.
+    pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         let Some(last) = self.levels.len().checked_sub(1) else {
-            return !std::mem::replace(&mut self.is_over, true);
+            return Poll::Ready(!std::mem::replace(&mut self.is_over, true));
         };
-        let mut row = self.row;
-        loop {
+        // Variables of its own are in registers.
+        let (mut row, mut left) = (self.row, *steps);
+        let found = loop {
             let Level { free, attacked } = self.levels[row];
             if free != 0 {
                 let queen = free & free.wrapping_neg();
                 self.levels[row].free = free ^ queen;
                 self.columns[row] = free.trailing_zeros();
                 if row == last {
-                    self.row = row;
-                    return true;
+                    break Poll::Ready(true);
                 }
                 let attacked = self.below(attacked, queen);
                 row += 1;
                 self.levels[row] = Level { free: self.allowed[row] & !attacked.all(), attacked };
-            } else if row > 0 {
-                row -= 1;
+            } else if row == 0 {
+                break Poll::Ready(false);
+            } else if left == 0 {
+                break Poll::Pending;
             } else {
-                self.row = 0;
-                return false;
+                left -= 1;
+                row -= 1;
             }
-        }
+        };
+        (self.row, *steps) = (row, left);
+        found
     }
 
     /// What the next row sees, after a queen was placed in a row that sees `attacked`.

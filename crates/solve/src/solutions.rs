@@ -1,6 +1,7 @@
 //! All placements that a start admits, one after the other; and how many there are.
 
 use std::iter::FusedIterator;
+use std::task::{Poll, ready};
 
 use board::Problem;
 
@@ -68,17 +69,36 @@ impl Solutions {
         Solutions { search, one_of_each: Some(Box::new(start)) }
     }
 
+    /// The next placement, or [`Poll::Pending`] if about so many `steps` of some nanoseconds are
+    /// not enough to find it or to find that there is none. The next call, of whatever method, goes
+    /// on from there.
+    ///
+    /// ```
+    /// use std::task::Poll;
+    /// use queens_solve::solutions;
+    ///
+    /// assert!(solutions(8).next_within(1_000).is_ready());
+    /// assert_eq!(solutions(100).next_within(1_000), Poll::Pending);
+    /// ```
+    pub fn next_within(&mut self, mut steps: u64) -> Poll<Option<Placement>> {
+        self.advance_within(&mut steps).map(|found| found.then(|| self.search.placement()))
+    }
+
     /// Goes to the next placement, if there is one.
     fn advance(&mut self) -> bool {
-        while self.search.advance() {
-            let Some(start) = &self.one_of_each else { return true };
+        self.advance_within(&mut u64::MAX.clone()) == Poll::Ready(true)
+    }
+
+    fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
+        while ready!(self.search.advance_within(steps)) {
+            let Some(start) = &self.one_of_each else { return Poll::Ready(true) };
             let placement = self.search.placement();
             let orbit = placement.orbit();
             if orbit.iter().find(|image| start.admits(image)) == Some(&placement) {
-                return true;
+                return Poll::Ready(true);
             }
         }
-        false
+        Poll::Ready(false)
     }
 }
 
@@ -91,11 +111,11 @@ impl Search {
         }
     }
 
-    fn advance(&mut self) -> bool {
+    fn advance_within(&mut self, steps: &mut u64) -> Poll<bool> {
         match self {
-            Search::Masks(masks) => masks.advance(),
-            Search::Arrays(arrays) => arrays.advance(),
-            Search::Orbits(orbits) => orbits.advance().is_some(),
+            Search::Masks(masks) => masks.advance_within(steps),
+            Search::Arrays(arrays) => arrays.advance_within(steps),
+            Search::Orbits(orbits) => orbits.advance_within(steps).map(|size| size.is_some()),
         }
     }
 

@@ -10,6 +10,7 @@
 mod jobs;
 
 use std::cmp::Ordering;
+use std::task::{Poll, ready};
 
 use board::Census;
 
@@ -116,16 +117,25 @@ impl Orbits {
 
     /// Goes to the next placement, and returns the size of its orbit: 8, 4 or 2, and 1 for N below 2.
     pub(crate) fn advance(&mut self) -> Option<u32> {
+        match self.advance_within(&mut u64::MAX.clone()) {
+            Poll::Ready(size) => size,
+            Poll::Pending => unreachable!("no search takes so many steps"),
+        }
+    }
+
+    /// Does the same in at most `steps` steps back to the row above, which it subtracts. If they do
+    /// not suffice, the next call goes on.
+    pub(crate) fn advance_within(&mut self, steps: &mut u64) -> Poll<Option<u32>> {
         if self.n < 2 {
-            return std::mem::take(&mut self.is_tiny).then_some(1);
+            return Poll::Ready(std::mem::take(&mut self.is_tiny).then_some(1));
         }
         loop {
-            while let Some(size) = self.fill() {
+            while let Some(size) = ready!(self.fill(steps)) {
                 if size > 0 {
-                    return Some(size);
+                    return Poll::Ready(Some(size));
                 }
             }
-            let opening = self.next?;
+            let Some(opening) = self.next else { return Poll::Ready(None) };
             self.next = opening.following().or_later(self.n);
             match opening {
                 Opening::Corner { second } => self.open(&[0, second]),
@@ -136,7 +146,7 @@ impl Orbits {
 
     /// Goes to the next board whose rows are all filled, and returns the size of its orbit, or 0 if it is not the
     /// least. Returns `None` when all rows below the first queens are done.
-    fn fill(&mut self) -> Option<u32> {
+    fn fill(&mut self, steps: &mut u64) -> Poll<Option<u32>> {
         let rows = self.board.len();
         let mut row = self.row;
         loop {
@@ -150,15 +160,19 @@ impl Orbits {
                     break;
                 }
                 self.levels[row] = self.level(row as u32, attacked.after(queen));
-            } else if row > self.base {
-                row -= 1;
-            } else {
+            } else if row == self.base {
                 self.row = row;
-                return None;
+                return Poll::Ready(None);
+            } else if *steps == 0 {
+                self.row = row;
+                return Poll::Pending;
+            } else {
+                *steps -= 1;
+                row -= 1;
             }
         }
         self.row = rows - 1;
-        Some(if self.is_in_corner() { 8 } else { self.whole() })
+        Poll::Ready(Some(if self.is_in_corner() { 8 } else { self.whole() }))
     }
 
     /// Begins with these columns from row 0 on.

@@ -15,7 +15,7 @@ const TEXTS: &str = "target/packages/texts";
 /// Where the documentation is in them.
 const DOCUMENTS: &str = "data/share/doc/queens";
 /// The documentation, with the scripts and units that it describes and all files that its links lead to.
-const DOCUMENTATION: [&str; 15] = [
+const DOCUMENTATION: [&str; 16] = [
     "README.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
@@ -28,6 +28,7 @@ const DOCUMENTATION: [&str; 15] = [
     "deploy",
     "docs",
     "proto",
+    "python/README.md",
     "verify/blake3.py",
     "verify/plans.py",
     "verify/queens_verify.py",

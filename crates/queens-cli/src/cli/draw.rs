@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use board::squares::{Square, SquaresError, check_queens};
 use clap::{Args, ValueEnum};
+use solve::draw::{self, Diagram, Style};
 use solve::{Placement, Rules, Solutions, attack};
 
 use super::queens_input::{self, Queens};
-use crate::draw::{self, Diagram, Style};
 use crate::failure::Failure;
 use crate::output;
 

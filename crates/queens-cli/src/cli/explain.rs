@@ -2,8 +2,8 @@
 
 use clap::Args;
 use literature::explain;
+use solve::draw::{Diagram, text};
 
-use crate::draw::{Diagram, text};
 use crate::failure::Failure;
 use crate::output;
 

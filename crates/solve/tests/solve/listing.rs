@@ -1,6 +1,7 @@
 //! Lists of placements, against known counts and the definition.
 
 use std::collections::BTreeSet;
+use std::task::Poll;
 
 use board::squares::{Square, check_queens, parse_squares};
 use board::{Given, Problem};
@@ -39,6 +40,35 @@ fn as_many_as_are_known_in_order_and_each_is_one() {
             let fundamental = list_fundamental(n, &[]).len();
             assert_eq!(fundamental as u128, vectors::fundamental(n), "N = {n}");
         }
+    }
+}
+
+#[test]
+fn a_search_that_pauses_after_each_step_lists_the_same() {
+    // Of 66 queens only eight are free, so that the list ends.
+    let placement = random_placement(66, 1).expect("there is one");
+    let many = start(66, &placement.squares().skip(8).collect::<Vec<_>>());
+    let corner = start(8, &[Square::new(0, 0)]);
+    let lists = [
+        solutions(8),
+        solutions(many),
+        Solutions::fundamental(1),
+        Solutions::fundamental(8),
+        Solutions::fundamental(corner),
+    ];
+    for whole in lists {
+        let (mut paused, mut found, mut pauses) = (whole.clone(), Vec::new(), 0);
+        loop {
+            match paused.next_within(1) {
+                Poll::Ready(Some(placement)) => found.push(placement),
+                Poll::Ready(None) => break,
+                Poll::Pending => pauses += 1,
+            }
+            assert!(pauses < 100_000, "it goes on where it paused");
+        }
+        assert!(pauses > found.len() || found[0].n() == 1, "{pauses} pauses");
+        assert!(paused.next().is_none());
+        assert_eq!(found, whole.collect::<Vec<_>>());
     }
 }
 

@@ -4,15 +4,16 @@ use board::squares::Square;
 
 /// Queens on a board. They may attack each other.
 #[derive(Debug)]
-pub(crate) struct Diagram {
+pub struct Diagram {
     /// Size of the board, 1 or more.
-    pub(crate) n: u32,
-    pub(crate) queens: Vec<Square>,
+    pub n: u32,
+    /// The squares with a queen, all on the board.
+    pub queens: Vec<Square>,
 }
 
 impl Diagram {
     /// The pairs of queens that attack each other.
-    pub(crate) fn attacks(&self) -> Vec<[Square; 2]> {
+    pub fn attacks(&self) -> Vec<[Square; 2]> {
         let mut pairs = Vec::new();
         for (i, &a) in self.queens.iter().enumerate() {
             let attacked = |b: &&Square| {
@@ -25,13 +26,13 @@ impl Diagram {
     }
 
     /// The letters of the columns, from the left.
-    pub(crate) fn files(&self) -> impl Iterator<Item = String> {
+    pub fn files(&self) -> impl Iterator<Item = String> {
         let name = |column| Square { column, row: 0 }.to_string();
         (0..self.n).map(move |column| name(column).trim_end_matches('1').to_owned())
     }
 
     /// The ends of the row, the column and the diagonals of a square.
-    pub(crate) fn lines_through(&self, Square { column, row }: Square) -> [[Square; 2]; 4] {
+    pub fn lines_through(&self, Square { column, row }: Square) -> [[Square; 2]; 4] {
         let last = self.n - 1;
         let square = |column, row| Square { column, row };
         let (down, up) = (column.min(row), (last - column).min(last - row));

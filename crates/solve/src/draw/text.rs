@@ -8,7 +8,7 @@ use super::Diagram;
 
 /// The board with its coordinates. `Q` is a queen and `.` an empty square. With `attacks`, `x` is an attacked
 /// square and `!` an attacked queen. The text does not end with a line break.
-pub(crate) fn text(diagram: &Diagram, attacks: bool) -> String {
+pub fn text(diagram: &Diagram, attacks: bool) -> String {
     let n = diagram.n;
     let queens: HashSet<Square> = diagram.queens.iter().copied().collect();
     let attacked: HashSet<Square> = diagram.attacks().into_iter().flatten().collect();

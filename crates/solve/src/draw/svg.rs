@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::Placement;
 use board::squares::Square;
-use solve::Placement;
 
 use super::Diagram;
 
@@ -29,17 +29,17 @@ text { fill: #221f1c; font-family: sans-serif; text-anchor: middle }
 
 /// The style of drawn boards.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Style {
+pub struct Style {
     /// Side of a square, in pixels.
-    pub(crate) square: u16,
+    pub square: u16,
     /// Whether dark squares are hatched, as in print.
-    pub(crate) hatched: bool,
+    pub hatched: bool,
     /// Whether the lines that queens attack are drawn.
-    pub(crate) attacks: bool,
+    pub attacks: bool,
 }
 
 /// One board with its coordinates.
-pub(crate) fn svg(diagram: &Diagram, style: Style) -> String {
+pub fn svg(diagram: &Diagram, style: Style) -> String {
     let squares: Vec<String> = diagram.queens.iter().map(Square::to_string).collect();
     let title = format!("Board of size {} with queens on {}", diagram.n, squares.join(" "));
     let [n, square] = [f64::from(diagram.n), f64::from(style.square)];
@@ -58,7 +58,7 @@ pub(crate) fn svg(diagram: &Diagram, style: Style) -> String {
 }
 
 /// Many placements of one size on a sheet, each with its number and symmetry.
-pub(crate) fn sheet(n: u32, placements: &[Placement], style: Style) -> String {
+pub fn sheet(n: u32, placements: &[Placement], style: Style) -> String {
     /// Space between boards, in pixels.
     const SPACE: f64 = 28.0;
     let title = format!("The {} essentially different placements of {n} queens", placements.len());

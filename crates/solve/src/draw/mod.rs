@@ -1,0 +1,9 @@
+//! Diagrams of boards as in chess books, as text or SVG.
+
+mod diagram;
+mod svg;
+mod text;
+
+pub use diagram::Diagram;
+pub use svg::{Style, sheet, svg};
+pub use text::text;
