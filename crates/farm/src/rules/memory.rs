@@ -60,13 +60,14 @@ impl MemoryJob {
         before.filter(holds).map_or(ordinal, |(&start, _)| start)
     }
 
-    fn hours(&self) -> Hours {
+    /// What its counts took; `None` without any.
+    fn hours(&self) -> Option<Hours> {
         let rows = self.rows.values().map(|counted| &counted.row).chain(self.seconds.values());
-        let mut sum = Hours::default();
-        for row in rows.chain(self.evidence.iter().map(|(row, _)| row)) {
-            sum += Hours::of(row.kernel, row.busy_us);
-        }
-        sum
+        let rows = rows.chain(self.evidence.iter().map(|(row, _)| row));
+        rows.map(|row| Hours::of(row.kernel, row.busy_us)).reduce(|mut sum, hours| {
+            sum += hours;
+            sum
+        })
     }
 
     fn retire_second(&mut self, range: Range, why: DisputeState) {
@@ -115,8 +116,10 @@ impl Store for MemoryStore {
         /// Rows that go at a time: so few that short histories see a job leave in parts, as from a large ledger.
         const MOST: usize = 2;
         let whole = self.get(id)?;
-        let taken = (whole.job.spec.origin.owner.clone(), whole.hours());
-        self.removed.entry(id).or_insert(taken);
+        if let Some(hours) = whole.hours() {
+            let taken = (whole.job.spec.origin.owner.clone(), hours);
+            self.removed.entry(id).or_insert(taken);
+        }
         let MemoryJob { job, rows, task_counts, seconds, evidence } = self.get(id)?;
         (job.state, job.total, job.spec.origin.key) = (JobState::Cancelled, None, None);
         if !evidence.is_empty() {
@@ -282,9 +285,9 @@ impl Store for MemoryStore {
 
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, Contradiction> {
         let of = |(&id, job): (&JobId, &MemoryJob)| {
-            (id, (job.job.spec.origin.owner.clone(), job.hours()))
+            Some((id, (job.job.spec.origin.owner.clone(), job.hours()?)))
         };
-        let mut all: BTreeMap<_, _> = self.jobs.iter().map(of).collect();
+        let mut all: BTreeMap<_, _> = self.jobs.iter().filter_map(of).collect();
         all.extend(self.removed.clone());
         Ok(all)
     }

@@ -114,8 +114,9 @@ impl Model {
         book.ordinary() > 0 || book.leasable() > 0 && !self.holds_suspected(seat)
     }
 
+    /// Whether a session holds a task that was lost twice. The task may be poisoned meanwhile.
     fn holds_suspected(&self, seat: &Seat) -> bool {
-        self.held(seat).iter().any(|(job, ordinal)| self.books[job].is_suspected(*ordinal))
+        self.held(seat).iter().any(|(job, ordinal)| self.books[job].was_lost_twice(*ordinal))
     }
 
     /// Checks a lease before it is noted.
