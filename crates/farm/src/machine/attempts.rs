@@ -1,11 +1,11 @@
 //! Workers that are lost with what they hold, and tasks that may have killed them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Farm;
 use crate::job::Job;
 use crate::session::{Process, Session};
-use crate::{Effect, JobId, LeaseId, Principal, Range, SessionId};
+use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
 /// So many processes that one machine loses say something of their tasks. If it loses more, that says something
 /// of the machine. One task of a million is found by halving in fewer.
@@ -29,7 +29,15 @@ impl Farm {
         let Some(session) = self.sessions.get(&id) else { return };
         self.stats.workers_lost += u64::from(!session.draining);
         let leases = session.leases.iter().filter(|_| !session.draining);
-        let held: Vec<(JobId, Range)> = leases.flat_map(|&lease| self.first_count(lease)).collect();
+        // A session may have a task by two leases, if others have it, too: one process is lost with it.
+        let mut by_job: BTreeMap<JobId, IntervalSet> = BTreeMap::new();
+        for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
+            by_job.entry(job).or_default().insert(range);
+        }
+        let of = |(&job, ranges): (&JobId, &IntervalSet)| {
+            ranges.iter().map(move |it| (job, it)).collect::<Vec<_>>()
+        };
+        let held: Vec<(JobId, Range)> = by_job.iter().flat_map(of).collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         let (process, principal) = (session.process().clone(), session.principal().clone());
@@ -40,7 +48,7 @@ impl Farm {
         if self.losses.len() == MOST_REMEMBERED {
             self.losses.pop_front();
         }
-        let jobs = held.iter().map(|&(job, _)| job).collect();
+        let jobs = by_job.into_keys().collect();
         self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
         self.effects.push(Effect::Lost { principal, processes });

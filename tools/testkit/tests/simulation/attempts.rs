@@ -1,5 +1,7 @@
 //! The model's attempts: how often a process crashed with each task.
 
+use std::collections::BTreeSet;
+
 use farm::{
     Change, Effect, Event, JobChange, JobId, JobState, JobView, LedgerCommand, Request, SessionId,
 };
@@ -69,7 +71,7 @@ impl Model {
     /// Notes the end of a session that may have ended with its process.
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
-        let held = if seat.draining { Vec::new() } else { self.held(seat) };
+        let held = if seat.draining { BTreeSet::new() } else { self.held(seat) };
         let suspected = held.iter().filter(|(job, task)| self.books[job].was_lost_twice(*task));
         let alone = suspected.count() == 1;
         self.left(id);
@@ -99,8 +101,8 @@ impl Model {
         }
     }
 
-    /// The tasks that a session counts for the first time.
-    fn held(&self, seat: &Seat) -> Vec<(JobId, usize)> {
+    /// The tasks that a session counts for the first time. It may have one by two leases.
+    fn held(&self, seat: &Seat) -> BTreeSet<(JobId, usize)> {
         let leases = seat.leases.iter().filter(|(_, held)| !held.whole);
         let held = leases.flat_map(|(&lease, held)| {
             let own = move |&o: &usize| self.books[&held.job].expects(o, lease);

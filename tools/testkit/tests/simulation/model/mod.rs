@@ -46,7 +46,7 @@ pub struct Model {
     last_lease: u64,
     /// The tasks of a process that crashed in this step, and whether it had one suspected task
     /// alone.
-    pub lost_now: Option<(Vec<(JobId, usize)>, bool)>,
+    pub lost_now: Option<(BTreeSet<(JobId, usize)>, bool)>,
     /// Tasks that are poisoned in this step.
     pub poisoned_now: Vec<(JobId, u64)>,
     /// Whether the farm has decided about the report of this step.
