@@ -112,8 +112,11 @@ impl Stage {
     pub fn restart_knowing(&mut self, known: &Known) {
         let now = Millis(self.now);
         let restored = restored(&mut self.ledger, 2).with_known(|_, _| known.clone());
+        // Nothing durable is left of an owner that took nothing and was granted nothing.
         let hours = |farm: &Farm| -> Vec<_> {
-            farm.owners().into_iter().map(|owner| (owner.owner, owner.share, owner.hours)).collect()
+            let owners = farm.owners().into_iter();
+            let known = owners.filter(|it| (it.share, it.hours) != Default::default());
+            known.map(|it| (it.owner, it.share, it.hours)).collect()
         };
         let taken = hours(&self.farm);
         let is_durable = self.waiting.is_empty();
