@@ -153,7 +153,7 @@ impl Table {
         let names: Vec<String> = self
             .columns
             .iter()
-            .map(|(name, _)| name.to_lowercase().replace("/s", "_per_second"))
+            .map(|(name, _)| name.to_lowercase().replace("/s", "_per_second").replace('-', "_"))
             .collect();
         output::print(names.join(","))?;
         self.rows.iter().try_for_each(|row| {
