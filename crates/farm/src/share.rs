@@ -20,7 +20,7 @@ pub struct Hours {
 
 impl Hours {
     /// Microseconds in an hour.
-    const US: f64 = 3.6e9;
+    pub const US: u64 = 3_600_000_000;
 
     /// Those of one count, which this kernel made.
     #[must_use]
@@ -35,20 +35,20 @@ impl Hours {
     #[must_use]
     pub fn of_hours(processor: f64, gpu: f64) -> Hours {
         // Numbers that are too large, negative or none become the nearest that there is.
-        let us = |hours: f64| (hours * Hours::US).round() as u64;
+        let us = |hours: f64| (hours * Hours::US as f64).round() as u64;
         Hours { processor_us: us(processor), gpu_us: us(gpu) }
     }
 
     /// Hours of processors.
     #[must_use]
     pub fn processor(self) -> f64 {
-        self.processor_us as f64 / Hours::US
+        self.processor_us as f64 / Hours::US as f64
     }
 
     /// Hours of graphics processors.
     #[must_use]
     pub fn gpu(self) -> f64 {
-        self.gpu_us as f64 / Hours::US
+        self.gpu_us as f64 / Hours::US as f64
     }
 
     /// Both together, microseconds.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-use farm::{Author, Credit, OwnerView, Party, Principal, Rate, Share};
+use farm::{Author, Credit, Hours, OwnerView, Party, Principal, Rate, Share};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -114,7 +114,8 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
 /// What the jobs of an owner have taken, and what they may take.
 fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
     let Share { weight, limit_us } = account.share;
-    let limit = limit_us.map_or("none".into(), |us| format!("{:.2} hours", us as f64 / 3.6e9));
+    let limit =
+        limit_us.map_or("none".into(), |us| format!("{:.2} hours", us as f64 / Hours::US as f64));
     let leased =
         account.share_of(all).map_or("–".into(), |share| format!("{:.0}%", 100.0 * share));
     html! {

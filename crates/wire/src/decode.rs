@@ -325,7 +325,7 @@ fn weight(weight: u32) -> Result<u32, WireError> {
 }
 
 fn limit_of(us: u64) -> Result<u64, WireError> {
-    if us > Share::MOST_HOURS * 3_600_000_000 {
+    if us > Share::MOST_HOURS * farm::Hours::US {
         return Err(WireError::out_of_bounds("limit_us", us));
     }
     Ok(us)

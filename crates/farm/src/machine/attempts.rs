@@ -34,10 +34,10 @@ impl Farm {
         for (job, range) in leases.flat_map(|&lease| self.first_count(lease)) {
             by_job.entry(job).or_default().insert(range);
         }
-        let of = |(&job, ranges): (&JobId, &IntervalSet)| {
-            ranges.iter().map(move |it| (job, it)).collect::<Vec<_>>()
-        };
-        let held: Vec<(JobId, Range)> = by_job.iter().flat_map(of).collect();
+        let held: Vec<(JobId, Range)> = by_job
+            .iter()
+            .flat_map(|(&job, ranges)| ranges.iter().map(move |range| (job, range)))
+            .collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
         let (process, principal) = (session.process().clone(), session.principal().clone());

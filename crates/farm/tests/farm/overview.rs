@@ -6,7 +6,7 @@ use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage}
 
 use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
 
-/// Of each kind, how many ordinals a map shows: wanted, accepted, leased, disputed, poisoned.
+/// How many ordinals of each kind a map shows: wanted, accepted, leased, disputed, poisoned.
 fn sums(map: &PlanMap) -> [u64; 5] {
     let of =
         |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.leased, cell.disputed, cell.poisoned];

@@ -1,7 +1,7 @@
 //! `queens owners`: what the jobs of each owner have taken, and what they may take.
 
 use clap::Args;
-use farm::{Answer, OwnerView, Share};
+use farm::{Answer, Hours, OwnerView, Share};
 use serde_json::{Value, json};
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
@@ -39,7 +39,7 @@ fn limit(text: &str) -> anyhow::Result<Limit> {
     }
     let hours = text.parse::<f64>().ok().filter(|hours| (0.0..=MOST).contains(hours));
     let hours = hours.ok_or_else(|| anyhow::anyhow!("give hours from 0 to {MOST}, or none"))?;
-    Ok(Limit::LimitUs((hours * 3.6e9).round() as u64))
+    Ok(Limit::LimitUs((hours * Hours::US as f64).round() as u64))
 }
 
 pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
@@ -79,7 +79,7 @@ fn granted(view: &OwnerView) -> String {
 }
 
 fn hours(us: u64) -> f64 {
-    us as f64 / 3.6e9
+    us as f64 / Hours::US as f64
 }
 
 fn object(view: &OwnerView, all: &[OwnerView]) -> Value {
