@@ -79,6 +79,16 @@ fn every_history_ends_with_exact_totals() {
     }
 }
 
+/// Seeds whose histories once ended otherwise: a job without counts had hours (429), a poisoned
+/// task was still held (1371), a process was lost twice with one task (3009), and a session was not
+/// woken for suspected tasks (7729).
+#[test]
+fn histories_that_failed_once_end_with_exact_totals() {
+    for seed in [429, 1371, 3009, 7729] {
+        World::new(seed, false).live();
+    }
+}
+
 #[test]
 fn every_store_conforms() {
     testkit::conformance::check(MemoryStore::default);
