@@ -27,8 +27,8 @@ pub(super) fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
 
 /// Ctrl-C alone ends what is shown.
 #[cfg(not(unix))]
-pub(super) fn quit() -> ((), impl Future<Output = ()>) {
-    ((), std::future::pending())
+pub(super) fn quit() -> (Option<()>, impl Future<Output = ()>) {
+    (None, std::future::pending())
 }
 
 /// How the terminal was before, which it becomes again when the value is dropped.

@@ -33,6 +33,8 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
         ));
     }
     let terminal = Term::stdout();
+    let (mode, quit) = keys::quit();
+    let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
         let (mut drawn, mut before) = (0, size(&terminal));
         loop {
@@ -43,11 +45,10 @@ pub(super) async fn run(client: &mut Client) -> Result<(), Failure> {
                 let _ = terminal.clear_screen();
                 (drawn, before) = (0, size);
             }
-            drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size));
+            drawn = draw(&terminal, drawn, &screen(&jobs, workers.as_deref(), size, key));
             tokio::time::sleep(PAUSE).await;
         }
     };
-    let (_mode, quit) = keys::quit();
     tokio::select! {
         failed = shown => failed,
         () = quit => Ok(()),
@@ -84,6 +85,7 @@ fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
     (lines, columns): (usize, usize),
+    key: &str,
 ) -> String {
     let mut all = Vec::new();
     let there = workers.map(|workers| {
@@ -93,7 +95,7 @@ fn screen(
         format!("; workers: {}, threads: {threads}{rate}", workers.len())
     });
     all.push(format!(
-        "jobs not ended: {}{}{}; q ends this",
+        "jobs not ended: {}{}{}; {key} ends this",
         jobs.len(),
         if *are_more { " and more" } else { "" },
         there.unwrap_or_default()
@@ -126,7 +128,7 @@ mod tests {
             ..Default::default()
         };
         let workers: Vec<v1::Worker> = (0..100).map(worker).collect();
-        let text = screen(&(Vec::new(), true), Some(&workers), (24, 40));
+        let text = screen(&(Vec::new(), true), Some(&workers), (24, 40), "q");
         assert_eq!(text.lines().count(), 23);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("jobs not ended: 0 and more"), "{text}");

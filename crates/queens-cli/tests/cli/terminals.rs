@@ -12,10 +12,12 @@ fn on_a_terminal(columns: u32, term: &str, args: &str) -> String {
     of_a_terminal(&format!("stty columns {columns} rows 10; exec {program} {args}"), term)
 }
 
-/// A command of the shell on a terminal.
+/// A command of the shell on a terminal. The shell is always the same: some run a single command in their own place, which
+/// decides whose terminal it is.
 fn of_a_shell(command: &str, term: &str) -> Command {
     let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", command, "/dev/null"]).env("TERM", term);
+    script.args(["--quiet", "--return", "--command", command, "/dev/null"]);
+    script.env("TERM", term).env("SHELL", "/bin/sh");
     script
 }
 
@@ -94,6 +96,8 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
     };
     let lines = watch(20);
     assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
+    // `timeout` runs it in a process group of its own, where it reads no keys.
+    assert!(lines[0].ends_with("; Ctrl-C ends this"), "{lines:?}");
     let numbers: Vec<&str> =
         lines[2..6].iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "4", "5", "6"], "{lines:?}");
@@ -115,7 +119,7 @@ fn all_of_the_farm_is_shown_until_somebody_ends_it() {
 
     // A key ends it too, whether it comes before the first look or after it.
     // The pipe stays open, as a keyboard does: at its end, `script` types the end of a file.
-    let command = format!("timeout 60 {program} watch --coordinator {}", farm.url());
+    let command = format!("timeout --foreground 60 {program} watch --coordinator {}", farm.url());
     let mut script = of_a_shell(&command, "xterm");
     let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
     let mut keys = script.stdin.take().expect("a pipe");
