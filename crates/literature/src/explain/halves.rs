@@ -39,12 +39,12 @@ pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<St
     Ok(format!(
         "## Two half-boards and their join: the method halves\n\n\
          The queens of the lower {} rows use {} columns, the split, and those of the upper rows use the others. \
-         There are {} half-boards with {} splits. An upper half-board is a lower one turned over, so that one list \
+         There are {} half-boards with {} splits. An upper half-board is a lower one turned over, so one list \
          is enough for both.\n\n\
-         The split {} has {} lower half-boards and {} upper ones. This is one of each:\n\n{}\n{}\n\
-         Two halves fit if no diagonal has a queen of each. The two above fit:\n\n{}\n\
-         This split has {} pairs, and the number of those that fit is {}. The sum over all splits is {sum}, and no \
-         placement was searched for as a whole. With symmetry removed, {} splits are enough.\n",
+         Two halves fit if no diagonal has a queen of each. The split {} has {} lower half-boards and {} upper \
+         ones. These two fit:\n\n{}\n\
+         Of the {} pairs of this split, {} fit. The sum over all splits is {sum}, and no placement was searched \
+         for as a whole. With symmetry removed, {} splits are enough.\n",
         n / 2,
         n / 2,
         lower.values().map(Vec::len).sum::<usize>(),
@@ -52,8 +52,6 @@ pub(super) fn section(n: u32, total: u64, picture: Picture) -> anyhow::Result<St
         names(columns),
         count(columns),
         count(others),
-        block(&picture(n, half, false)),
-        block(&picture(n, upper, false)),
         block(&picture(n, &[half, upper.as_slice()].concat(), false)),
         count(columns) * count(others),
         pairs.len(),

@@ -30,8 +30,8 @@ pub fn page(n: u32, picture: Picture) -> anyhow::Result<String> {
     let mut page = format!(
         "# How {n} queens are counted\n\n\
          `queens explain {n}` wrote this text and counted every number in it.\n\n\
-         There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. Each of \
-         the four sections below counts them in a different way.\n\n",
+         There are {total} ways to place {n} queens on a board of {n} x {n} so that none attacks another. Each \
+         section counts them in another way.\n\n",
     );
     page += &masks_section(n, searched.nodes, picture)?;
     page += &rows_section(n, total)?;
@@ -54,18 +54,18 @@ fn masks_section(n: u32, nodes: u64, picture: Picture) -> anyhow::Result<String>
     };
     Ok(format!(
         "## Masks\n\n\
-         The search fills one row after the other, from row 1 at the bottom. This is the board after two \
-         queens; `x` is a square that a queen attacks:\n\n{}\n\
-         Row 3 depends on the rows below it by three words, which have one bit for each column, here from \
-         column a on:\n\n\
+         The search fills one row after the other, from row 1 at the bottom. After two queens, `x` marks the \
+         squares that they attack:\n\n{}\n\
+         Row 3 depends on the rows below it by three words with one bit for each column, here from column a \
+         on:\n\n\
          ```text\n\
          right  {}   attacked along diagonals that rise to the left\n\
          down   {}   columns that have a queen\n\
          left   {}   attacked along diagonals that rise to the right\n\
          free   {}   none of the three: where row 3 can have its queen\n\
          ```\n\n\
-         For the next row, the new queen is added to all three words, the first word moves one column to the \
-         left, and the third word moves one column to the right. The whole search places {nodes} queens.\n\n",
+         For the next row, the new queen is added to all three words. Then the first word moves one column to \
+         the left, and the third one to the right. The whole search places {nodes} queens.\n\n",
         block(&picture(n, &queens, true)),
         row(right),
         row(down),
@@ -88,9 +88,9 @@ fn rows_section(n: u32, total: u64) -> anyhow::Result<String> {
         .collect();
     Ok(format!(
         "## Prefixes: the method rows\n\n\
-         The first two rows can be filled in {prefixes} ways. Each is a prefix: a task that another machine can \
+         The first two rows can be filled in {prefixes} ways. Each is a prefix: a task that any machine can \
          finish, because the other rows depend only on the three words. A prefix and its mirror image have equally \
-         many completions, so that one of the two is counted, with weight 2. That leaves {} tasks: {}.\n\n",
+         many completions, so one of the two is counted, with weight 2. That leaves {} tasks: {}.\n\n",
         tasks.tasks.len(),
         words.join("; "),
     ))
@@ -112,10 +112,9 @@ fn ring_section(n: u32, total: u64, picture: Picture) -> anyhow::Result<String> 
     let mut section = format!(
         "## A ring: the method ring\n\n\
          The queens of the outer rows and columns, the ring, are placed first. Rotations and reflections make \
-         up to eight rings of one, itself included, with equally many completions. One of these is counted, with \
-         their number as its weight. There are {} rings up to symmetry. This is one of weight {weight}:\n\n{}\n\
-         Its inner squares can be filled in this number of ways: {}. It stands for this number of placements: {}. \
-         All rings by weight:\n\n\
+         up to eight rings of one, all with equally many completions. One of these is counted, with their number \
+         as its weight. There are {} rings up to symmetry. This is one of weight {weight}:\n\n{}\n\
+         Ways to fill its inner squares: {}. Placements that it stands for: {}. All rings by weight:\n\n\
          | weight | rings | placements that they stand for |\n|---|---|---|\n",
         tasks.tasks.len(),
         block(&picture(n, &queens, true)),

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 use vectors::{Figure, Source};
 
+use super::Line;
 use super::machine::Machine;
 use super::verdict::Verdict;
-use super::{Line, subject};
 
 /// The header of the table.
 pub const HEAD: &str =
@@ -127,59 +127,54 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// A page for readers, with a table for each subject.
+/// A page for readers: the figures, the commands that print them, and their sources.
 #[must_use]
 pub fn markdown(lines: &[Line], machine: &Machine) -> String {
     let mut page = head(machine);
-    for lines in lines.chunk_by(|a, b| subject(a.figure) == subject(b.figure)) {
-        let _ = write!(
-            page,
-            "\n## {}\n\n| figure | what it is | source | its value | ours | verdict |\n|---|---|---|---|---|---|\n",
-            lines.first().map_or("", |line| subject(line.figure))
-        );
-        for Line { figure, ours, verdict } in lines {
-            let row = [
-                &figure.name,
-                &figure.claim,
-                &figure.source().name,
-                &said(figure),
-                ours,
-                verdict.words(),
-            ];
-            let _ = writeln!(page, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
-        }
-        let _ = writeln!(page);
-        let mut commands: Vec<&str> = lines.iter().map(|line| line.figure.run.as_str()).collect();
-        commands.dedup();
-        for command in commands {
-            let _ = writeln!(page, "    queens {command}");
-        }
-        let mut reasons: Vec<&str> = lines.iter().filter_map(reason).collect();
-        reasons.dedup();
-        for why in reasons {
-            let _ = writeln!(page, "\n{why}");
+    page += "\n| figure | what it is | source | its value | ours |\n|---|---|---|---|---|\n";
+    for line in lines {
+        let figure = line.figure;
+        let row =
+            [&figure.name, &figure.claim, &figure.source().name, &said(figure), &compared(line)];
+        let _ = writeln!(page, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
+    }
+    for line in lines {
+        if let Some(why) = reason(line) {
+            let _ = writeln!(page, "\n`{}`: {why}", line.figure.name);
         }
     }
+    page += "\n## Commands\n\n";
+    let mut commands: Vec<&str> = lines.iter().map(|line| line.figure.run.as_str()).collect();
+    commands.dedup();
+    for command in commands {
+        let _ = writeln!(page, "    queens {command}");
+    }
     page + &sources(lines)
+}
+
+/// Our value beside the source's, with the verdict where they do not agree.
+fn compared(Line { figure, ours, verdict }: &Line) -> String {
+    match verdict {
+        Verdict::Agrees if *ours == said(figure) => "same".into(),
+        Verdict::Agrees => ours.clone(),
+        verdict => format!("{ours}, {}", verdict.words()),
+    }
 }
 
 fn head(machine: &Machine) -> String {
     let Machine { date, processor, processors, backend, load } = machine;
     let shared = if machine.was_shared() {
-        format!(
-            "Other programs ran on the machine at the same time (load {load:.1} at the start), so that measured \
-             figures are rough."
-        )
+        format!("shared with other programs (load {load:.1} at the start)")
     } else {
-        format!("The machine was idle otherwise (load {load:.1} at the start).")
+        format!("otherwise idle (load {load:.1} at the start)")
     };
     format!(
         "# Figures of the literature, reproduced\n\n\
-         `queens reproduce --markdown docs/REPRODUCED.md` wrote this page; do not edit it. The figures and their \
-         sources are in `vectors/sources.json`. Under each table are the commands that printed our values.\n\n\
-         Date: {date}. Machine: {processor}, {processors} processors, counting loop {backend}. {shared}\n\n\
-         Figures with a decimal point are measured: quotients of times, or numbers that depend on chance. They \
-         agree if they differ by no more than a factor that `vectors/sources.json` names.\n"
+         `queens reproduce --markdown docs/REPRODUCED.md` wrote this page on {date}, on {processor}, \
+         {processors} processors, {shared}, counting loop {backend}. `vectors/sources.json` has the figures and \
+         their sources.\n\n\
+         Figures with a decimal point are measured. They agree if they differ by no more than a factor that is \
+         written there.\n"
     )
 }
 
