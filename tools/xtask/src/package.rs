@@ -24,7 +24,7 @@ const DOCUMENTATION: [&str; 16] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "crates/count/LABBOOK.md",
-    "crates/count/README.md",
+    "crates/queens/README.md",
     "deploy",
     "docs",
     "proto",
