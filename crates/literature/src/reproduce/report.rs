@@ -127,7 +127,7 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// A page for readers: the figures, the commands that print them, and their sources.
+/// A page for readers: the figures and their sources.
 #[must_use]
 pub fn markdown(lines: &[Line], machine: &Machine) -> String {
     let mut page = head(machine);
@@ -142,12 +142,6 @@ pub fn markdown(lines: &[Line], machine: &Machine) -> String {
         if let Some(why) = reason(line) {
             let _ = writeln!(page, "\n`{}`: {why}", line.figure.name);
         }
-    }
-    page += "\n## Commands\n\n";
-    let mut commands: Vec<&str> = lines.iter().map(|line| line.figure.run.as_str()).collect();
-    commands.dedup();
-    for command in commands {
-        let _ = writeln!(page, "    queens {command}");
     }
     page + &sources(lines)
 }
@@ -171,10 +165,9 @@ fn head(machine: &Machine) -> String {
     format!(
         "# Figures of the literature, reproduced\n\n\
          `queens reproduce --markdown docs/REPRODUCED.md` wrote this page on {date}, on {processor}, \
-         {processors} processors, {shared}, counting loop {backend}. `vectors/sources.json` has the figures and \
-         their sources.\n\n\
-         Figures with a decimal point are measured. They agree if they differ by no more than a factor that is \
-         written there.\n"
+         {processors} processors, {shared}, counting loop {backend}. `queens reproduce --only FIGURE --json` prints \
+         the command that prints a figure. A figure with a decimal point is measured, and agrees within the factor \
+         that `vectors/sources.json` names.\n"
     )
 }
 
