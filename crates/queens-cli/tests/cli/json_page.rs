@@ -11,10 +11,10 @@ use crate::support::{Farm, Scratch};
 /// Fields whose parts are names of owners, kernels or the like.
 const BY_NAME: [&str; 4] = ["owners", "kernels", "builds", "device.kernel_seconds"];
 
-/// Commands that need no farm, by the section about them.
+/// Commands that need no farm, by the title of the section about them.
 const LOCAL: [(&str, &[&str]); 7] = [
     (
-        "A count",
+        "count",
         &[
             "count 8 --given a1",
             "count 8 --given a1 --blocked b3 --ranks 5",
@@ -27,12 +27,12 @@ const LOCAL: [(&str, &[&str]); 7] = [
         ],
     ),
     (
-        "A placement",
+        "solve, complete, list",
         &["solve 8", "complete 8 --given a1 --stats", "list 6 --numbered", "list 8 --rows 1"],
     ),
-    ("A check", &["check 2 4 1 3"]),
+    ("check", &["check 2 4 1 3"]),
     (
-        "A plan",
+        "plan",
         &[
             "plan 8 --given a1 --cores 2 --watts 10",
             "plan 10 --width 1",
@@ -40,24 +40,15 @@ const LOCAL: [(&str, &[&str]); 7] = [
             "plan 8 --method unique --problem fundamental --seconds 1",
         ],
     ),
-    ("A speed", &["bench --n 8 --sample-ms 1 --backend portable"]),
-    ("A comparison", &["compare 5"]),
-    ("A figure", &["reproduce --quick --only forced"]),
+    ("bench", &["bench --n 8 --sample-ms 1 --backend portable"]),
+    ("compare", &["compare 5"]),
+    ("reproduce", &["reproduce --quick --only forced"]),
 ];
 
 /// The sections that a farm and its ledgers print.
 const OF_A_FARM: [&str; 11] = [
-    "A job",
-    "A worker",
-    "A credential",
-    "An owner",
-    "Trust",
-    "Health",
-    "An export",
-    "A verification",
-    "A merge",
-    "A copy",
-    "A scrub",
+    "A job", "workers", "token", "owners", "trust", "health", "export", "verify", "merge",
+    "backup", "scrub",
 ];
 
 /// The fields that each section of the page names.
@@ -65,8 +56,7 @@ fn page() -> BTreeMap<String, BTreeSet<String>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md");
     let text = fs::read_to_string(path).expect("it is text");
     let fields = |section: &str| -> BTreeSet<String> {
-        let cells =
-            section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+        let cells = section.lines().filter_map(|line| line.strip_prefix("- `")?.split(": ").next());
         let names = cells.flat_map(|cell| cell.split('`').step_by(2).map(String::from));
         names.filter(|name| !name.is_empty()).collect()
     };
@@ -153,30 +143,30 @@ fn the_page_names_what_a_farm_and_its_ledgers_print() {
     assert_names("A job", &jobs);
 
     let bundle = path("bundle");
-    assert_names("An export", &client(&format!("export 1 {bundle}")));
+    assert_names("export", &client(&format!("export 1 {bundle}")));
     let verify = |more: &[&str]| {
         let args = [&["verify", &bundle, "--json"], more].concat();
         lines(&run(&mut queens(&args)).success())
     };
-    assert_names("A verification", &[verify(&[]), verify(&["--also", "ring"])].concat());
+    assert_names("verify", &[verify(&[]), verify(&["--also", "ring"])].concat());
     let (copy, other) = (path("copy.db"), path("other.db"));
-    assert_names("A copy", &client(&format!("backup {copy}")));
+    assert_names("backup", &client(&format!("backup {copy}")));
     let of_ledgers = |args: &[&str]| lines(&run(&mut queens(args)).success());
-    assert_names("A scrub", &of_ledgers(&["scrub", &copy, "--json"]));
+    assert_names("scrub", &of_ledgers(&["scrub", &copy, "--json"]));
     let count = ["count", "8", "--problem", "fundamental", "--ledger", &other];
     of_ledgers(&count);
     let into = path("merged.db");
-    assert_names("A merge", &of_ledgers(&["merge", &other, "--into", &into, "--json"]));
+    assert_names("merge", &of_ledgers(&["merge", &other, "--into", &into, "--json"]));
 
     let created = client("token create --role viewer --owner lab");
-    assert_names("A credential", &[client("token list"), created].concat());
+    assert_names("token", &[client("token list"), created].concat());
     let owners = [client("owners local --hours 9 --weight 7"), client("owners")].concat();
-    assert_names("An owner", &owners);
-    assert_names("Health", &client("health"));
+    assert_names("owners", &owners);
+    assert_names("health", &client("health"));
     let listed = client("workers");
     drop(worker);
-    assert_names("Trust", &client("trust local/elsewhere --revoke --reason test"));
-    assert_names("A worker", &[client("workers"), listed].concat());
+    assert_names("trust", &client("trust local/elsewhere --revoke --reason test"));
+    assert_names("workers", &[client("workers"), listed].concat());
 }
 
 #[test]

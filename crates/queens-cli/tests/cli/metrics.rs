@@ -39,7 +39,7 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
         reported.contains("\nqueens_job_remaining_seconds{")
     });
 
-    // Then each metric is in the documentation's tables, with its kind, labels and meaning, and none is only there.
+    // Then each metric is in the documentation's tables, with its labels and meaning, and none is only there.
     let listed: BTreeSet<String> =
         TABLES.lines().filter(|line| line.starts_with("| `")).map(String::from).collect();
     check_format(&reported);
@@ -230,7 +230,7 @@ fn rows(text: &str) -> BTreeSet<String> {
     let row = |(name, kind): (String, String)| {
         let sample = if kind == "histogram" { "_count" } else { "" };
         let labels = labels(text, &format!("{name}{sample}"));
-        format!("| `{name}` | {kind} | {labels} | {} |", helps[&name])
+        format!("| `{name}` | {labels} | {} |", helps[&name])
     };
     kinds.map(row).collect()
 }
