@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 use crate::support::process::{queens, run, wait_until};
 use crate::support::{Farm, Scratch, assert_private};
 
-const TABLES: &str = include_str!("../../../../docs/METRICS.md");
+const PAGE: &str = include_str!("../../../../docs/METRICS.md");
 
 #[test]
 fn what_a_coordinator_tells_is_what_the_documentation_lists() {
@@ -39,9 +39,9 @@ fn what_a_coordinator_tells_is_what_the_documentation_lists() {
         reported.contains("\nqueens_job_remaining_seconds{")
     });
 
-    // Then each metric is in the documentation's tables, with its labels and meaning, and none is only there.
+    // Then each metric is in the documentation, with its labels and meaning, and none is only there.
     let listed: BTreeSet<String> =
-        TABLES.lines().filter(|line| line.starts_with("| `")).map(String::from).collect();
+        PAGE.lines().filter(|line| line.starts_with("- `")).map(String::from).collect();
     check_format(&reported);
     let rows = rows(&reported);
     let missing: Vec<&String> = rows.difference(&listed).collect();
@@ -120,7 +120,7 @@ fn a_coordinator_that_wants_no_credential_writes_none_for_prometheus() {
 
 #[test]
 fn alerts_and_dashboard_ask_only_for_what_is_told() {
-    let known: BTreeSet<&str> = TABLES.lines().filter_map(|line| line.split('`').nth(1)).collect();
+    let known: BTreeSet<&str> = PAGE.lines().filter_map(|line| line.split('`').nth(1)).collect();
     let rules = include_str!("../../../../deploy/prometheus/rules.yml");
     let dashboard: Value =
         serde_json::from_str(include_str!("../../../../deploy/prometheus/dashboard.json"))
@@ -219,7 +219,7 @@ fn value(text: &str, series: &str) -> f64 {
     value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {series}: {text}"))
 }
 
-/// A row of the documentation's tables for each metric in `text`.
+/// A line of the documentation for each metric in `text`.
 fn rows(text: &str) -> BTreeSet<String> {
     let args = |line: &str, kind: &str| -> Option<(String, String)> {
         let (name, args) = line.strip_prefix(kind)?.split_once(' ')?;
@@ -230,7 +230,8 @@ fn rows(text: &str) -> BTreeSet<String> {
     let row = |(name, kind): (String, String)| {
         let sample = if kind == "histogram" { "_count" } else { "" };
         let labels = labels(text, &format!("{name}{sample}"));
-        format!("| `{name}` | {labels} | {} |", helps[&name])
+        let labels = if labels.is_empty() { labels } else { format!(" ({labels})") };
+        format!("- `{name}`{labels}: {}", helps[&name])
     };
     kinds.map(row).collect()
 }
