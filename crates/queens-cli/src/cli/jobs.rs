@@ -15,14 +15,13 @@ use super::args::{CutArgs, share};
 use super::audits::{self, AuditArgs, ScopeArg};
 use super::client::{Client, CoordinatorArgs, view};
 use super::problem::ProblemArgs;
-use super::show::{self, Reader};
+use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::{JobNumbers, Sizes};
-use crate::table::{ListArgs, ListFormat};
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -98,8 +97,9 @@ pub(super) struct JobsArgs {
     /// List jobs before this one only, as behind a limit
     #[arg(long, value_name = "JOB")]
     before: Option<u64>,
-    #[command(flatten)]
-    list: ListArgs,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -256,32 +256,27 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
     // Jobs that wait for others say for which ones.
     let (live, _) = client.live(usize::MAX).await?;
     let (listed, are_more) = args.chosen(&mut client, &live).await?;
-    match args.list.format() {
-        ListFormat::Json => listed.iter().try_for_each(|job| output::print(show::json(job, &live))),
-        ListFormat::Csv => show::table(&listed, Reader::Program).print_csv(),
-        ListFormat::Table => {
-            let reader = Reader::of(ListFormat::Table);
-            let (ended, going): (Vec<_>, Vec<_>) =
-                listed.iter().partition(|job| job.state.is_over());
-            if !going.is_empty() || ended.is_empty() {
-                let going = show::table(going, reader).without(&show::OF_ENDED);
-                going.print(&show::SPARED, args.nothing())?;
-            }
-            if !ended.is_empty() {
-                if ended.len() < listed.len() {
-                    output::print("")?;
-                }
-                show::table(ended, reader).without(&show::OF_LIVE).print(&show::SPARED, "")?;
-            }
-            show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
-            match listed.first().filter(|_| are_more) {
-                None => Ok(()),
-                Some(job) if args.limit.is_some() => {
-                    output::print(format!("there are more: `queens jobs --before {}`", job.id))
-                }
-                Some(_) => output::print("more have ended: `queens jobs --all`"),
-            }
+    if args.json {
+        return listed.iter().try_for_each(|job| output::print(show::json(job, &live)));
+    }
+    let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
+    if !going.is_empty() || ended.is_empty() {
+        let going = show::table(going).without(&show::OF_ENDED);
+        going.print(&show::SPARED, args.nothing())?;
+    }
+    if !ended.is_empty() {
+        if ended.len() < listed.len() {
+            output::print("")?;
         }
+        show::table(ended).without(&show::OF_LIVE).print(&show::SPARED, "")?;
+    }
+    show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
+    match listed.first().filter(|_| are_more) {
+        None => Ok(()),
+        Some(job) if args.limit.is_some() => {
+            output::print(format!("there are more: `queens jobs --before {}`", job.id))
+        }
+        Some(_) => output::print("more have ended: `queens jobs --all`"),
     }
 }
 
@@ -370,13 +365,6 @@ async fn for_each(
 
 /// Shows jobs with all that is known of them.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
-    let is_json = match args.list.format() {
-        ListFormat::Table => false,
-        ListFormat::Json => true,
-        ListFormat::Csv => {
-            return Err(Failure::Usage("a list is written as CSV, and no single job".into()));
-        }
-    };
     let mut client = Client::connect(&args.coordinator).await?;
     let jobs = numbers(&args.jobs);
     let first = jobs.first().copied();
@@ -388,7 +376,7 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
         } else {
             Vec::new()
         };
-        if is_json {
+        if args.json {
             return output::print(show::json(&job, &others));
         }
         let between = if Some(id) == first { "" } else { "\n" };

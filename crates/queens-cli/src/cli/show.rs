@@ -8,7 +8,7 @@ use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
 use crate::progress::{bar, clock, si};
-use crate::table::{ListFormat, Table};
+use crate::table::Table;
 
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
 /// they may exceed 2^53. `others` are jobs of the same coordinator, if it may wait for them.
@@ -161,55 +161,19 @@ pub(super) const SPARED: [&str; 12] = [
 pub(super) const OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
 pub(super) const OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
 
-/// Who reads a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
-    /// A program: numbers without units.
-    Program,
-    /// A person.
-    Person,
-    /// A person at a terminal, who sees bars.
-    Terminal,
+/// A number of something per second, or a dash if it is not known.
+pub(super) fn rate(rate: f64) -> String {
+    if rate == 0.0 { "-".into() } else { si(rate) }
 }
 
-impl Reader {
-    /// Who reads what a list prints.
-    pub(super) fn of(format: ListFormat) -> Reader {
-        match format {
-            ListFormat::Csv | ListFormat::Json => Reader::Program,
-            ListFormat::Table if std::io::stdout().is_terminal() => Reader::Terminal,
-            ListFormat::Table => Reader::Person,
-        }
-    }
-
-    /// Something per second, or a dash where it is not known.
-    pub(super) fn rate(self, rate: f64) -> String {
-        match self {
-            _ if rate == 0.0 => "-".into(),
-            Reader::Program => rate.to_string(),
-            Reader::Person | Reader::Terminal => si(rate),
-        }
-    }
-
-    /// Hours.
-    pub(super) fn hours(self, hours: f64) -> String {
-        match self {
-            Reader::Program => hours.to_string(),
-            Reader::Person | Reader::Terminal => format!("{hours:.2}"),
-        }
-    }
-
-    fn percent(self, job: &JobView) -> String {
-        let percent = format!("{:.1}%", job.percent());
-        match self {
-            Reader::Program | Reader::Person => percent,
-            Reader::Terminal => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
-        }
-    }
+/// Hours with two decimal places.
+pub(super) fn hours(hours: f64) -> String {
+    format!("{hours:.2}")
 }
 
-/// A table of jobs.
-pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Reader) -> Table {
+/// A table of jobs, with bars on a terminal.
+pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>) -> Table {
+    let has_bars = std::io::stdout().is_terminal();
     let mut table = Table::new(&[
         ("JOB", true),
         ("STATE", false),
@@ -239,15 +203,18 @@ pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Rea
             job.spec.origin.key.clone().unwrap_or_else(dash),
             job.spec.priority.to_string(),
             job.spec.plan.to_string(),
-            reader.percent(job),
-            reader.rate(job.rate.tasks_per_second),
-            reader.rate(job.rate.placements_per_second),
+            match format!("{:.1}%", job.percent()) {
+                percent if has_bars => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
+                percent => percent,
+            },
+            rate(job.rate.tasks_per_second),
+            rate(job.rate.placements_per_second),
             job.seconds_left().map_or_else(dash, clock),
             job.times.submitted_at_ms.map_or_else(dash, utc),
             waited(job).map_or_else(dash, clock),
             took(job).map_or_else(dash, brief),
-            reader.hours(job.hours.processor()),
-            reader.hours(job.hours.gpu()),
+            hours(job.hours.processor()),
+            hours(job.hours.gpu()),
             job.workers.to_string(),
             job.disputes.to_string(),
             job.total.map_or_else(dash, |total| total.to_string()),
@@ -322,7 +289,7 @@ pub(super) fn disputed(job: &JobView) -> Option<String> {
 }
 
 /// The thread time that its counts took.
-fn hours(job: &JobView) -> String {
+fn thread_hours(job: &JobView) -> String {
     let processor = format!("{:.2} of processors", job.hours.processor());
     match job.hours.gpu_us {
         0 => processor,
@@ -346,7 +313,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
     lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
     lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
-    lines.push(format!("hours     {}", hours(job)));
+    lines.push(format!("hours     {}", thread_hours(job)));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }

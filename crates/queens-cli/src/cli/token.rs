@@ -12,7 +12,7 @@ use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
-use crate::table::{ListArgs, ListFormat, Table};
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 pub(super) struct TokenArgs {
@@ -61,8 +61,9 @@ struct CreateArgs {
 
 #[derive(Debug, Args)]
 struct TokenListArgs {
-    #[command(flatten)]
-    list: ListArgs,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -135,19 +136,16 @@ async fn list(args: TokenListArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_tokens(v1::ListTokensRequest {}).await;
     let tokens = client.given(answer)?.tokens;
+    if args.json {
+        return tokens.iter().try_for_each(|token| output::print(object(token)));
+    }
     let mut table =
         Table::new(&[("TOKEN", true), ("ROLE", false), ("VALID", false), ("OWNER", false)]);
     for token in &tokens {
         let (id, role) = (token.id.to_string(), role_name(token.role()));
         table.push(vec![id, role, valid(token), token.owner.clone()]);
     }
-    match args.list.format() {
-        ListFormat::Json => tokens.iter().try_for_each(|token| output::print(object(token))),
-        ListFormat::Csv => table.print_csv(),
-        ListFormat::Table => {
-            table.print(&[], "there is no credential; `queens token create` makes one")
-        }
-    }
+    table.print(&[], "there is no credential; `queens token create` makes one")
 }
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use wire::v1;
 
 use super::client::Client;
 use super::keys;
-use super::show::{self, Reader};
+use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
 use crate::failure::Failure;
@@ -101,11 +101,11 @@ fn screen(
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(jobs, Reader::Terminal).lines_within(columns, &show::SPARED).0);
+    all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
     all.extend(show::remarks(jobs, jobs));
     if let Some(workers) = workers {
         all.push(String::new());
-        all.extend(trust::table(workers, Reader::Terminal).lines_within(columns, &trust::SPARED).0);
+        all.extend(trust::table(workers).lines_within(columns, &trust::SPARED).0);
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();
