@@ -19,7 +19,6 @@
 
 #![forbid(unsafe_code)]
 
-mod another;
 mod canonical;
 mod check;
 mod draw;
@@ -37,7 +36,6 @@ mod task_counts;
 mod verdict;
 mod worth;
 
-pub use another::{another, count_by_another};
 pub use check::{Checked, check};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
@@ -45,7 +43,7 @@ pub use export::{Exported, export, summary, text};
 pub use format::{StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, NewFileError, compressed};
-pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};
+pub use recount::{RecountEffort, RecountSums, Recounted, recount};
 pub use running::{Busy, Content};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};

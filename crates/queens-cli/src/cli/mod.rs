@@ -26,7 +26,6 @@ mod local_methods;
 mod log;
 mod merge;
 mod nodes;
-mod ordered;
 mod owners;
 mod placement_output;
 mod plain_search;
@@ -168,7 +167,6 @@ impl Command {
             Command::Count(args) => args.prefer_words(matches),
             Command::Submit(args) => args.cut.prefer_words(matches),
             Command::Plan(args) => args.cut.prefer_words(matches),
-            Command::Verify(args) => args.prefer_words(matches),
             _ => {}
         }
     }

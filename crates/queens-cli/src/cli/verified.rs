@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use board::Method;
-use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedRow, Verdict};
-use farm::{IdentifiedBy, JobState};
+use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedPolicy, StatedRow, Verdict};
+use farm::{AuditScope, IdentifiedBy, JobState};
 use serde_json::json;
 
-use super::ordered;
-use super::show::plural;
+use super::show::{self, plural};
 use crate::progress::clock;
 
 /// A bundle that was checked and recounted.
@@ -17,8 +15,6 @@ use crate::progress::clock;
 pub(super) struct Verified<'a> {
     pub(super) checked: &'a Checked,
     pub(super) recounted: &'a Recounted,
-    /// Another method that counts the same total, if one was asked for.
-    pub(super) also: Option<Method>,
 }
 
 impl Verified<'_> {
@@ -61,7 +57,7 @@ impl Verified<'_> {
                 header.covered
             ));
         }
-        lines.extend(ordered::text(self.checked));
+        lines.extend(self.checked.content.policies.iter().map(policy));
         lines.push(format!(
             "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
              ({}) by another owner; names are what the farm says",
@@ -112,9 +108,6 @@ impl Verified<'_> {
             lines.push(format!("trust     the farm changed {} times whom it trusts", header.trust));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
-        if let Some(method) = self.also {
-            lines.push(format!("also      {method} counts {total} here, too"));
-        }
         lines.extend(self.recount());
         lines.join("\n")
     }
@@ -260,9 +253,6 @@ impl Verified<'_> {
             "second_count_missing": amount(worth.missing),
             "counted_only_by_distrusted": amount(worth.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "total_by_another_method": self.also.map(|also| {
-                json!({"method": also.name(), "total": total.to_string()})
-            }),
             "recounted_by": kernel.to_string(),
             "recounted_ranges": ranges,
             "recounted_pieces": pieces,
@@ -285,7 +275,13 @@ impl Verified<'_> {
         json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();
         json["tasks_reported"] = self.checked.content.tasks_reported.into();
         json["recounted_single_tasks"] = reported.into();
-        json["policies"] = ordered::policies(self.checked);
+        let policy = |policy: &StatedPolicy| {
+            json!({
+                "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
+                "across": policy.across.name(), "asked_at": policy.asked_at,
+            })
+        };
+        json["policies"] = self.checked.content.policies.iter().map(policy).collect();
         ascii(&json.to_string())
     }
 
@@ -347,6 +343,21 @@ impl Verified<'_> {
         let by = &self.checked.content.authors[row.by as usize];
         format!("\"{}\" with {}", by.author.principal.to_string().escape_default(), by.kernel)
     }
+}
+
+/// A line about an audit that was ordered.
+fn policy(policy: &StatedPolicy) -> String {
+    let StatedPolicy { share_ppm, by_search, across, asked_at } = *policy;
+    format!(
+        "ordered   at {} an audit of {:.4}% of the ranges by another {}{}",
+        show::utc(asked_at),
+        f64::from(share_ppm) / 1e4,
+        match across {
+            AuditScope::Machines => "machine",
+            AuditScope::Owners => "owner",
+        },
+        if by_search { " that searches" } else { "" },
+    )
 }
 
 fn many(number: usize, what: &str) -> String {

@@ -159,14 +159,11 @@ fn a_bundle_is_checked_without_a_coordinator() {
     assert_eq!(sample["confirmed_by_owner"]["ranges"], 0, "by one owner");
     assert_eq!(sample["wrong_share_of_total_at_most"], 0.95, "one draw says little");
     assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
-    let args = bundle.verify(&["--also", "ring", "--seed", "1"]).success();
-    assert!(
-        args.contains(&format!("ring width=1 counts {} here, too", vectors::total(10))),
-        "{args}"
-    );
-    bundle.verify(&["--also", "rows"]).refusal(2, &["name another method"]);
-    bundle.verify(&["--search"]).refusal(2, &["--search is for bundles by halves"]);
-    bundle.verify(&["--also", "dice"]).usage("the methods are rows, prefixes, ring and halves");
+    let args = bundle.verify(&["--backend", "reference", "--seed", "1", "--json"]).success();
+    assert_eq!(json(&args)["recounted_by"], "reference");
+    let search = bundle.verify(&["--backend", "search"]);
+    search.refusal(2, &["--backend search is for bundles by halves"]);
+    bundle.verify(&["--backend", "gpu"]).usage("--backend");
 }
 
 /// Whoever edits a bundle has to make the rest fit; whoever makes all of it fit is found out by
