@@ -59,4 +59,4 @@ pub use search::{
 };
 pub use solutions::{Solutions, first_rows, solutions, ways};
 pub use symmetry::{Symmetry, SymmetryClass};
-pub use unique::{Job, JobSizes, UNIQUE_MAX, census, jobs};
+pub use unique::{Job, UNIQUE_MAX, census, jobs};

@@ -17,7 +17,7 @@ use board::Census;
 use crate::BoardTooLarge;
 use crate::bits::low_bits;
 
-pub use jobs::{Job, JobSizes, jobs};
+pub use jobs::{Job, jobs};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = board::MAX_N;

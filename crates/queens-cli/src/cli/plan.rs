@@ -28,9 +28,7 @@ Examples:
   queens plan 24
   queens bench --json --n 24 --threads 64 >node.json     on a node of a cluster
   queens plan 26 --on node.json=40 --watts 350           what 40 such nodes take for it
-  queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project
-
-By --method unique the sizes of jobs are estimated by random descents, in queens placed.";
+  queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -87,7 +85,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                 "--method unique counts on one thread: leave out --on, --cores and --watts".into(),
             ));
         }
-        return unique_plan::run(args.n, args.seconds(), seed, args.json);
+        return unique_plan::run(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
@@ -131,7 +129,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         object["published"] = published(plan).map(|(value, _)| value.to_string()).into();
         object["thread_memory_bytes"] = thread_memory.into();
         object["memory_bytes"] = memory.into();
-        object["evidence_bytes"] = evidence_bytes(plan).into();
         object["threads"] = threads.get().into();
         if let Some(estimated) = args.estimated(effort, cut)? {
             note_estimate(&mut object, &estimated, effort);
@@ -156,10 +153,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some((value, source)) = published(plan) {
         output::print(format!("published {value} placements{} ({source})", before_symmetry(plan)))?;
     }
-    output::print(format!(
-        "evidence  at most {} in a bundle, if each task is a range that was counted twice",
-        ByteSize(evidence_bytes(plan)).display().si()
-    ))?;
     match args.estimated(effort, cut)? {
         Some(estimated) => {
             output::print(text(&estimated, effort))?;
@@ -256,14 +249,6 @@ fn watts(text: &str) -> anyhow::Result<f64> {
     let watts: f64 = text.parse()?;
     anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give what a node draws, as in 350");
     Ok(watts)
-}
-
-/// The most bytes that a compressed bundle of a plan takes: each task is a range of its own and is
-/// counted twice.
-fn evidence_bytes(plan: Plan) -> u64 {
-    /// What two rows take: `docs/benchmarks/README.md`.
-    const TASK: f64 = 76.8;
-    (TASK * plan.tasks as f64) as u64
 }
 
 impl PlanArgs {

@@ -37,7 +37,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
             "plan 8 --given a1 --cores 2 --watts 10",
             "plan 10 --width 1",
             "plan 5 --tasks",
-            "plan 8 --method unique --problem fundamental --seconds 1",
+            "plan 8 --method unique --problem fundamental",
         ],
     ),
     ("A speed", &["bench --n 8 --sample-ms 1 --backend portable"]),

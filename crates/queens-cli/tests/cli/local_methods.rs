@@ -80,22 +80,16 @@ fn what_they_do_not_have_is_refused() {
 }
 
 #[test]
-fn a_plan_shows_the_jobs_of_the_direct_search_and_their_sizes() {
-    let plan = ["plan", "10", "--problem", "fundamental", "--method", "unique", "--seed", "1"];
-    let short = [&plan[..], &["--seconds", "1"]].concat();
-    let estimated = json(&short);
-    assert_eq!((&estimated["jobs"], &estimated["total"]), (&29.into(), &"724".into()));
-    assert_eq!(estimated["jobs_by_first"], serde_json::json!([7, 7, 5, 5, 5]));
-    let number = |name: &str| estimated[name].as_f64().expect("a number");
-    assert!((number("nodes") - 8_391.0).abs() < 2.0 * number("nodes_error"), "{estimated}");
-    let reported = run(&mut queens(&short)).success();
-    for args in ["29 by the queens", "7 with a queen in the corner", "724", "+- ", "seed 1", "e1 "]
-    {
+fn a_plan_shows_the_jobs_of_the_direct_search() {
+    let plan = ["plan", "10", "--problem", "fundamental", "--method", "unique"];
+    let planned = json(&plan);
+    assert_eq!((&planned["jobs"], &planned["total"]), (&29.into(), &"724".into()));
+    assert_eq!(planned["jobs_by_first"], serde_json::json!([7, 7, 5, 5, 5]));
+    let reported = run(&mut queens(&plan)).success();
+    for args in ["29 by the queens", "7 with a queen in the corner", "724"] {
         assert!(reported.contains(args), "{args}: {reported}");
     }
     let refused = |args: &[&str], code, ways: &[&str]| run(&mut queens(args)).refusal(code, ways);
-    let none = [&plan[..], &["--seconds", "0"]].concat();
-    assert!(!run(&mut queens(&none)).success().contains("estimate"));
     refused(&["plan", "3", "--problem", "fundamental", "--method", "unique"], 2, &["from 4 to 32"]);
     refused(&["plan", "8", "--method", "unique"], 2, &["makes no tasks"]);
 }
