@@ -6,8 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::output;
-use crate::visible::visible;
+use crate::stderr::{self, visible};
 
 /// Why a command ended without its result, as a sentence. Each variant has an exit code of its own.
 #[derive(Debug)]
@@ -125,12 +124,11 @@ impl Failure {
         Failure::Held(format!("{what}: {reason}; {way_out}"))
     }
 
-    /// Says it on standard error, in one line; but who has read enough need not be told so.
-    pub fn tell(&self) {
-        if matches!(self, Failure::Unread) {
-            return;
+    /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output any more.
+    pub fn report(&self) {
+        if !matches!(self, Failure::Unread) {
+            stderr::print(format_args!("queens: {}\n", visible(&self.to_string())));
         }
-        output::tell(format_args!("queens: {}\n", visible(&self.to_string())));
     }
 
     /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.

@@ -15,8 +15,8 @@ mod os;
 mod output;
 mod progress;
 mod sizes;
+mod stderr;
 mod table;
-mod visible;
 
 use std::process::ExitCode;
 

@@ -34,11 +34,6 @@ pub(crate) async fn unread() {
     }
 }
 
-/// Says something on standard error. What cannot be told is not told: it is never the result.
-pub(crate) fn tell(text: impl std::fmt::Display) {
-    let _ = write!(std::io::stderr(), "{text}");
-}
-
 /// Where the result of a count goes: to standard output, and as JSON to a file, if one is named.
 #[derive(Debug)]
 pub(crate) struct ResultOutput {

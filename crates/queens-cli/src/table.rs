@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use console::Term;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
 /// The space between two columns.
 const BETWEEN: &str = "  ";
@@ -57,7 +57,7 @@ impl Table {
     /// columns are left out, as [`lines_within`](Table::lines_within) says, and a line below the table says so.
     pub(crate) fn print(&self, spared: &[&'static str], nothing: &str) -> Result<(), Failure> {
         if self.rows.is_empty() {
-            output::tell(format_args!("{nothing}\n"));
+            stderr::print(format_args!("{nothing}\n"));
             return Ok(());
         }
         let (lines, left_out) = self.lines_within(width_of_terminal(), spared);

@@ -12,7 +12,7 @@ use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use super::solve::{LARGEST_SEARCHED, check};
 use crate::failure::Failure;
-use crate::output;
+use crate::stderr;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,7 +93,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     };
     let (completion, effort) = complete_within(&given, opening, args.seed.into(), attempts, stop);
     if args.stats && notation != Notation::Json {
-        output::tell(table(&effort));
+        stderr::print(table(&effort));
     }
     match completion {
         Completion::Found(placement) => {

@@ -31,6 +31,7 @@ use crate::held::check_total;
 use crate::output::{self, ResultOutput};
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::sizes::Sizes;
+use crate::stderr;
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -135,7 +136,7 @@ impl CountArgs {
     fn tell(&self, text: impl Display) {
         match (self.progress.is_wanted(), self.log_is_json) {
             (false, _) => {}
-            (true, false) => output::tell(format_args!("{text}\n")),
+            (true, false) => stderr::print(format_args!("{text}\n")),
             (true, true) => tracing::info!(target: LOG_TARGET, "{text}"),
         }
     }
@@ -397,7 +398,7 @@ async fn count(
         }
     };
     if args.stats {
-        output::tell(answer::table(&answer));
+        stderr::print(answer::table(&answer));
     }
     let mut json = json!({"problem": plan.problem.name(), "n": n, "method": plan.method.name()});
     if let Some((parameter, value)) = plan.method.parameter() {

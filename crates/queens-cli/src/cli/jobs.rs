@@ -19,9 +19,9 @@ use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::{Progress, ProgressArgs};
 use crate::sizes::{JobNumbers, Sizes};
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -183,7 +183,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     for job in submit_all(&mut client, requests).await? {
         if args.wait {
             let plan = job.spec.plan;
-            output::tell(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
+            stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
         } else if args.json {
             output::mention(show::json(&job, &[]))?;
         } else {
@@ -357,7 +357,7 @@ async fn for_each(
             Err(failure) => failure,
         };
         if let Some(before) = last.replace(failure) {
-            before.tell();
+            before.report();
         }
     }
     last.map_or(Ok(()), Err)
@@ -548,7 +548,7 @@ impl Following {
             (false, false) => output::print(format_args!("{job} {total}")),
         }?;
         if let Some(line) = show::ended(&end).filter(|_| bar) {
-            output::tell(format_args!("{line}\n"));
+            stderr::print(format_args!("{line}\n"));
         }
         Ok(())
     }

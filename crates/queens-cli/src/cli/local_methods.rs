@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::held::check_total;
 use crate::output::{self, ResultOutput};
 use crate::progress::Took;
+use crate::stderr;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +141,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
     let seconds = begun.elapsed().as_secs_f64();
     check_total(problem, found.total)?;
     if args.stats {
-        output::tell(&found.table);
+        stderr::print(&found.table);
     }
     let mut json = json!({
         "problem": problem.name(),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::answer;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
 /// How many of the missing parts and ranges are named.
 const NAMED: usize = 8;
@@ -65,14 +65,14 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
         }
         output::print(object)?;
     } else {
-        output::tell(format_args!(
+        stderr::print(format_args!(
             "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal \
              results\n",
             parts.len(),
             plan.tasks
         ));
         if left_out > 0 {
-            output::tell(format_args!(
+            stderr::print(format_args!(
                 "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or a worker \
                  counted them that another of these ledgers has found wrong\n"
             ));

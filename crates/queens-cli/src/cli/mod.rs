@@ -55,7 +55,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{os, output};
+use crate::{os, stderr};
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
@@ -137,7 +137,7 @@ pub(crate) fn main() -> ExitCode {
     match started() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell();
+            failure.report();
             failure.into()
         }
     }
@@ -236,7 +236,7 @@ fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         report(info);
-        output::tell(format_args!(
+        stderr::print(format_args!(
             "queens: internal fault; nothing that was accepted is lost, please report this\n"
         ));
         std::process::exit(70);

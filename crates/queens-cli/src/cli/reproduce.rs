@@ -8,7 +8,7 @@ use literature::reproduce::{Line, Machine, Outputs, report, subject};
 use vectors::{Figure, figures};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +58,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         let page = report::markdown(&lines, &machine);
         std::fs::write(path, page).map_err(|error| cannot_write(path, &error))?;
     }
-    output::tell(format_args!("{}\n", report::summary(&lines)));
+    stderr::print(format_args!("{}\n", report::summary(&lines)));
     let faults: Vec<String> =
         lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
     if faults.is_empty() {

@@ -10,9 +10,9 @@ use wire::v1;
 use super::args::in_units;
 use super::client::{Client, CoordinatorArgs};
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::clock;
 use crate::table::Table;
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct TokenArgs {
@@ -125,7 +125,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         object["join"] = join.into();
         return output::print(object);
     }
-    output::tell(format_args!(
+    stderr::print(format_args!(
         "token {} of {}; what follows is a secret, and is told only once\n",
         token.id, token.owner
     ));
@@ -154,7 +154,7 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let owner = client.given(answer)?.owner;
     output::print(format_args!("token {} of {owner} is revoked", args.id))?;
     if args.id == 0 {
-        output::tell(format_args!(
+        stderr::print(format_args!(
             "the coordinator has written a new one into the files of its token and of its join string\n"
         ));
     }

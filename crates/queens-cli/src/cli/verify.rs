@@ -13,8 +13,8 @@ use super::args::{RoomArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::clock;
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
@@ -143,7 +143,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
     if let Some(outlook) = outlook(&checked, effort) {
-        output::tell(format_args!("{outlook}\n"));
+        stderr::print(format_args!("{outlook}\n"));
     }
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;

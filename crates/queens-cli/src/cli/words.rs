@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::visible::visible;
+use crate::stderr::visible;
 
 /// The headings of options that have a page of `queens help` each, and stand in no other help.
 pub(super) const CONNECTION: &str = "Connection";
