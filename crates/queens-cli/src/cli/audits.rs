@@ -7,8 +7,8 @@ use farm::AuditPolicy;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
-use super::args::share;
 use super::client::{Client, CoordinatorArgs, view};
+use super::options::share;
 use super::show;
 use super::show::plural;
 use crate::failure::Failure;

@@ -18,8 +18,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use wire::v1;
 
-use super::args::duration;
 use super::client::{Client, CoordinatorArgs};
+use super::options::duration;
 use super::show::plural;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;

@@ -13,7 +13,7 @@ use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::args::{BackendChoice, backend_choice, in_units};
+use super::options::{BackendChoice, backend_choice, in_units};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;

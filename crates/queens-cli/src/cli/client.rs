@@ -13,7 +13,7 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_client::ClientServiceClient;
 
-use super::words::CONNECTION;
+use super::arguments::CONNECTION;
 use crate::failure::Failure;
 use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 

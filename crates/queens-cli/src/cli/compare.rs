@@ -10,7 +10,7 @@ use count::Backend;
 use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
 use serde_json::json;
 
-use super::args::duration;
+use super::options::duration;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::memory::MemoryBound;

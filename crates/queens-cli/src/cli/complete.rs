@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use solve::{Completion, Effort, Notation, Opening, Start, complete_within};
 
-use super::args::in_units;
+use super::options::in_units;
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};

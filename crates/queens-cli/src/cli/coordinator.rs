@@ -9,7 +9,7 @@ use farm::Config;
 use tokio::sync::watch;
 
 use super::access::AccessArgs;
-use super::args::in_units;
+use super::options::in_units;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
 use crate::os::tell_systemd;

@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
-use super::args::{CountingArgs, CutArgs, duration};
 use super::local_methods::{self, LocalArgs, LookingName};
+use super::options::{CountingArgs, CutArgs, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -28,7 +28,7 @@ use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::held::check_total;
-use crate::output::{self, ResultOutput};
+use crate::output::ResultOutput;
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::sizes::Sizes;
 use crate::stderr;

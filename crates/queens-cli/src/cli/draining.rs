@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use service::worker::LeaveRules;
 
-use super::args::duration;
+use super::options::duration;
 
 /// When the Slurm job of this process ends, in seconds since 1970.
 const SLURM_END: &str = "SLURM_JOB_END_TIME";

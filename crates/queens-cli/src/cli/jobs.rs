@@ -11,9 +11,9 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
 
-use super::args::{CutArgs, share};
 use super::audits::{self, AuditArgs, ScopeArg};
 use super::client::{Client, CoordinatorArgs, view};
+use super::options::{CutArgs, share};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;

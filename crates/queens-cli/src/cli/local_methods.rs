@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
-use crate::output::{self, ResultOutput};
+use crate::output::ResultOutput;
 use crate::progress::Took;
 use crate::stderr;
 

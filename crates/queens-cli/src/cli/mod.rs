@@ -1,7 +1,7 @@
 //! The command line: words in, one result on standard output, one exit code.
 
 mod access;
-mod args;
+mod arguments;
 mod audits;
 mod autoscale;
 mod backup;
@@ -26,6 +26,7 @@ mod local_methods;
 mod log;
 mod merge;
 mod nodes;
+mod options;
 mod owners;
 mod placement_output;
 mod plain_search;
@@ -47,7 +48,6 @@ mod trust;
 mod unique_plan;
 mod verified;
 mod verify;
-mod words;
 mod worker;
 
 use std::process::ExitCode;
@@ -144,8 +144,8 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn started() -> Result<(), Failure> {
-    let matches = words::read(Cli::command())?;
-    let usage = |error: clap::Error| Failure::Usage(words::sentence(&error, str::to_owned));
+    let matches = arguments::read(Cli::command())?;
+    let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
     cli.command.prefer_words(innermost(&matches));
     let serves =
@@ -261,7 +261,7 @@ mod tests {
         let text = |path: String| {
             let typed = format!("{path} -h");
             let words: Vec<OsString> = typed.split(' ').skip(1).map(OsString::from).collect();
-            let command = words::prepared(Cli::command(), &words).term_width(80);
+            let command = arguments::prepared(Cli::command(), &words).term_width(80);
             let shown = command.try_get_matches_from(typed.split(' ')).expect_err("it is help");
             (path, shown.to_string())
         };
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn every_command_has_its_line_in_the_list_of_all() {
         let command = Cli::command();
-        let groups = words::groups(&command);
+        let groups = arguments::groups(&command);
         let lines = |name: &str| groups.lines().filter(|line| line.starts_with(name)).count();
         for name in command.get_subcommands().map(clap::Command::get_name) {
             let is_named = matches!(name, "help" | "completions");
@@ -321,8 +321,8 @@ mod tests {
                 let quoted = command.iter().position(|word| word == "--reason" || word == "--log");
                 let end = quoted.map_or(command.len(), |at| (at + 2).min(command.len()));
                 let words: Vec<OsString> = command[1..].iter().map(OsString::from).collect();
-                let read =
-                    words::prepared(Cli::command(), &words).try_get_matches_from(&command[..end]);
+                let read = arguments::prepared(Cli::command(), &words)
+                    .try_get_matches_from(&command[..end]);
                 let shown = |error: &clap::Error| error.to_string();
                 assert!(
                     read.is_ok(),
@@ -338,6 +338,6 @@ mod tests {
 
     #[test]
     fn the_words_make_sense() {
-        words::prepared(Cli::command(), &[]).debug_assert();
+        arguments::prepared(Cli::command(), &[]).debug_assert();
     }
 }

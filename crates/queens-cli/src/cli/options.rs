@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use board::MethodChoice;
 use bytesize::ByteSize;
 use clap::parser::ValueSource;
@@ -296,11 +296,12 @@ pub(super) fn backend_choice(name: &str) -> anyhow::Result<BackendChoice> {
 
 /// Reads a share, as in 2% or 0.02, and returns it in millionths.
 pub(super) fn share(text: &str) -> anyhow::Result<u32> {
-    let share: f64 = match text.strip_suffix('%') {
-        Some(percent) => percent.trim_end().parse::<f64>()? / 100.0,
-        None => text.parse()?,
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
     };
-    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, as in 2% or 0.02");
+    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = share.context("a share is between 0 and 1, as in 2% or 0.02")?;
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 

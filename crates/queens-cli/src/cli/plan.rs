@@ -10,9 +10,9 @@ use farm::{Fact, Plan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
 use super::nodes::{self, Here, NodeType, OnNodes};
+use super::options::{CountingArgs, CutArgs, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
 use super::{show, task_list, unique_plan};

@@ -7,8 +7,8 @@ use ledger::unix_ms;
 use serde_json::{Value, json};
 use wire::v1;
 
-use super::args::in_units;
 use super::client::{Client, CoordinatorArgs};
+use super::options::in_units;
 use crate::failure::Failure;
 use crate::progress::clock;
 use crate::table::Table;

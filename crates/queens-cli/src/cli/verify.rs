@@ -9,7 +9,7 @@ use clap::builder::NonEmptyStringValueParser;
 use count::{Backend, Variant};
 use evidence::{Checked, RecountEffort, Sample, Seed};
 
-use super::args::{RoomArgs, in_units};
+use super::options::{RoomArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
 use crate::failure::Failure;

@@ -94,7 +94,7 @@ fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_wi
     assert!(said.contains("nothing is counted again any more"), "{said}");
     let job = status(&farm);
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
-    farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used together");
+    farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used with");
 
     // One that was ordered from the beginning is withdrawn, too, and then the job is done.
     farm.client(&["submit", "10", "--certified"]).success();
@@ -127,9 +127,9 @@ fn audits_that_make_no_sense_are_refused() {
     farm.client(&["cancel", &job]).success();
     farm.client(&["audit", &job]).refusal(4, &["cancelled"]);
     farm.client(&["audit", &job, "--fraction", "2"]).usage("between 0 and 1");
-    farm.client(&["audit", &job, "--fraction", "some"]).usage("it is no number");
-    farm.client(&["audit", &job, "--all", "--fraction", "1"]).usage("cannot be used together");
-    farm.client(&["submit", "8", "--certified", "--audit", "0.1"]).usage("cannot be used together");
+    farm.client(&["audit", &job, "--fraction", "some"]).usage("between 0 and 1");
+    farm.client(&["audit", &job, "--all", "--fraction", "1"]).usage("cannot be used with");
+    farm.client(&["submit", "8", "--certified", "--audit", "0.1"]).usage("cannot be used with");
 }
 
 #[test]
