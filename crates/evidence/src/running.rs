@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
-    Slice, TrustChange,
+    AuditPolicy, AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState,
+    Known, Plan, Slice, TrustChange,
 };
 
 use crate::draw::Drawing;
@@ -126,7 +126,12 @@ impl Running {
                     self.content.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
-                self.content.policies.push(line.read()?);
+                ensure!(
+                    line.share_ppm <= AuditPolicy::ALL,
+                    "the audited share is {} millionths, which is more than 1",
+                    line.share_ppm
+                );
+                self.content.policies.push(line);
             }
             Line::Trust(line) => {
                 ensure!(!is_late && self.content.authors.is_empty(), OUT_OF_ORDER);

@@ -346,8 +346,6 @@ fn the_time_is_kept_even_if_one_range_has_everything() {
     let recounted = recounted.expect("it is honest");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!((recounted.sums.ranges, recounted.verdict.is_exact), (0, false), "it is too large");
-    let left = recounted.verdict.largest_left.expect("all of it is left");
-    assert_eq!(left.claim.count, vectors::total(16));
     let nothing = forger.recount(REFERENCE, Some(Duration::ZERO)).expect("nothing is counted");
     assert_eq!((nothing.verdict.draws, nothing.verdict.wrong_of_total), (0, 1.0));
 }

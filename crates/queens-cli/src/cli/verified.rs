@@ -1,9 +1,9 @@
-//! What `queens verify` prints about a bundle that holds. No text of a bundle is printed as it stands: it may have
-//! been written for a terminal to obey, or for a reader to mistake.
+//! The output of `queens verify` for a bundle that holds. Texts of a bundle are escaped, because they may contain control
+//! characters for the terminal or names that look like others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedPolicy, StatedRow, Verdict};
+use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedPolicy, Verdict};
 use farm::{AuditScope, IdentifiedBy, JobState};
 use serde_json::json;
 
@@ -52,10 +52,7 @@ impl Verified<'_> {
         lines.push(format!("machines  identified by {}", self.identified()));
         let reported = self.checked.content.tasks_reported;
         if reported > 0 {
-            lines.push(format!(
-                "told      what {reported} of {} tasks count, each by itself",
-                header.covered
-            ));
+            lines.push(format!("tasks     {reported} of {} have their own counts", header.covered));
         }
         lines.extend(self.checked.content.policies.iter().map(policy));
         lines.push(format!(
@@ -71,7 +68,7 @@ impl Verified<'_> {
             && worth.by_machine.ranges > 0
         {
             lines.push(format!(
-                "word      only \"{}\" has counted: what its machines confirm is the word of one owner",
+                "word      only \"{}\" has counted: its machines confirm only the word of one owner",
                 owner.escape_default()
             ));
         }
@@ -112,7 +109,7 @@ impl Verified<'_> {
         lines.join("\n")
     }
 
-    /// Lines about what was counted again, and what follows.
+    /// Lines about the recount and its conclusion.
     fn recount(&self) -> Vec<String> {
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
         let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
@@ -134,19 +131,11 @@ impl Verified<'_> {
                 estimate.error()
             ));
         }
-        if let Some(row) = &verdict.largest_left {
-            lines.push(format!(
-                "left      the largest share that was not counted again as a whole: {} of the total, {} by {}",
-                self.percent(row.claim.count),
-                row.range,
-                self.author_of(row)
-            ));
-        }
         lines.push(self.confidence());
         lines
     }
 
-    /// What follows from the recount, in a sentence.
+    /// The conclusion from the recount, in a sentence.
     fn confidence(&self) -> String {
         let verdict = &self.recounted.verdict;
         let Verdict {
@@ -209,12 +198,6 @@ impl Verified<'_> {
         let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
-        let left = verdict.largest_left.as_ref().map(|row| {
-            json!({
-                "first": row.range.start(), "past": row.range.end(),
-                "count": row.claim.count.to_string(), "by": self.author_of(row),
-            })
-        });
         let estimate = verdict.estimate.map(|estimate| {
             json!({
                 "value": estimate.value, "error": estimate.error(),
@@ -235,7 +218,7 @@ impl Verified<'_> {
             "problem": plan.problem.name(),
             "n": plan.problem.n(),
             "method": plan.method.name(),
-            "fingerprint": header.fingerprint(),
+            "fingerprint": header.fingerprint,
             "state": state.name(),
             "total": self.total().map(|total| total.to_string()),
             "counted": total.to_string(),
@@ -267,7 +250,6 @@ impl Verified<'_> {
             "wrong_share_of_total_at_most": verdict.wrong_of_total,
             "wrong_share_of_tasks_at_most": verdict.wrong_of_tasks,
             "single_range_missed_at_most": verdict.missed,
-            "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
         json["machines_identified_by_name"] = self.identified_by(IdentifiedBy::Name).into();
@@ -301,7 +283,7 @@ impl Verified<'_> {
         principals.collect::<BTreeSet<_>>().len()
     }
 
-    /// How many machines are identified by what.
+    /// The number of machines that are identified in this way.
     fn identified_by(&self, by: IdentifiedBy) -> usize {
         let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
         principals
@@ -335,13 +317,6 @@ impl Verified<'_> {
 
     fn kernels(&self) -> Vec<String> {
         self.checked.kernels().iter().map(ToString::to_string).collect()
-    }
-
-    /// Who counted a range, and with what. Names are in quotation marks, and whatever is not ASCII is escaped, so that
-    /// different names look different.
-    fn author_of(&self, row: &StatedRow) -> String {
-        let by = &self.checked.content.authors[row.by as usize];
-        format!("\"{}\" with {}", by.author.principal.to_string().escape_default(), by.kernel)
     }
 }
 
