@@ -33,7 +33,6 @@ impl ProgressArgs {
 #[derive(Debug)]
 pub(crate) struct Progress {
     view: View,
-    rate: Rate,
     workers: bool,
 }
 
@@ -52,7 +51,7 @@ impl Progress {
             (true, true) => View::Bar(Bar::new()),
             (true, false) => View::Lines(Lines::new(Instant::now())),
         };
-        Progress { view, rate: Rate::default(), workers }
+        Progress { view, workers }
     }
 
     /// How often it is worth calling [`Progress::show`].
@@ -65,7 +64,6 @@ impl Progress {
 
     /// Shows the progress of the job.
     pub(crate) fn show(&mut self, job: &JobView) {
-        self.rate.saw(Instant::now(), job);
         let parts = self.parts(job).join("  ");
         self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, parts);
     }
@@ -108,7 +106,9 @@ impl Progress {
         if job.poisoned > 0 {
             parts.push(format!("{} poisoned", job.poisoned));
         }
-        parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
+        if job.rate.placements_per_second > 0.0 {
+            parts.push(format!("{}/s", si(job.rate.placements_per_second)));
+        }
         if self.workers {
             let s = if job.workers == 1 { "" } else { "s" };
             parts.push(format!("{} worker{s}", job.workers));
@@ -205,27 +205,6 @@ pub(crate) fn bar(share: f64, cells: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64) as usize;
     let filled = format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8]);
     format!("{filled:<cells$}")
-}
-
-/// The speed since the progress began. The earlier work of a resumed job does not count.
-#[derive(Debug, Default)]
-struct Rate {
-    first: Option<(Instant, u128)>,
-    elapsed: f64,
-}
-
-impl Rate {
-    fn saw(&mut self, now: Instant, job: &JobView) {
-        let (begun, _) = *self.first.get_or_insert((now, job.counted));
-        self.elapsed = (now - begun).as_secs_f64();
-    }
-
-    /// Counts per second.
-    fn of(&self, job: &JobView) -> Option<f64> {
-        let (_, total) = self.first?;
-        let counts = job.counted.checked_sub(total).filter(|&counts| counts > 0)?;
-        (self.elapsed > 0.0).then(|| counts as f64 / self.elapsed)
-    }
 }
 
 /// A number with three digits and a metric prefix.
