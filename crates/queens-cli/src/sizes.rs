@@ -1,4 +1,4 @@
-//! Numbers as words: one, or the first and the last of several.
+//! Board sizes and job numbers on the command line: one, or the first and the last of several.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{bail, ensure};
 use board::MAX_N;
 
-/// Board sizes from the first to the last, as in `18..22`, or one.
+/// Board sizes from the first to the last, as in `18..22`, or a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     first: u32,
@@ -24,7 +24,7 @@ impl Sizes {
         self.first < self.last
     }
 
-    /// Reads sizes that are at most those of the farm's boards.
+    /// Reads sizes that a farm can count without given queens.
     pub(crate) fn of_boards(text: &str) -> anyhow::Result<Sizes> {
         let sizes: Sizes = text.parse()?;
         ensure!(sizes.last <= MAX_N, "give sizes of at most {MAX_N}");
@@ -53,7 +53,7 @@ pub(crate) struct JobNumbers {
 }
 
 impl JobNumbers {
-    /// More are not named by two numbers.
+    /// The most jobs that two numbers may name.
     const MOST: u64 = 10_000;
 
     /// Each number, the lowest first.

@@ -96,10 +96,7 @@ impl DrawArgs {
     }
 
     fn queens(&self) -> Result<Queens, Failure> {
-        let (text, source) = match &self.board {
-            Some(path) => queens_input::text_of(path)?,
-            None => (self.queens.join(" "), "the queens".into()),
-        };
+        let (text, source) = queens_input::text_or_file(&self.queens, self.board.as_deref())?;
         if self.by_file {
             queens_input::read_ranks(&text, &source)
         } else {

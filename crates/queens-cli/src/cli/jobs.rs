@@ -48,8 +48,8 @@ pub(super) struct SubmitArgs {
     certified: bool,
     /// Who counts twice: another machine, or owner
     ///
-    /// A second opinion between machines is against broken hardware, between owners of credentials
-    /// against those who lie [default: owners, as soon as two of them have a worker's credential].
+    /// A second count by another machine protects against broken hardware, one by another owner also
+    /// against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
     across: Option<ScopeArg>,
     /// A name; one that is taken adds no job
@@ -110,7 +110,7 @@ enum JobsCommand {
     Rm(JobArgs),
 }
 
-/// How many of the jobs that have ended are listed unless all are wanted.
+/// The number of ended jobs that are listed by default.
 const ENDED_LISTED: usize = 10;
 
 /// The commands that change jobs.
@@ -176,7 +176,7 @@ fn name(text: &str) -> anyhow::Result<String> {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
-    // All of them are read before anything is submitted.
+    // All requests are made before anything is submitted.
     let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.coordinator).await?;
     let mut jobs = Vec::new();
@@ -253,7 +253,7 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    // Jobs that wait for others say for which ones.
+    // A job that waits for others names them.
     let (live, _) = client.live(usize::MAX).await?;
     let (listed, are_more) = args.chosen(&mut client, &live).await?;
     if args.json {
@@ -281,7 +281,7 @@ async fn list(args: JobsArgs) -> Result<(), Failure> {
 }
 
 impl JobsArgs {
-    /// What is said of a list without a job.
+    /// The message for an empty list.
     fn nothing(&self) -> &'static str {
         if self.state.is_empty() && self.owner.is_empty() && self.before.is_none() {
             "there is no job yet; `queens submit N` adds one"
@@ -301,11 +301,11 @@ impl JobsArgs {
             (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
                 && (self.owner.is_empty() || self.owner.contains(&job.spec.origin.owner))
         };
-        // Whoever says which ones, or how many, gets them.
-        let is_said =
+        // Options that choose jobs lift the limit on ended jobs.
+        let is_given =
             self.all || self.limit.is_some() || self.before.is_some() || !self.state.is_empty();
         let most = self.limit.unwrap_or(usize::MAX);
-        let most_ended = if is_said { usize::MAX } else { ENDED_LISTED };
+        let most_ended = if is_given { usize::MAX } else { ENDED_LISTED };
         let mut listed: Vec<JobView> = Vec::new();
         let (mut ended, mut are_more) = (0, false);
         client
@@ -322,7 +322,7 @@ impl JobsArgs {
                 ControlFlow::Continue(())
             })
             .await?;
-        if !is_said {
+        if !is_given {
             let oldest = listed.last().map(|job| job.id);
             let is_older = |job: &&JobView| oldest.is_none_or(|oldest| job.id < oldest);
             listed.extend(live.iter().rev().filter(is_older).filter(|job| is_wanted(job)).cloned());
@@ -343,8 +343,8 @@ fn numbers(named: &[JobNumbers]) -> Vec<JobId> {
     numbers
 }
 
-/// Does something for each of several jobs. One that fails does not keep the others from it; the last failure is
-/// returned, and those before it are told on standard error.
+/// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
+/// standard error.
 async fn for_each(
     jobs: Vec<JobId>,
     mut act: impl AsyncFnMut(JobId) -> Result<(), Failure>,
@@ -363,7 +363,7 @@ async fn for_each(
     last.map_or(Ok(()), Err)
 }
 
-/// Shows jobs with all that is known of them.
+/// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let jobs = numbers(&args.jobs);
@@ -399,25 +399,25 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     following.all(&mut client, jobs).await
 }
 
-/// Changes jobs, each with what `tell` says of it then.
+/// Changes jobs, and prints a line about each, which `line` makes of the changed job.
 async fn change(
     args: JobArgs,
     change: Change,
-    tell: fn(&JobView) -> String,
+    line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
-    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), tell).await
+    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
 }
 
-/// Asks for something about each of several jobs.
+/// Sends a request about each of several jobs, and prints a line about each answer.
 async fn each(
     args: JobArgs,
     ask: impl Fn(u64) -> Asked,
-    tell: fn(&JobView) -> String,
+    line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     for_each(numbers(&args.jobs), async |job| {
         let job = client.ask_for_job(ask(job.0)).await?;
-        if args.json { output::mention(show::json(&job, &[])) } else { output::mention(tell(&job)) }
+        if args.json { output::mention(show::json(&job, &[])) } else { output::mention(line(&job)) }
     })
     .await
 }
@@ -431,15 +431,15 @@ impl ChangeCommand {
             ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
             ChangeCommand::Priority(PriorityArgs { jobs, priority, json, coordinator }) => {
                 let args = JobArgs { jobs, json, coordinator };
-                let tell =
+                let line =
                     |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
-                change(args, Change::Priority(priority), tell).await
+                change(args, Change::Priority(priority), line).await
             }
         }
     }
 }
 
-/// Says what a job was that is removed.
+/// A line about a job that was removed.
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
     match total {
@@ -452,7 +452,7 @@ fn state(job: &JobView) -> String {
     format!("job {} is {}", job.id, job.state)
 }
 
-/// How jobs are followed to their ends.
+/// The way in which jobs are followed to their ends.
 #[derive(Clone, Copy, Debug)]
 struct Following {
     /// Print JSON: an object at the end of a job.
@@ -464,8 +464,8 @@ struct Following {
 }
 
 impl Following {
-    /// Follows these jobs, one after the other; of some it is known what they count. Prints the total of one job, or
-    /// the number and the total of each of several.
+    /// Follows these jobs, one after the other. The plans of some are known. Prints the total of one job, or the number
+    /// and the total of each of several.
     async fn all(
         self,
         client: &mut Client,
@@ -495,7 +495,7 @@ impl Following {
         let see = |job: &JobView| {
             progress.show(job);
             let what = job.waits_for(&[]);
-            // How many ranges wait changes all the time.
+            // The number of waiting ranges changes all the time, and is not compared.
             let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
             if let Some(what) = what.filter(|_| why != waits) {
                 tracing::warn!("job {} waits for {what}", job.id);

@@ -49,12 +49,12 @@ impl LookingName {
     }
 }
 
-/// What to count, and what to print about it.
+/// The problem and the options of a count.
 pub(super) struct LocalArgs {
     pub(super) problem: Problem,
     /// Bytes of memory that the count may take.
     pub(super) memory: u64,
-    /// For `forced`, if it was said.
+    /// The lines for `forced`, if they were given.
     pub(super) looking: Option<LookingName>,
     /// For `states`: whether each state is kept as it is.
     pub(super) is_plain: bool,
@@ -94,12 +94,12 @@ impl LocalMethod {
     }
 }
 
-/// What a count has found.
+/// The result of a count.
 struct Found {
     /// The sum of all placements, before symmetry.
     total: u128,
     answer: u128,
-    /// What a count tells besides, in JSON and in a table.
+    /// Other results, as fields of JSON and as a table.
     fields: Value,
     table: String,
 }

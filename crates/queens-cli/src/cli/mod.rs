@@ -1,4 +1,4 @@
-//! The command line: words in, one result on standard output, one exit code.
+//! The command line: arguments in, one result on standard output, one exit code.
 
 mod access;
 mod arguments;
@@ -126,7 +126,7 @@ enum Command {
     Health(health::HealthArgs),
     /// Show how fast this machine counts, loop by loop
     Bench(bench::BenchArgs),
-    /// Print a script that completes words in a shell
+    /// Print a script that completes arguments in a shell
     Completions(tools::CompletionsArgs),
     /// Print the help of a command, or of what several share
     Help(help::HelpArgs),
@@ -147,7 +147,7 @@ fn started() -> Result<(), Failure> {
     let matches = arguments::read(Cli::command())?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    cli.command.prefer_words(innermost(&matches));
+    cli.command.prefer_typed(innermost(&matches));
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
@@ -162,11 +162,11 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
 
 impl Command {
     /// Gives the command line precedence over environment variables that do not fit it.
-    fn prefer_words(&mut self, matches: &ArgMatches) {
+    fn prefer_typed(&mut self, matches: &ArgMatches) {
         match self {
-            Command::Count(args) => args.prefer_words(matches),
-            Command::Submit(args) => args.cut.prefer_words(matches),
-            Command::Plan(args) => args.cut.prefer_words(matches),
+            Command::Count(args) => args.prefer_typed(matches),
+            Command::Submit(args) => args.cut.prefer_typed(matches),
+            Command::Plan(args) => args.cut.prefer_typed(matches),
             _ => {}
         }
     }
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_make_sense() {
+    fn the_arguments_make_sense() {
         arguments::prepared(Cli::command(), &[]).debug_assert();
     }
 }

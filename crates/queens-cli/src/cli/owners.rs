@@ -1,4 +1,4 @@
-//! `queens owners`: what the jobs of each owner have taken, and what they may take.
+//! `queens owners`: the hours, weights and limits of the owners of jobs.
 
 use clap::Args;
 use farm::{Answer, Hours, OwnerView, Share};
@@ -68,7 +68,7 @@ pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
     table(&wanted, &all).print(&["JOBS"], "this coordinator has no such owner")
 }
 
-/// What an owner is granted now.
+/// The weight and the limit of an owner.
 fn granted(view: &OwnerView) -> String {
     let OwnerView { owner, share: Share { weight, limit_us }, .. } = view;
     match limit_us {

@@ -56,7 +56,7 @@ impl Search {
     ) -> Result<Took, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;
         let (rows, begun) = (ranks.unwrap_or(n), Instant::now());
-        // With given queens on few rows what is found so far may be all that is ever known.
+        // The number found so far may be all that is ever known, if few rows have given queens.
         let found = Arc::new(AtomicU64::new(0));
         let counting = Arc::clone(&found);
         let counted = spawn_blocking(move || {

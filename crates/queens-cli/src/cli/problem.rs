@@ -40,7 +40,7 @@ impl ProblemArgs {
     /// Whether given queens are to attack otherwise than queens do, so that no method counts them.
     pub(super) fn has_given_otherwise(&self) -> bool {
         let otherwise = [Some(ProblemName::Toroidal), Some(ProblemName::Superqueens)];
-        self.given.is_said() && otherwise.contains(&self.problem)
+        self.given.is_given() && otherwise.contains(&self.problem)
     }
 
     /// What one plain search counts on a board of size `n`, if no method cuts the problem, because of these blocked
@@ -54,7 +54,7 @@ impl ProblemArgs {
         let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let is_restricted = !blocked.is_empty() || ranks.is_some();
         let is_large = n > Given::MAX_N
-            && self.given.is_said()
+            && self.given.is_given()
             && matches!(self.problem, None | Some(ProblemName::Completions));
         if !(is_restricted || is_large || self.has_given_otherwise()) {
             return Ok(None);

@@ -36,7 +36,7 @@ pub(crate) struct GivenArgs {
 
 impl GivenArgs {
     /// Whether queens are given.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.given.is_some() || self.board.is_some()
     }
 
@@ -133,13 +133,21 @@ pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
 }
 
 /// Reads queens from a file, or from standard input if it is called `-`.
-pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
+fn read_file(path: &Path) -> Result<Queens, Failure> {
     let (text, name) = text_of(path)?;
     read(&text, &name)
 }
 
-/// The text of a file, or of standard input if it is called `-`, and what errors call it.
-pub(super) fn text_of(path: &Path) -> Result<(String, String), Failure> {
+/// The text of the queens in a file or in the arguments, and its name in errors.
+pub(super) fn text_or_file(
+    queens: &[String],
+    board: Option<&Path>,
+) -> Result<(String, String), Failure> {
+    board.map_or_else(|| Ok((queens.join(" "), "the queens".into())), text_of)
+}
+
+/// The text of a file, or of standard input if it is called `-`, and its name in errors.
+fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
     let bytes = if stdin { whole(io::stdin()) } else { File::open(path).and_then(whole) };

@@ -58,7 +58,7 @@ impl RulesArgs {
 
 impl BlockedArgs {
     /// Whether squares are blocked.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.blocked.is_some()
     }
 

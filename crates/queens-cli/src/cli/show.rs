@@ -71,12 +71,12 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
     })
 }
 
-/// A rate as JSON has it, where 0 says that none can be told.
+/// A rate for JSON. `None` if it is 0, which means that it is not known.
 pub(super) fn known(rate: f64) -> Option<f64> {
     (rate > 0.0).then_some(rate)
 }
 
-/// Where a job stands, and whether it is audited since it is done.
+/// The state of a job, and whether it is audited after its end.
 pub(super) fn state(job: &JobView) -> String {
     match (job.state, job.audits_wanted) {
         (JobState::Done, 1..) => "done, audited".into(),
@@ -84,7 +84,7 @@ pub(super) fn state(job: &JobView) -> String {
     }
 }
 
-/// Why the job is held.
+/// The reason why the job is held.
 fn held(job: &JobView) -> Option<String> {
     let reason = job.held.as_ref()?;
     Some(format!("{reason}; `queens audit {} --all` has it counted again", job.id))
@@ -109,7 +109,7 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
 }
 
-/// The poisoned tasks, which are not leased any more, and what to do about them.
+/// The poisoned tasks, which are no longer leased, and what to do about them.
 fn poison(job: &JobView) -> Option<String> {
     let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
@@ -124,12 +124,12 @@ fn poison(job: &JobView) -> Option<String> {
     })
 }
 
-/// The end of a word that stands for so many.
+/// The ending of a plural, if the number is not 1.
 pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 
-/// Who submitted the job. Nobody has submitted the job of ledgers that were merged.
+/// The owner of the job. The job of merged ledgers has none.
 fn owner(job: &JobView) -> &str {
     match job.spec.origin.owner.as_str() {
         "" => "unknown",
@@ -141,7 +141,7 @@ fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
 
-/// The columns of [`table`] without which people can do, those that matter least first.
+/// The columns of [`table`] that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 12] = [
     "GPU-HOURS",
     "CPU-HOURS",
@@ -157,7 +157,7 @@ pub(super) const SPARED: [&str; 12] = [
     "PLACEMENTS/S",
 ];
 
-/// The columns that only jobs have which have ended, and those that only the others have.
+/// The columns for ended jobs alone, and those for all others alone.
 pub(super) const OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
 pub(super) const OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
 
@@ -255,8 +255,8 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
     Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
-/// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
-/// the jobs of the coordinator.
+/// Remarks below the table of jobs: what they wait for, poisoned tasks, why they are held. `all` are the jobs of the
+/// coordinator.
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
     let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
@@ -271,7 +271,7 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     audited.chain(waiting).chain(poisons).chain(holds).chain(disputes).collect()
 }
 
-/// How many ranges of a job that is done are counted again, if any are.
+/// The number of ranges of a finished job that are being counted again, if there are any.
 pub(super) fn audited(job: &JobView) -> Option<String> {
     let is_audited = job.state == JobState::Done && job.audits_wanted > 0;
     let (ranges, are) =
@@ -279,7 +279,7 @@ pub(super) fn audited(job: &JobView) -> Option<String> {
     is_audited.then(|| format!("done, {ranges} {are} being counted again"))
 }
 
-/// The first range that is disputed, and who is asked to settle it.
+/// The first disputed range, and which owner is asked to settle it.
 pub(super) fn disputed(job: &JobView) -> Option<String> {
     let what = job.disputed.as_ref()?;
     Some(match job.disputes {
@@ -288,7 +288,7 @@ pub(super) fn disputed(job: &JobView) -> Option<String> {
     })
 }
 
-/// The thread time that its counts took.
+/// The thread time of the job's counts.
 fn thread_hours(job: &JobView) -> String {
     let processor = format!("{:.2} of processors", job.hours.processor());
     match job.hours.gpu_us {

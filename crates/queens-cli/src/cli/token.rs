@@ -1,4 +1,4 @@
-//! `queens token`: who may use a coordinator, and what for.
+//! `queens token`: the credentials of a coordinator.
 
 use std::time::Duration;
 
@@ -38,11 +38,10 @@ struct CreateArgs {
     /// everything.
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: v1::Role,
-    /// Let one recount by this worker settle a dispute, whoever claims otherwise: for a machine that you answer for
-    /// yourself
+    /// Let one recount by this worker settle a dispute: for a machine that you answer for yourself
     #[arg(long)]
     trusted: bool,
-    /// Who answers for what is done with it
+    /// The person or group that answers for its use
     #[arg(long, value_name = "NAME")]
     owner: String,
     /// How long it is valid, in whole days, as in 90days or 1year; a bare number is days [default: for ever]
@@ -126,7 +125,7 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         return output::print(object);
     }
     stderr::print(format_args!(
-        "token {} of {}; what follows is a secret, and is told only once\n",
+        "token {} of {}; what follows is a secret, and is printed only once\n",
         token.id, token.owner
     ));
     output::print(login.or(join).unwrap_or(secret))
@@ -161,7 +160,7 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// For how long it is still valid, as text.
+/// The remaining time of its validity, as text.
 fn valid(token: &v1::Token) -> String {
     let left_ms = token.expires_at_ms.map(|at_ms| at_ms.saturating_sub(unix_ms()));
     match (token.revoked_at_ms, left_ms) {

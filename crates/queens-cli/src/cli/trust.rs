@@ -31,7 +31,7 @@ pub(super) struct TrustArgs {
     /// Distrust it
     #[arg(long)]
     revoke: bool,
-    /// Why, for those who read the ledger later
+    /// The reason, for later readers of the ledger
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Print JSON
@@ -87,7 +87,7 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     })
 }
 
-/// The columns of [`table`] without which people can do, those that matter least first.
+/// The columns of [`table`] that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
 
 /// A table of workers.

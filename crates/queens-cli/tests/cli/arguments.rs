@@ -178,13 +178,7 @@ fn the_help_has_small_groups_and_a_page_of_all_else() {
 #[test]
 fn the_version_says_what_the_program_is() {
     let version = run(&mut queens(&["--version"])).success();
-    for word in [
-        "queens ",
-        "\ncommit    ",
-        "\ncompiler  rustc ",
-        "\ntarget    ",
-        "\nbackends  reference, portable",
-    ] {
+    for word in ["queens ", "\ncommit    ", "\ncompiler  rustc ", "\ntarget    "] {
         assert!(version.contains(word), "{version}");
     }
     assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);

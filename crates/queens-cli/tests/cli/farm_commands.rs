@@ -50,7 +50,7 @@ fn what_fails_for_one_job_is_done_for_the_others() {
         "{reported:?}"
     );
     for wrong in ["a", "2-1", "1-", ""] {
-        farm.client(&["cancel", wrong]).usage("<JOB>... cannot be");
+        farm.client(&["cancel", wrong]).usage("for '<JOB>...'");
     }
 }
 
@@ -94,7 +94,8 @@ fn workers_are_listed_by_owner_machine_and_name() {
     let mut coordinator = farm.start_coordinator();
     let _workers =
         [("zoe", "1GiB"), ("a-worker-with-a-long-name", "2GiB")].map(|(name, memory)| {
-            let worker = farm.start_worker_with(&format!("--name {name} --memory {memory}"));
+            let worker = farm
+                .start_worker_with(&format!("--name {name} --machine of-{name} --memory {memory}"));
             coordinator.wait_for_line(&format!("worker=\"{name}\" owner="));
             worker
         });
