@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
-use super::local_methods::{self, LocalArgs, LookingName};
+use super::local_methods::{self, LocalArgs};
 use super::options::{CountingArgs, CutArgs, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
@@ -62,9 +62,6 @@ pub(super) struct CountArgs {
     by_column: bool,
     #[command(flatten)]
     pub(super) cut: CutArgs,
-    /// With --method forced: the lines that are examined before each queen [default: lines]
-    #[arg(hide_short_help = true, long, value_enum, value_name = "LINES", env = "QUEENS_LOOKING")]
-    looking: Option<LookingName>,
     #[command(flatten)]
     counting: CountingArgs,
     /// Keep the work in a file, and go on from it
@@ -165,14 +162,13 @@ impl CountArgs {
         self.cut.keep_typed(matches);
         self.ledger.take_if(|_| !is_typed("ledger"));
         self.shard.take_if(|_| !is_typed("shard"));
-        self.looking.take_if(|_| !is_typed("looking"));
     }
 }
 
 /// Counts what no method cuts into tasks.
 async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
-    let is_other = args.stats || args.looking.is_some() || args.fundamental || args.by_column;
+    let is_other = args.stats || args.fundamental || args.by_column;
     if args.wants_threads || keeps || args.cut.is_given() || is_other {
         return Err(plain_search::refuses_options());
     }
@@ -316,18 +312,15 @@ async fn count(
         if ledger.is_some() {
             return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
         }
-        let CountArgs { looking, stats, .. } = args;
+        let stats = args.stats;
         let memory = args.counting.room.memory();
         let is_plain = args.cut.no_mirror();
-        let local = LocalArgs { problem, memory, looking, is_plain, output, stats };
+        let local = LocalArgs { problem, memory, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
             counted = counted => counted.map_err(anyhow::Error::from)?,
             Some(()) = stops.next() => Err(method.interrupted()),
         };
-    }
-    if args.looking.is_some() {
-        return Err(Failure::Usage("--looking (QUEENS_LOOKING) needs --method forced".into()));
     }
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {

@@ -55,6 +55,8 @@ enum MethodName {
     States,
     /// Look for dead and forced lines before each queen; `queens count` only, one thread
     Forced,
+    /// Look for dead and forced columns alone
+    ForcedColumns,
     /// Search for one placement of each orbit, for --problem fundamental; `queens count` and `plan` only, one thread
     Unique,
 }
@@ -65,6 +67,7 @@ impl MethodName {
         match self {
             MethodName::States => Some(LocalMethod::States),
             MethodName::Forced => Some(LocalMethod::Forced),
+            MethodName::ForcedColumns => Some(LocalMethod::ForcedColumns),
             MethodName::Unique => Some(LocalMethod::Unique),
             MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => None,
         }
