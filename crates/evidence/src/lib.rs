@@ -21,6 +21,7 @@
 
 mod canonical;
 mod check;
+mod confirmations;
 mod draw;
 mod error;
 mod export;
@@ -34,9 +35,9 @@ mod running;
 mod statistics;
 mod task_counts;
 mod verdict;
-mod worth;
 
 pub use check::{Checked, check};
+pub use confirmations::{Amount, Confirmations};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
@@ -47,4 +48,3 @@ pub use recount::{RecountEffort, RecountSums, Recounted, recount};
 pub use running::{Busy, Content};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
-pub use worth::{Amount, Worth};

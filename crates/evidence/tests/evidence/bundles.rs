@@ -352,19 +352,20 @@ fn the_time_is_kept_even_if_one_range_has_everything() {
 
 #[test]
 fn author_and_kernel_decide_what_a_second_count_confirms() {
-    let worth = |kernel: &str, author: Author| {
+    let confirmations = |kernel: &str, author: Author| {
         let mut forger = Forger::honest(8, ROWS, 10);
         forger.second(0, kernel, author);
-        forger.check().map(|checked| checked.content.worth)
+        forger.check().map(|checked| checked.content.confirmations)
     };
-    let confirmed = worth("avx2 mirrored", author("o", "n")).expect("another machine");
+    let confirmed = confirmations("avx2 mirrored", author("o", "n")).expect("another machine");
     assert_eq!((confirmed.by_machine.ranges, confirmed.by_owner.ranges), (1, 0));
-    let by_owner = worth("avx2 mirrored", author("p", "m")).expect("another owner");
+    let by_owner = confirmations("avx2 mirrored", author("p", "m")).expect("another owner");
     assert_eq!((by_owner.by_machine.ranges, by_owner.by_owner.ranges), (1, 1));
     assert_eq!(by_owner.by_owner.count, by_owner.by_machine.count);
-    let same = worth("avx2", author("p", "m")).expect("the same kernel");
+    let same = confirmations("avx2", author("p", "m")).expect("the same kernel");
     assert_eq!((same.same_kernel.ranges, same.by_machine.ranges), (1, 0));
-    let itself = worth("avx2 mirrored", author("o", "m")).expect_err("nobody checks itself");
+    let itself =
+        confirmations("avx2 mirrored", author("o", "m")).expect_err("nobody checks itself");
     assert!(itself.contains("do not check each other"), "{itself}");
 }
 
@@ -415,11 +416,11 @@ fn a_distrusted_principal_confirms_nothing() {
         EvidenceRecord::Trust(TrustChange { party, trusted, proof: None, reason, at_ms: 0 })
     };
     forger.records.insert(0, change(false));
-    let worth = forger.check().expect("it holds").content.worth;
-    assert_eq!((worth.by_distrusted.ranges, worth.by_machine.ranges), (1, 0));
+    let confirmed = forger.check().expect("it holds").content.confirmations;
+    assert_eq!((confirmed.by_distrusted.ranges, confirmed.by_machine.ranges), (1, 0));
     forger.records.insert(1, change(true));
-    let worth = forger.check().expect("it holds").content.worth;
-    assert_eq!((worth.by_distrusted.ranges, worth.by_machine.ranges), (0, 1));
+    let confirmed = forger.check().expect("it holds").content.confirmations;
+    assert_eq!((confirmed.by_distrusted.ranges, confirmed.by_machine.ranges), (0, 1));
 }
 
 #[test]
@@ -430,8 +431,8 @@ fn a_settled_dispute_confirms_nothing() {
     let row = row(counted.row.range, counted.row.tally, "portable", author("p", "n"));
     let state = farm::DisputeState::Settled;
     forger.records.push(EvidenceRecord::Dispute { row, at_ms: 0, state });
-    let worth = forger.check().expect("it holds").content.worth;
-    assert_eq!((worth.missing.ranges, worth.by_machine.ranges), (1, 0));
+    let confirmed = forger.check().expect("it holds").content.confirmations;
+    assert_eq!((confirmed.missing.ranges, confirmed.by_machine.ranges), (1, 0));
 }
 
 #[test]

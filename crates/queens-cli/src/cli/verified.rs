@@ -21,7 +21,7 @@ impl Verified<'_> {
     /// Lines for people.
     pub(super) fn text(&self) -> String {
         let Checked { header, name, plan, slice, state, total, content, .. } = self.checked;
-        let worth = &content.worth;
+        let confirmed = &content.confirmations;
         let what = match (state, slice.is_all()) {
             (JobState::Done, true) => match self.total() {
                 Some(answer) if answer != *total => {
@@ -58,14 +58,14 @@ impl Verified<'_> {
         lines.push(format!(
             "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
              ({}) by another owner; names are what the farm says",
-            self.percent(worth.by_machine.count),
-            worth.by_machine.ranges,
+            self.percent(confirmed.by_machine.count),
+            confirmed.by_machine.ranges,
             header.ranges,
-            self.percent(worth.by_owner.count),
-            worth.by_owner.ranges,
+            self.percent(confirmed.by_owner.count),
+            confirmed.by_owner.ranges,
         ));
         if let [owner] = self.owners().into_iter().collect::<Vec<_>>()[..]
-            && worth.by_machine.ranges > 0
+            && confirmed.by_machine.ranges > 0
         {
             lines.push(format!(
                 "word      only \"{}\" has counted: its machines confirm only the word of one owner",
@@ -78,23 +78,23 @@ impl Verified<'_> {
             clock(counts.as_secs_f64()),
             clock(second_counts.as_secs_f64()),
         ));
-        let worthless = [
+        let unproven = [
             (
-                worth.same_kernel,
+                confirmed.same_kernel,
                 "were counted twice by one and the same kernel, which confirms little",
             ),
             (
-                worth.by_distrusted,
+                confirmed.by_distrusted,
                 "were confirmed only by a machine or an owner that the farm distrusts",
             ),
             (
-                worth.missing,
+                confirmed.missing,
                 "are said to be counted twice, but the bundle has no second count of them",
             ),
-            (worth.only_distrusted, "have no count by anybody whom the farm still trusts"),
+            (confirmed.only_distrusted, "have no count by anybody whom the farm still trusts"),
         ];
-        let worthless = worthless.into_iter().filter(|(amount, _)| amount.ranges > 0);
-        lines.extend(worthless.map(|(amount, what)| {
+        let unproven = unproven.into_iter().filter(|(amount, _)| amount.ranges > 0);
+        lines.extend(unproven.map(|(amount, what)| {
             format!(
                 "unproven  {} ranges ({} of the total) {what}",
                 amount.ranges,
@@ -190,7 +190,7 @@ impl Verified<'_> {
     /// One line for programs, in ASCII.
     pub(super) fn json(&self) -> String {
         let Checked { header, name, plan, state, total, content, .. } = self.checked;
-        let worth = &content.worth;
+        let confirmed = &content.confirmations;
         let taken = self.checked.content.busy;
         let builds: BTreeSet<_> =
             self.checked.content.authors.iter().map(|author| &author.author.build).collect();
@@ -229,12 +229,12 @@ impl Verified<'_> {
             "builds": builds,
             "thread_seconds": taken.counts.as_secs_f64(),
             "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
-            "confirmed_by_machine": amount(worth.by_machine),
-            "confirmed_by_owner": amount(worth.by_owner),
-            "second_count_by_same_kernel": amount(worth.same_kernel),
-            "second_count_by_distrusted": amount(worth.by_distrusted),
-            "second_count_missing": amount(worth.missing),
-            "counted_only_by_distrusted": amount(worth.only_distrusted),
+            "confirmed_by_machine": amount(confirmed.by_machine),
+            "confirmed_by_owner": amount(confirmed.by_owner),
+            "second_count_by_same_kernel": amount(confirmed.same_kernel),
+            "second_count_by_distrusted": amount(confirmed.by_distrusted),
+            "second_count_missing": amount(confirmed.missing),
+            "counted_only_by_distrusted": amount(confirmed.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "recounted_by": kernel.to_string(),
             "recounted_ranges": ranges,
