@@ -245,8 +245,8 @@ impl CountingArgs {
         Ok(backend)
     }
 
-    /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all if
-    /// nothing was and the largest board, `most`, is worth it.
+    /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all of
+    /// them if no backend was named and the largest board, `most`, is large enough.
     ///
     /// # Errors
     ///
@@ -308,7 +308,7 @@ pub(super) fn share(text: &str) -> anyhow::Result<u32> {
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 
-/// Reads a duration as in 90s or 1h30m, or as schedulers of clusters write it: 00:50:00, 1-12:00:00 with days, or 50:00.
+/// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00, 1-12:00:00 with days, or 50:00.
 pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
     match of_clock(text) {
         Some(seconds) => Ok(Duration::from_secs(seconds)),
@@ -340,7 +340,7 @@ fn of_clock(text: &str) -> Option<u64> {
     minutes.checked_mul(60)?.checked_add(seconds)
 }
 
-/// Reads a duration in whole units of so many milliseconds, rounded up; a bare number is of these units.
+/// Reads a duration in whole units of so many milliseconds, rounded up. A bare number counts units.
 pub(super) fn in_units(
     unit_ms: u64,
     range: RangeInclusive<u64>,

@@ -17,7 +17,7 @@ use crate::progress::{Progress, Took};
 /// The largest board. A search holds a few bytes for each of its rows.
 const LARGEST: u32 = 10_000;
 
-/// What is counted.
+/// A problem for one plain search.
 pub(super) struct Search {
     /// Its name in JSON.
     pub(super) problem: &'static str,
@@ -25,12 +25,12 @@ pub(super) struct Search {
     pub(super) start: Start,
     pub(super) given: Vec<Square>,
     pub(super) blocked: Vec<Square>,
-    /// How many rows are filled, if not all.
+    /// The number of rows that are filled, if not all.
     pub(super) ranks: Option<u32>,
 }
 
 impl Search {
-    /// Refuses what would never end, or cannot be counted.
+    /// Refuses boards that are too large and given queens above the filled ranks.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let n = self.n;
         let wrong = match self.ranks {
