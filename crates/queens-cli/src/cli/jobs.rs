@@ -20,7 +20,7 @@ use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::Failure;
 use crate::progress::{Progress, ProgressArgs};
-use crate::sizes::{JobNumbers, Sizes};
+use crate::sizes::Sizes;
 use crate::{output, stderr};
 
 #[derive(Debug, Args)]
@@ -78,9 +78,9 @@ pub(super) struct SubmitArgs {
 pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
-    /// Numbers of jobs to show with all that is known of them, as in 1 2 5-9 [default: a list]
+    /// Numbers of jobs to show in detail [default: a list]
     #[arg(value_name = "JOB", conflicts_with_all = ["all", "state", "owner", "limit", "before"])]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// List all jobs [default: those that have not ended, and the last ten that have]
     #[arg(long)]
     all: bool,
@@ -130,9 +130,9 @@ pub(super) enum ChangeCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct JobArgs {
-    /// Numbers of jobs, as in 1 2 5-9
+    /// Numbers of jobs
     #[arg(value_name = "JOB", required = true)]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -142,9 +142,9 @@ pub(super) struct JobArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PriorityArgs {
-    /// Numbers of jobs, as in 1 2 5-9
+    /// Numbers of jobs
     #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// Jobs of higher priority are served first: from -10 to 10, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
     priority: i32,
@@ -157,9 +157,9 @@ pub(super) struct PriorityArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct WatchArgs {
-    /// Numbers of jobs, as in 1 2 5-9 [default: all of the farm, on a terminal]
+    /// Numbers of jobs [default: the whole farm, on a terminal]
     #[arg(value_name = "JOB")]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// Print JSON, one object a line, at every change
     #[arg(long, requires = "jobs")]
     json: bool,
@@ -332,26 +332,15 @@ impl JobsArgs {
     }
 }
 
-/// The numbers of jobs, in the order in which they were named, each once.
-fn numbers(named: &[JobNumbers]) -> Vec<JobId> {
-    let mut numbers = Vec::new();
-    for job in named.iter().flat_map(|numbers| numbers.each()).map(JobId) {
-        if !numbers.contains(&job) {
-            numbers.push(job);
-        }
-    }
-    numbers
-}
-
 /// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
 /// standard error.
 async fn for_each(
-    jobs: Vec<JobId>,
+    jobs: Vec<u64>,
     mut act: impl AsyncFnMut(JobId) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut last: Option<Failure> = None;
     for job in jobs {
-        let failure = match act(job).await {
+        let failure = match act(JobId(job)).await {
             Ok(()) => continue,
             Err(failure @ (Failure::Interrupted(_) | Failure::Unread)) => return Err(failure),
             Err(failure) => failure,
@@ -366,9 +355,8 @@ async fn for_each(
 /// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    let jobs = numbers(&args.jobs);
-    let first = jobs.first().copied();
-    for_each(jobs, async |id| {
+    let first = args.jobs.first().copied().map(JobId);
+    for_each(args.jobs, async |id| {
         let answer = client.service.get(v1::JobRequest { job: id.0 }).await;
         let job = view(client.given(answer)?)?;
         let others = if show::may_wait_for_others(&job) {
@@ -390,7 +378,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     if args.jobs.is_empty() {
         return top::run(&mut client).await;
     }
-    let jobs = numbers(&args.jobs).into_iter().map(|job| (job, None)).collect();
+    let jobs = args.jobs.into_iter().map(|job| (JobId(job), None)).collect();
     let following = Following {
         json: args.json,
         each_change: true,
@@ -415,7 +403,7 @@ async fn each(
     line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
+    for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job.0)).await?;
         if args.json { output::mention(show::json(&job, &[])) } else { output::mention(line(&job)) }
     })
@@ -473,7 +461,7 @@ impl Following {
     ) -> Result<(), Failure> {
         let is_one = jobs.len() == 1;
         let plans: Vec<(JobId, Option<Plan>)> = jobs.clone();
-        let jobs = jobs.into_iter().map(|(job, _)| job).collect();
+        let jobs = jobs.into_iter().map(|(job, _)| job.0).collect();
         for_each(jobs, async |job| {
             let plan = plans.iter().find(|(of, _)| *of == job).and_then(|(_, plan)| *plan);
             self.one(client, job, plan, is_one).await
