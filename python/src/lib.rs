@@ -20,7 +20,7 @@ use queens::{
     complete_until,
 };
 use queens_solve::board::squares::parse_squares;
-use queens_solve::draw::{Diagram, Style, svg, text};
+use queens_solve::draw::{Diagram, svg, text};
 
 /// A call works for about so long between two looks at Python's signals.
 const STEP: Duration = Duration::from_millis(20);
@@ -291,10 +291,7 @@ impl Placement {
     }
 
     fn _repr_svg_(&self) -> Option<String> {
-        let diagram = self.diagram()?;
-        // No board is wider than a page.
-        let square = (640 / diagram.n).min(56) as u16;
-        Some(svg(&diagram, Style { square, hatched: false, attacks: false }))
+        Some(svg(&self.diagram()?, false))
     }
 
     fn __str__(&self) -> String {

@@ -5,8 +5,6 @@
 //! hexadecimal numbers. So one content has one hash, and a comparison of two files compares their
 //! contents.
 
-use std::fmt;
-
 use anyhow::{Result, ensure};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -51,53 +49,24 @@ impl<'de> Deserialize<'de> for Decimal {
     }
 }
 
-/// `N` bytes as a string of 2 x `N` hexadecimal digits. A number has its highest byte first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hex<const N: usize>(pub(super) [u8; N]);
+/// A number as a string of 32 hexadecimal digits, the highest first.
+pub(super) mod hex {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
 
-impl<const N: usize> fmt::Display for Hex<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    pub(crate) fn serialize<S: Serializer>(
+        number: &u128,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{number:032x}"))
     }
-}
 
-impl<const N: usize> fmt::Debug for Hex<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl<const N: usize> Serialize for Hex<N> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hex<N>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<u128, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let wrong =
-            || D::Error::custom(format_args!("{text:?} is not {} hexadecimal digits", 2 * N));
-        if text.len() != 2 * N || !text.is_ascii() {
-            return Err(wrong());
-        }
-        let mut bytes = [0; N];
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(Hex(bytes))
-    }
-}
-
-impl From<u128> for Hex<16> {
-    fn from(number: u128) -> Hex<16> {
-        Hex(number.to_be_bytes())
-    }
-}
-
-impl From<Hex<16>> for u128 {
-    fn from(Hex(bytes): Hex<16>) -> u128 {
-        u128::from_be_bytes(bytes)
+        let number = u128::from_str_radix(&text, 16);
+        number.map_err(|_| D::Error::custom(format_args!("{text:?} is not a hexadecimal number")))
     }
 }
 
@@ -110,16 +79,17 @@ mod tests {
     struct Sample {
         number: u64,
         decimal: Decimal,
-        hex: Hex<2>,
+        #[serde(with = "hex")]
+        hex: u128,
         name: String,
     }
 
     #[test]
     fn a_content_has_one_spelling() {
-        let line = r#"{"number":5,"decimal":"50","hex":"0aff","name":"é\"\n\u001b"}"#;
+        let line = r#"{"number":5,"decimal":"50","hex":"00000000000000000000000000000aff","name":"é\"\n\u001b"}"#;
         let sample: Sample = decode(line.as_bytes()).expect("it is how lines are written");
         let name = "é\"\n\u{1b}".to_string();
-        assert_eq!(sample, Sample { number: 5, decimal: Decimal(50), hex: Hex([10, 255]), name });
+        assert_eq!(sample, Sample { number: 5, decimal: Decimal(50), hex: 0xaff, name });
         for (from, to) in [
             (r#""50""#, r#""+50""#),
             (r#""50""#, r#""050""#),

@@ -14,7 +14,6 @@
 //! same way, where each unit of money is equally likely (T. W. McRae, "Statistical Sampling for
 //! Audit and Control", 1974, "monetary unit sampling").
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use blake3::Hash;
@@ -85,8 +84,6 @@ pub struct Drawn {
     pub are_all: bool,
     /// The checksum of the task counts of a range, by the index of the range, if they are reported.
     pub checksums: HashMap<usize, Hash>,
-    /// The ranges with the largest counts, the largest first. There is one more of them than draws.
-    pub largest: Vec<StatedRow>,
     /// The smallest probability with which a draw hits a range, averaged over both kinds of draws.
     pub least_share: f64,
     /// The smallest such probability of a unit.
@@ -113,8 +110,6 @@ pub(super) struct Drawing {
     /// Whether the current row is kept already.
     is_kept: bool,
     checksums: HashMap<usize, Hash>,
-    /// The largest rows, one more than draws, and some others until they are sorted out.
-    largest: Vec<StatedRow>,
     sums: (u128, u64),
     least_share: f64,
     least_unit_share: f64,
@@ -152,7 +147,6 @@ impl Drawing {
             rows: Vec::new(),
             is_kept: false,
             checksums: HashMap::new(),
-            largest: Vec::new(),
             sums: (counted, tasks),
             least_share: 1.0,
             least_unit_share: 1.0,
@@ -180,7 +174,6 @@ impl Drawing {
         self.is_kept = self.keeps_all;
         self.rows.extend(self.keeps_all.then_some(*row));
         self.least_share = self.least_share.min(self.share(row.range, row.claim));
-        self.weigh(row);
     }
 
     fn unit(&mut self, row: &StatedRow, range: Range, claim: Claim, reported: Option<Claim>) {
@@ -215,22 +208,8 @@ impl Drawing {
         }
     }
 
-    fn weigh(&mut self, row: &StatedRow) {
-        self.largest.push(*row);
-        if self.largest.len() > 2 * self.draws.len() + 1_000 {
-            self.keep_largest();
-        }
-    }
-
-    /// Keeps only the largest rows, the largest first. Among equal ones the earlier is first.
-    fn keep_largest(&mut self) {
-        self.largest.sort_unstable_by_key(|row| (Reverse(row.claim.count), row.range));
-        self.largest.truncate(self.draws.len() + 1);
-    }
-
     /// Ends the draw. The sums of the rows must be those that [`Drawing::new`] was given.
-    pub(super) fn end(mut self) -> Drawn {
-        self.keep_largest();
+    pub(super) fn end(self) -> Drawn {
         let draws = self.draws.into_iter();
         let draws = draws.map(|draw| draw.expect("every point lies within the sums")).collect();
         Drawn {
@@ -239,7 +218,6 @@ impl Drawing {
             draws,
             are_all: self.keeps_all,
             checksums: self.checksums,
-            largest: self.largest,
             least_share: self.least_share,
             least_unit_share: self.least_unit_share,
         }

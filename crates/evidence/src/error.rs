@@ -1,6 +1,6 @@
 //! The errors of reading, checking and recounting a bundle.
 
-use count::{CountError, CountingError};
+use count::CountError;
 use executor::TooLittleMemory;
 
 use crate::format::VERSION;
@@ -31,9 +31,6 @@ pub(crate) struct UnknownFormat(pub(crate) u32);
 /// Why a bundle was not confirmed by counting ranges again.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
-    /// The boards cannot be counted by another method.
-    #[error(transparent)]
-    Counting(#[from] CountingError),
     /// The memory is too small for even one thread.
     #[error(transparent)]
     Memory(#[from] TooLittleMemory),

@@ -7,9 +7,9 @@ use std::path::Path;
 use blake3::Hash;
 use farm::{CountedRange, EvidenceRecord, JobState, RestoredJob, Row};
 
-use super::canonical::{Decimal, Hex, encode};
+use super::canonical::{Decimal, encode};
 use super::format::{
-    AuditLine, AuthorLine, DisputeLine, Line, PolicyLine, RangeLine, RowText, VERSION,
+    AuditLine, AuthorLine, DisputeLine, Line, RangeLine, RowText, StatedPolicy, VERSION,
 };
 use super::header::Header;
 use super::new_file::NewFile;
@@ -111,7 +111,7 @@ fn header(job: &RestoredJob, exported_at: i64) -> Header {
         method: plan.method.name().into(),
         parameter: plan.method.parameter().map(|(_, value)| value),
         tasks: plan.tasks,
-        fingerprint: Hex(plan.fingerprint().0),
+        fingerprint: plan.fingerprint().to_string(),
         shard: job.spec.slice.index(),
         shards: job.spec.slice.of(),
         state: state(job).name().into(),
@@ -137,7 +137,7 @@ impl Writer {
         let mut lines = Vec::with_capacity(2);
         let line = match record {
             EvidenceRecord::Policy { policy, at_ms } => {
-                Line::Policy(PolicyLine::new(policy, at_ms))
+                Line::Policy(StatedPolicy::new(policy, at_ms))
             }
             EvidenceRecord::Trust(change) => Line::Trust(change.into()),
             EvidenceRecord::Range { counted, task_counts, at_ms } => {

@@ -10,7 +10,7 @@ use farm::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::{Decimal, Hex};
+use crate::canonical::{self, Decimal};
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
@@ -19,7 +19,7 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    Policy(PolicyLine),
+    Policy(StatedPolicy),
     Trust(TrustLine),
     Author(AuthorLine),
     Range(RangeLine),
@@ -27,48 +27,26 @@ pub(super) enum Line {
     Dispute(DisputeLine),
 }
 
-/// An audit: which ranges were to be counted twice.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PolicyLine {
-    share_ppm: u32,
-    by_search: bool,
-    /// What the second count must differ in: the machine or the owner.
-    across: String,
-    asked_at: i64,
-}
-
-impl PolicyLine {
-    pub(super) fn new(policy: AuditPolicy, asked_at: i64) -> PolicyLine {
-        let AuditPolicy { share_ppm, by_search, across, .. } = policy;
-        PolicyLine { share_ppm, by_search, across: across.name().into(), asked_at }
-    }
-
-    /// The audit, if it is well-formed.
-    pub(super) fn read(&self) -> Result<StatedPolicy> {
-        let PolicyLine { share_ppm, by_search, asked_at, .. } = *self;
-        ensure!(
-            share_ppm <= AuditPolicy::ALL,
-            "the audited share is {share_ppm} millionths, which is more than 1"
-        );
-        let across = AuditScope::named(&self.across);
-        let across =
-            across.with_context(|| format!("the audit has the unknown scope {:?}", self.across))?;
-        Ok(StatedPolicy { share_ppm, by_search, across, asked_at })
-    }
-}
-
 /// An audit that was ordered, according to a bundle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StatedPolicy {
     /// The share of ranges that were to be counted twice, in millionths.
     pub share_ppm: u32,
     /// Whether the second count is by search, where the method does not search.
     pub by_search: bool,
     /// What the second count must differ in.
+    #[serde(with = "ScopeName")]
     pub across: AuditScope,
     /// When it was ordered, in milliseconds since 1970.
     pub asked_at: i64,
+}
+
+impl StatedPolicy {
+    pub(super) fn new(policy: AuditPolicy, asked_at: i64) -> StatedPolicy {
+        let AuditPolicy { share_ppm, by_search, across, .. } = policy;
+        StatedPolicy { share_ppm, by_search, across, asked_at }
+    }
 }
 
 /// A principal was distrusted, or trusted again.
@@ -192,6 +170,14 @@ pub(super) struct DisputeLine {
     pub(super) row: RowText,
 }
 
+/// How a bundle spells an [`AuditScope`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "AuditScope", rename_all = "snake_case")]
+enum ScopeName {
+    Machines,
+    Owners,
+}
+
 /// How a bundle spells a [`Check`].
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Check", rename_all = "snake_case")]
@@ -217,7 +203,8 @@ pub(super) struct RowText {
     first: u64,
     past: u64,
     count: Decimal,
-    digest: Hex<16>,
+    #[serde(with = "canonical::hex")]
+    digest: u128,
     /// The number of its author.
     by: u32,
     busy_us: u64,
@@ -231,7 +218,7 @@ impl RowText {
             first: range.start(),
             past: range.end(),
             count: Decimal(tally.count.into()),
-            digest: tally.digest.0.into(),
+            digest: tally.digest.0,
             by,
             busy_us: *busy_us,
             at,
@@ -249,7 +236,7 @@ impl RowText {
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
         ensure!((by as usize) < authors, "{range} has the unknown author {by}");
-        let claim = Claim { count: count.0, digest: Digest(digest.into()) };
+        let claim = Claim { count: count.0, digest: Digest(digest) };
         Ok(StatedRow { range, claim, by })
     }
 }

@@ -5,7 +5,7 @@ use board::{Method, Problem};
 use farm::{JobState, Plan, Slice};
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::{Decimal, Hex};
+use crate::canonical::Decimal;
 
 /// The first line of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,8 @@ pub struct Header {
     pub parameter: Option<u32>,
     /// The number of tasks of the plan.
     pub tasks: u64,
-    pub(super) fingerprint: Hex<32>,
+    /// The fingerprint of the plan, hexadecimal.
+    pub fingerprint: String,
     /// Number of the shard of the plan that was to be counted, from 1 on.
     pub shard: u32,
     /// Number of shards that the plan is divided into.
@@ -60,9 +61,9 @@ impl Header {
         let method = method.with_context(|| format!("an unknown method, {}", self.method))?;
         ensure!(problem.suits(method), "{problem} cannot be cut by {method}");
         let plan = Plan { problem, method, tasks: self.tasks };
-        let ours = plan.fingerprint();
+        let ours = plan.fingerprint().to_string();
         ensure!(
-            ours.0 == self.fingerprint.0,
+            ours == self.fingerprint,
             "the plan {plan} has the fingerprint {} in the bundle and {ours} here: another version numbered its \
              tasks",
             self.fingerprint
@@ -82,11 +83,5 @@ impl Header {
     #[must_use]
     pub fn counted(&self) -> u128 {
         self.counted.0
-    }
-
-    /// The fingerprint of the plan, hexadecimal.
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
-        self.fingerprint.to_string()
     }
 }

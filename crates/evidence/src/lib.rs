@@ -19,9 +19,9 @@
 
 #![forbid(unsafe_code)]
 
-mod another;
 mod canonical;
 mod check;
+mod confirmations;
 mod draw;
 mod error;
 mod export;
@@ -35,18 +35,16 @@ mod running;
 mod statistics;
 mod task_counts;
 mod verdict;
-mod worth;
 
-pub use another::{another, count_by_another};
 pub use check::{Checked, check};
+pub use confirmations::{Amount, Confirmations};
 pub use draw::{Draw, Drawn, Sample, Seed};
 pub use error::{BundleError, RecountError};
 pub use export::{Exported, export, summary, text};
 pub use format::{StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, NewFileError, compressed};
-pub use recount::{By, RecountEffort, RecountSums, Recounted, recount};
+pub use recount::{RecountEffort, RecountSums, Recounted, recount};
 pub use running::{Busy, Content};
 pub use statistics::Estimate;
 pub use verdict::{TooFar, Verdict};
-pub use worth::{Amount, Worth};

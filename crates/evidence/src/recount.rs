@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use board::{Cut, Method};
-use count::{Backend, Variant};
+use board::Cut;
+use count::Variant;
 use executor::{Fit, NamedKernel, fit};
 use farm::{KernelName, Plan, Range, Tally, TaskCounts};
 
@@ -18,45 +18,12 @@ use crate::pieces::{Piece, Pieces, Sizes};
 use crate::task_counts;
 use crate::verdict::{Outcome, Verdict};
 
-/// The algorithm that counts ranges again. The bundle has no influence on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
-    /// A fast loop other than the one that farms count with first.
-    #[default]
-    Loop,
-    /// The reference, which is as simple as the definition, and slow.
-    Reference,
-    /// A plain search through all boards of a task, for methods that do not search.
-    Search,
-}
-
-impl By {
-    /// The variant that counts tasks of `method` on this processor, with `backend` if one is given.
-    /// `None` for [`By::Search`] of a method other than `halves`, because the tasks of all other
-    /// methods are always searched.
-    #[must_use]
-    pub fn variant(self, method: Method, backend: Option<Backend>) -> Option<Variant> {
-        match (self, method, backend) {
-            (By::Loop, _, None) => Variant::to_check(Backend::detect().name(), method, false),
-            (By::Loop, Method::Halves, Some(backend)) => Some(Variant::Straight(backend)),
-            (By::Loop, _, Some(backend)) => Some(Variant::Mirrored(backend)),
-            (By::Reference, _, _) => Some(Variant::Straight(Backend::Reference)),
-            (By::Search, Method::Halves, _) => Some(Variant::Search),
-            (
-                By::Search,
-                Method::Rows { .. } | Method::Prefixes { .. } | Method::Ring { .. },
-                _,
-            ) => None,
-        }
-    }
-}
-
 /// The resources of a recount.
 #[derive(Clone, Copy, Debug)]
 pub struct RecountEffort {
     /// Number of counting threads.
     pub threads: NonZero<usize>,
-    /// The kernel's variant.
+    /// The variant of the kernel. The bundle has no influence on it.
     pub variant: Variant,
     /// Memory of all threads together, in bytes.
     pub memory: u64,

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState, Known, Plan,
-    Slice, TrustChange,
+    AuditPolicy, AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobState,
+    Known, Plan, Slice, TrustChange,
 };
 
+use crate::confirmations::{Amount, Confirmations};
 use crate::draw::Drawing;
 use crate::format::{Line, StatedAuthor, StatedPolicy, StatedRow};
 use crate::task_counts;
-use crate::worth::{Amount, Worth};
 
 /// The most bytes of lines that a check keeps in memory: policies, trust and authors.
 const MOST_KEPT: usize = 64 << 20;
@@ -41,7 +41,7 @@ pub struct Content {
     /// The principals that the farm distrusted, or trusted again, the oldest first.
     pub trust: Vec<TrustChange>,
     /// What the second counts confirm.
-    pub worth: Worth,
+    pub confirmations: Confirmations,
     /// Number of tasks whose counts are reported.
     pub tasks_reported: u64,
     /// The time that the counts took.
@@ -126,7 +126,12 @@ impl Running {
                     self.content.policies.len() < MOST_POLICIES,
                     "it has more than {MOST_POLICIES} policies"
                 );
-                self.content.policies.push(line.read()?);
+                ensure!(
+                    line.share_ppm <= AuditPolicy::ALL,
+                    "the audited share is {} millionths, which is more than 1",
+                    line.share_ppm
+                );
+                self.content.policies.push(line);
             }
             Line::Trust(line) => {
                 ensure!(!is_late && self.content.authors.is_empty(), OUT_OF_ORDER);
@@ -225,7 +230,7 @@ impl Running {
     fn settle(&mut self, second: Option<&StatedRow>) -> Result<()> {
         let Some((first, audit)) = self.last.take() else { return Ok(()) };
         let across = self.content.policies.last().map(|policy| policy.across);
-        self.content.worth.note(
+        self.content.confirmations.note(
             &first,
             audit == Check::Agreed,
             second,

@@ -15,12 +15,7 @@
 //! Zhou, "Safe and effective importance sampling", Journal of the American Statistical Association
 //! 95, 2000).
 
-use std::collections::HashSet;
-
-use farm::Range;
-
 use crate::draw::{Drawn, is_by_count};
-use crate::format::StatedRow;
 use crate::pieces::{Piece, Pieces};
 use crate::statistics::{Estimate, LEAST_DRAWS, at_most};
 
@@ -70,8 +65,6 @@ pub struct Verdict {
     /// tasks were counted one by one, it is for a single wrong task. It is 1 if ranges are so large
     /// that they were only estimated.
     pub missed: f64,
-    /// The range with the largest count that was not counted again as a whole.
-    pub largest_left: Option<StatedRow>,
 }
 
 /// The error of a total that is too far away from the estimate.
@@ -175,21 +168,8 @@ impl Verdict {
                 // A small error in a large range does not show in any piece.
                 _ => 1.0,
             },
-            largest_left: largest_left(drawn, pieces, is_counted),
         })
     }
-}
-
-/// The range with the largest count that was not counted as a whole.
-fn largest_left(
-    drawn: &Drawn,
-    pieces: &[Piece],
-    is_counted: impl Fn(usize) -> bool,
-) -> Option<StatedRow> {
-    let is_row = |piece: &Piece| piece.range == drawn.rows[piece.row].range;
-    let counted = (0..pieces.len()).filter(|&at| is_row(&pieces[at]) && is_counted(at));
-    let counted: HashSet<Range> = counted.map(|at| pieces[at].range).collect();
-    drawn.largest.iter().find(|row| !counted.contains(&row.range)).cloned()
 }
 
 /// What the probability of a draw is computed from.

@@ -7,7 +7,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::failure::Failure;
 
-/// An answer in preparation. Whatever it needs besides the total is searched on a thread of its own.
+/// An answer in preparation. A thread of its own searches what the answer needs besides the total.
 pub(crate) struct Answering {
     search: JoinHandle<Result<count::Answering, AnswerError>>,
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_census_of_the_chessboard_is_told_in_words_and_as_json() {
+    fn the_census_of_the_chessboard_is_a_table_and_json() {
         let eight = Problem::Fundamental { n: 8 };
         let answer = Answer::new(eight, 92).expect("it is the total");
         assert_eq!(fields(&answer)["orbits_of_4"], "1");

@@ -6,15 +6,14 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::output;
-use crate::visible::visible;
+use crate::stderr::{self, visible};
 
-/// Why a command ended without its result, as a sentence. Each variant has an exit code of its own.
+/// The reason why a command ended without its result, as a sentence. Each variant has an exit code of its own.
 #[derive(Debug)]
 pub enum Failure {
     /// The placement does not exist.
     NoPlacement(String),
-    /// The options cannot be used so.
+    /// The options are wrong or do not fit together.
     Usage(String),
     /// The board, or the cut of it, cannot be counted.
     Plan(String),
@@ -22,7 +21,7 @@ pub enum Failure {
     NoSuchJob(String),
     /// No coordinator answers.
     Unreachable(String),
-    /// A secret is refused, cannot be used or does not allow this, or whoever answers is not the coordinator.
+    /// A secret is refused, is unusable or does not allow this, or the peer is not the coordinator.
     Secret(String),
     /// Another process holds the ledger.
     LedgerHeld(String),
@@ -56,7 +55,7 @@ pub enum Failure {
     Stopped(String),
     /// The user interrupted the command.
     Interrupted(String),
-    /// Whoever read standard output has gone away, so that the rest is for nobody.
+    /// Nobody reads standard output any more.
     Unread,
 }
 
@@ -107,12 +106,12 @@ impl Failure {
         Failure::Unwritten(format!("cannot write to {what}: {reason}"))
     }
 
-    /// The bundle does not hold.
+    /// The bundle contradicts itself, or its counts are wrong.
     pub(crate) fn bundle(path: &Path, reason: impl Display) -> Failure {
         Failure::Bundle(format!("the bundle {} does not hold: {reason}", path.display()))
     }
 
-    /// What was counted here, or what a ledger holds, contradicts what is known.
+    /// A total that was counted here, or that a ledger has, contradicts a known fact.
     pub(crate) fn total_held(what: impl Display, reason: &str, ledger: Option<&Path>) -> Failure {
         let way_out = match ledger {
             Some(ledger) => format!(
@@ -125,12 +124,11 @@ impl Failure {
         Failure::Held(format!("{what}: {reason}; {way_out}"))
     }
 
-    /// Says it on standard error, in one line; but who has read enough need not be told so.
-    pub fn tell(&self) {
-        if matches!(self, Failure::Unread) {
-            return;
+    /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output any more.
+    pub fn report(&self) {
+        if !matches!(self, Failure::Unread) {
+            stderr::print(format_args!("queens: {}\n", visible(&self.to_string())));
         }
-        output::tell(format_args!("queens: {}\n", visible(&self.to_string())));
     }
 
     /// The exit code, as docs/EXIT-CODES.md says. Code 2 is also the one of wrong options.
@@ -160,10 +158,10 @@ impl Failure {
             Failure::Device(text) => (18, text),
             Failure::BatchSystem(text) => (19, text),
             Failure::Internal(text) => (70, text),
-            // EX_TEMPFAIL of sysexits.h: schedulers can be told to start such a task again.
+            // EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
             Failure::Stopped(text) => (75, text),
             Failure::Interrupted(text) => (130, text),
-            // What a shell says of a program that SIGPIPE has ended.
+            // A shell reports this code for a program that SIGPIPE has ended.
             Failure::Unread => (141, "nobody reads standard output any more"),
         }
     }

@@ -1,4 +1,4 @@
-//! The program: words in, one result out.
+//! The program: arguments in, one result out.
 //!
 //! This crate knows what a user sees: options, exit codes, progress bars and tables. It
 //! deliberately does not serve (`service` does), store (`ledger` does), count (`executor` does) or
@@ -15,8 +15,8 @@ mod os;
 mod output;
 mod progress;
 mod sizes;
+mod stderr;
 mod table;
-mod visible;
 
 use std::process::ExitCode;
 

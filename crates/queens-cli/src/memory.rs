@@ -1,7 +1,8 @@
-//! Amounts of memory as the command line says them.
+//! Amounts of memory on the command line.
 
 use std::str::FromStr;
 
+use anyhow::Context;
 use bytesize::ByteSize;
 use executor::allowed_memory;
 
@@ -14,15 +15,8 @@ pub(crate) enum MemoryBound {
     Share(f64),
 }
 
-/// What is no amount of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%"
-)]
-pub(crate) struct NoMemoryBound;
-
 impl MemoryBound {
-    /// How it is said to use half of what may be used.
+    /// Half of the memory that this process may use.
     pub(crate) const HALF: &str = "50%";
 
     /// Its bytes.
@@ -35,20 +29,20 @@ impl MemoryBound {
 }
 
 impl FromStr for MemoryBound {
-    type Err = NoMemoryBound;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<MemoryBound, NoMemoryBound> {
-        match text.strip_suffix('%') {
+    fn from_str(text: &str) -> anyhow::Result<MemoryBound> {
+        let bound = match text.strip_suffix('%') {
             Some(percent) => {
-                let percent: f64 = percent.trim().parse().map_err(|_| NoMemoryBound)?;
-                let is_share = percent > 0.0 && percent <= 100.0;
-                is_share.then_some(MemoryBound::Share(percent / 100.0)).ok_or(NoMemoryBound)
+                let percent = percent.trim().parse::<f64>().ok();
+                let percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
+                percent.map(|percent| MemoryBound::Share(percent / 100.0))
             }
-            None => {
-                let size: ByteSize = text.parse().map_err(|_| NoMemoryBound)?;
-                Ok(MemoryBound::Size(size.as_u64()))
-            }
-        }
+            None => text.parse::<ByteSize>().ok().map(|size| MemoryBound::Size(size.as_u64())),
+        };
+        bound.context(
+            "an amount of memory is a size, as in 500MiB or 2GiB, or a share above 0% and up to 100%, as in 25%",
+        )
     }
 }
 
@@ -58,11 +52,12 @@ mod tests {
 
     #[test]
     fn memory_is_said_as_a_size_or_as_a_share() {
-        assert_eq!("2GiB".parse(), Ok(MemoryBound::Size(2 << 30)));
-        assert_eq!("12.5%".parse(), Ok(MemoryBound::Share(0.125)));
-        assert_eq!(MemoryBound::HALF.parse(), Ok(MemoryBound::Share(0.5)));
+        let read = |text: &str| text.parse::<MemoryBound>().ok();
+        assert_eq!(read("2GiB"), Some(MemoryBound::Size(2 << 30)));
+        assert_eq!(read("12.5%"), Some(MemoryBound::Share(0.125)));
+        assert_eq!(read(MemoryBound::HALF), Some(MemoryBound::Share(0.5)));
         for wrong in ["", "much", "%", "0%", "-5%", "101%", "NaN%", "inf%"] {
-            assert_eq!(wrong.parse::<MemoryBound>(), Err(NoMemoryBound), "{wrong}");
+            assert_eq!(read(wrong), None, "{wrong}");
         }
     }
 }

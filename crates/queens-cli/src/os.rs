@@ -1,4 +1,4 @@
-//! What systems do differently: signals, limits, and the program that starts services.
+//! What differs between systems: signals, limits, and the service manager.
 
 #[cfg(unix)]
 pub(crate) use unix::*;
@@ -20,9 +20,9 @@ mod unix {
     use tokio_stream::wrappers::SignalStream;
     use tokio_stream::{Stream, StreamExt};
 
-    /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and
-    /// SIGHUP of a terminal that is closed, unless whoever started this process has it ignore them, as `nohup` does
-    /// with SIGHUP. Signals count from the call on.
+    /// Every signal that asks to stop: Ctrl-C, SIGTERM, SIGUSR1, which schedulers send ahead of a time limit, and SIGHUP
+    /// of a terminal that is closed. A signal that this process was started to ignore, as `nohup` does with SIGHUP, stays
+    /// ignored. Signals count from the call on.
     pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
         let kinds = [Kind::interrupt(), Kind::terminate(), Kind::user_defined1(), Kind::hangup()];
         let caught = |kind| SignalStream::new(signal(kind).expect("signals can be caught"));
@@ -31,7 +31,7 @@ mod unix {
         signals.chain(pending())
     }
 
-    /// Whether this process ignores a signal, as far as the system tells; Linux does.
+    /// Whether this process ignores a signal. Only Linux reports it.
     fn is_ignored(kind: Kind) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -39,7 +39,7 @@ mod unix {
         mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
     }
 
-    /// Whether whoever read standard output has gone away.
+    /// Whether nobody reads standard output any more.
     pub(crate) fn is_unread() -> bool {
         let stdout = io::stdout();
         let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
@@ -52,16 +52,15 @@ mod unix {
         io::stderr().is_terminal()
     }
 
-    /// Tells systemd where a service stands, in the words of sd_notify(3); nothing where nobody wants to know
-    /// (`NOTIFY_SOCKET`).
-    pub(crate) fn tell_systemd(state: &str) {
+    /// Notifies systemd of the state of a service, as sd_notify(3) specifies. It does nothing without `NOTIFY_SOCKET`.
+    pub(crate) fn notify_systemd(state: &str) {
         if let Err(error) = sd_notify::notify(&[NotifyState::Custom(state)]) {
-            tracing::warn!(%error, "systemd cannot be told where this service stands");
+            tracing::warn!(%error, "systemd cannot be notified of the state of this service");
         }
     }
 
-    /// Each connection and each file that is joined is an open file, and the usual limit is 1,024. Where it cannot be
-    /// raised, further connections wait.
+    /// Raises the limit of open files, which is usually 1,024. Each connection is one. If the limit cannot be raised,
+    /// further connections wait.
     pub(crate) fn raise_file_limit() {
         let most = getrlimit(Resource::Nofile).maximum;
         if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
@@ -69,7 +68,7 @@ mod unix {
         }
     }
 
-    /// What stands before, between and behind `place` in a path, which need not be UTF-8.
+    /// The parts of a path before, between and after `place`. The path need not be UTF-8.
     pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
         let mut rest = path.as_os_str().as_bytes();
         let mut pieces = Vec::new();
@@ -92,8 +91,8 @@ mod windows {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
     use tokio_stream::Stream;
 
-    /// Every event that asks to stop: Ctrl-C, Ctrl-Break, and the end of the console or of the session, behind which the
-    /// system leaves a process about five seconds. Events count from the call on.
+    /// Every event that asks to stop: Ctrl-C, Ctrl-Break, and the end of the console or of the session. The system gives a
+    /// process about five seconds after the end of a console. Events count from the call on.
     pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
         const CAUGHT: &str = "events of the console can be caught";
         let (mut c, mut pause) = (ctrl_c().expect(CAUGHT), ctrl_break().expect(CAUGHT));
@@ -111,23 +110,23 @@ mod windows {
         })
     }
 
-    /// Only a write tells it here.
+    /// Only a write would show it on this system.
     pub(crate) fn is_unread() -> bool {
         false
     }
 
-    /// Whether standard error shows colours, which a console must be asked for.
+    /// Whether standard error shows colours. A console has to be asked.
     pub(crate) fn shows_colours() -> bool {
         console::Term::stderr().features().colors_supported()
     }
 
     /// There is no systemd here.
-    pub(crate) fn tell_systemd(_: &str) {}
+    pub(crate) fn notify_systemd(_: &str) {}
 
     /// Open files have no limit here.
     pub(crate) fn raise_file_limit() {}
 
-    /// What stands before, between and behind `place` in a path; a path that is not Unicode has no places.
+    /// The parts of a path before, between and after `place`. A path that is not Unicode is one part.
     pub(crate) fn split(path: &Path, place: &str) -> Vec<OsString> {
         match path.to_str() {
             Some(text) => text.split(place).map(OsString::from).collect(),

@@ -15,7 +15,7 @@ pub(crate) fn print<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     written(writeln!(out, "{line}").and_then(|()| out.flush()))
 }
 
-/// Prints one line of a command that has more to do than to print, so that it goes on if nobody reads.
+/// Prints one line of a command whose main work is not to print. The command goes on if nobody reads the line.
 pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     match print(line) {
         Err(Failure::Unread) => Ok(()),
@@ -23,7 +23,7 @@ pub(crate) fn mention<L: std::fmt::Display>(line: L) -> Result<(), Failure> {
     }
 }
 
-/// Completes when whoever read standard output has gone away, which only a write would tell otherwise.
+/// Completes when nobody reads standard output any more.
 pub(crate) async fn unread() {
     const PAUSE: Duration = Duration::from_millis(500);
     loop {
@@ -34,23 +34,18 @@ pub(crate) async fn unread() {
     }
 }
 
-/// Says something on standard error. What cannot be told is not told: it is never the result.
-pub(crate) fn tell(text: impl std::fmt::Display) {
-    let _ = write!(std::io::stderr(), "{text}");
-}
-
-/// Where the result of a count goes: to standard output, and as JSON to a file, if one is named.
+/// The destinations of the result of a count: standard output, and a file for JSON if one is named.
 #[derive(Debug)]
 pub(crate) struct ResultOutput {
     json: bool,
     file: Option<PathBuf>,
-    /// What stands before the result, if it is one of several.
+    /// The board size printed before the result, if there are several boards.
     size: Option<u32>,
 }
 
 impl ResultOutput {
-    /// Standard output, as `json` or as text; and the `file`, if there is one, which is tried at once, so that
-    /// nobody counts for hours in vain.
+    /// Standard output, as `json` or as text, and the `file`, if there is one. The file is tried at once, so that a wrong
+    /// name fails before hours of counting.
     ///
     /// # Errors
     ///
@@ -62,12 +57,12 @@ impl ResultOutput {
         Ok(ResultOutput { json, file, size: None })
     }
 
-    /// The same for one of several boards, whose text begins with its size.
+    /// The same output with a board size before the text.
     pub(crate) fn of_size(self, size: Option<u32>) -> ResultOutput {
         ResultOutput { size, ..self }
     }
 
-    /// Gives the result out. The file has all of it or is as it was before.
+    /// Prints the result. The file then has all of it, or is as it was before.
     pub(crate) fn print(
         &self,
         text: impl std::fmt::Display,
@@ -90,7 +85,7 @@ fn unwritten(file: &Path, error: &io::Error) -> Failure {
     Failure::output(file.display(), error)
 }
 
-/// Prints bytes, of a text or a picture, unchanged.
+/// Prints the bytes of a text or a picture unchanged.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     written(out.write_all(bytes).and_then(|()| out.flush()))
@@ -105,7 +100,7 @@ pub(crate) fn stream(write: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(
     written(write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_mut().flush()))
 }
 
-/// Prints lines to standard output when there may be many, and each may take long to come.
+/// Prints lines to standard output. There may be many, and each may take long to come.
 pub(crate) struct Lines {
     out: BufWriter<StdoutLock<'static>>,
     printed: u64,

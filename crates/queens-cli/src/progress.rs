@@ -1,4 +1,4 @@
-//! The progress of a job: a bar on a terminal, and elsewhere a line of the log now and then.
+//! The progress of a job: a bar on a terminal, and otherwise a line of the log from time to time.
 
 mod bar;
 
@@ -9,9 +9,9 @@ use clap::Args;
 use farm::JobView;
 use tracing::info;
 
-use bar::{Bar, draws};
+use bar::{Bar, PAUSE, draws, spinner};
 
-/// What the log calls the lines of progress, which it has unless it is told otherwise.
+/// The target of the log lines about progress. They are logged by default.
 pub(crate) const LOG_TARGET: &str = "progress";
 
 /// Whether progress is shown.
@@ -33,7 +33,6 @@ impl ProgressArgs {
 #[derive(Debug)]
 pub(crate) struct Progress {
     view: View,
-    rate: Rate,
     workers: bool,
 }
 
@@ -52,47 +51,38 @@ impl Progress {
             (true, true) => View::Bar(Bar::new()),
             (true, false) => View::Lines(Lines::new(Instant::now())),
         };
-        Progress { view, rate: Rate::default(), workers }
+        Progress { view, workers }
     }
 
     /// How often it is worth calling [`Progress::show`].
     pub(crate) fn interval(&self) -> Duration {
         match self.view {
-            View::Bar(_) => Duration::from_millis(100),
+            View::Bar(_) => PAUSE,
             View::Lines(_) | View::Nothing => Duration::from_secs(1),
         }
     }
 
-    /// Shows how far the job is.
+    /// Shows the progress of the job.
     pub(crate) fn show(&mut self, job: &JobView) {
-        let now = Instant::now();
-        self.rate.saw(now, job);
-        let parts = self.parts(job);
-        let name = format!("N={}", job.spec.plan.problem.n());
-        match &mut self.view {
-            View::Nothing => {}
-            View::Lines(lines) => {
-                if lines.is_due(now) {
-                    info!(target: LOG_TARGET, "{name}  {}", parts.join("  ").trim_start());
-                }
-            }
-            View::Bar(bar) => bar.draw(&name, job.percent() / 100.0, &parts),
-        }
+        let parts = self.parts(job).join("  ");
+        self.draw(job.spec.plan.problem.n(), job.percent() / 100.0, parts);
     }
 
-    /// Shows how many placements a search has found that knows no end.
+    /// Shows how many placements a search has found whose end is not known.
     pub(crate) fn show_search(&mut self, n: u32, found: u64, begun: Instant) {
-        let now = Instant::now();
-        let elapsed = clock((now - begun).as_secs_f64());
-        let parts = [format!("{found} found"), format!("{elapsed} so far")];
+        let elapsed = clock(begun.elapsed().as_secs_f64());
+        self.draw(n, 0.0, format!("{found} found  {elapsed} so far"));
+    }
+
+    fn draw(&mut self, n: u32, share: f64, message: String) {
         match &mut self.view {
             View::Nothing => {}
+            View::Bar(bar) => bar.draw(&format!("N={n}"), share, message),
             View::Lines(lines) => {
-                if lines.is_due(now) {
-                    info!(target: LOG_TARGET, "N={n}  {}", parts.join("  "));
+                if lines.is_due(Instant::now()) {
+                    info!(target: LOG_TARGET, "N={n}  {}", message.trim_start());
                 }
             }
-            View::Bar(bar) => bar.draw(&format!("N={n}"), 0.0, &parts),
         }
     }
 
@@ -103,7 +93,7 @@ impl Progress {
         }
     }
 
-    /// What is said of the job, the most important first.
+    /// The parts of the message about the job, the most important first.
     fn parts(&self, job: &JobView) -> Vec<String> {
         let mut parts = vec![format!("{:5.1}%", job.percent())];
         if job.state != farm::JobState::Running {
@@ -116,7 +106,9 @@ impl Progress {
         if job.poisoned > 0 {
             parts.push(format!("{} poisoned", job.poisoned));
         }
-        parts.extend(self.rate.of(job).map(|counts| format!("{}/s", si(counts))));
+        if job.rate.placements_per_second > 0.0 {
+            parts.push(format!("{}/s", si(job.rate.placements_per_second)));
+        }
         if self.workers {
             let s = if job.workers == 1 { "" } else { "s" };
             parts.push(format!("{} worker{s}", job.workers));
@@ -143,7 +135,7 @@ impl Took {
         Took { seconds, counted: Some(counted), how: format!("{method}, 1 thread") }
     }
 
-    /// Both counts together. Of how they were counted, it has that of the second one.
+    /// Both counts together. `how` is that of the second one.
     pub(crate) fn and(self, next: Took) -> Took {
         let sum = self.counted.zip(next.counted);
         let counted = sum.and_then(|(one, other)| one.checked_add(other));
@@ -165,36 +157,24 @@ impl Display for Took {
     }
 }
 
-/// Does something that takes about so long, while a bar shows how much of the time is over, if that is `wanted` and
-/// standard error is a terminal.
-pub(crate) fn while_time_passes<T: Send>(
+/// Runs `act`, which takes about so long. Meanwhile a spinner shows the time, if that is `wanted` and standard error is a
+/// terminal.
+pub(crate) fn while_time_passes<T>(
     wanted: bool,
     what: &'static str,
     time: Duration,
-    act: impl FnOnce() -> T + Send,
+    act: impl FnOnce() -> T,
 ) -> T {
-    const PAUSE: Duration = Duration::from_millis(100);
     if !wanted || !draws() {
         return act();
     }
-    let mut bar = Bar::new();
-    let begun = Instant::now();
-    let done = std::thread::scope(|scope| {
-        let acting = scope.spawn(act);
-        while !acting.is_finished() {
-            let elapsed = begun.elapsed();
-            let parts = [format!("{:.0} of {} s", elapsed.as_secs_f64(), time.as_secs())];
-            let share = elapsed.as_secs_f64() / time.as_secs_f64().max(0.1);
-            bar.draw(what, share.min(1.0), &parts);
-            std::thread::sleep(PAUSE);
-        }
-        acting.join()
-    });
-    bar.finish();
-    done.expect("a panic ends the process")
+    let spinner = spinner(what, time);
+    let done = act();
+    spinner.finish_and_clear();
+    done
 }
 
-/// When a line is due: the first after half a minute, later ones ever more seldom.
+/// When a line is due. The first is due after half a minute, and each pause is twice as long, up to ten minutes.
 #[derive(Debug)]
 struct Lines {
     due: Instant,
@@ -225,27 +205,6 @@ pub(crate) fn bar(share: f64, cells: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64) as usize;
     let filled = format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8]);
     format!("{filled:<cells$}")
-}
-
-/// The speed since the progress began. The earlier work of a resumed job does not count.
-#[derive(Debug, Default)]
-struct Rate {
-    first: Option<(Instant, u128)>,
-    elapsed: f64,
-}
-
-impl Rate {
-    fn saw(&mut self, now: Instant, job: &JobView) {
-        let (begun, _) = *self.first.get_or_insert((now, job.counted));
-        self.elapsed = (now - begun).as_secs_f64();
-    }
-
-    /// Counts per second.
-    fn of(&self, job: &JobView) -> Option<f64> {
-        let (_, total) = self.first?;
-        let counts = job.counted.checked_sub(total).filter(|&counts| counts > 0)?;
-        (self.elapsed > 0.0).then(|| counts as f64 / self.elapsed)
-    }
 }
 
 /// A number with three digits and a metric prefix.

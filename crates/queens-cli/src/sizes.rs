@@ -1,4 +1,4 @@
-//! Numbers as words: one, or the first and the last of several.
+//! Board sizes on the command line: one, or the first and the last of several.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{bail, ensure};
 use board::MAX_N;
 
-/// Board sizes from the first to the last, as in `18..22`, or one.
+/// Board sizes from the first to the last, as in `18..22`, or a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     first: u32,
@@ -24,7 +24,7 @@ impl Sizes {
         self.first < self.last
     }
 
-    /// Reads sizes that are at most those of the farm's boards.
+    /// Reads sizes that a farm can count without given queens.
     pub(crate) fn of_boards(text: &str) -> anyhow::Result<Sizes> {
         let sizes: Sizes = text.parse()?;
         ensure!(sizes.last <= MAX_N, "give sizes of at most {MAX_N}");
@@ -45,39 +45,6 @@ impl FromStr for Sizes {
     }
 }
 
-/// Numbers of jobs, as in `7`, or from the first to the last, as in `5-9`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct JobNumbers {
-    first: u64,
-    last: u64,
-}
-
-impl JobNumbers {
-    /// More are not named by two numbers.
-    const MOST: u64 = 10_000;
-
-    /// Each number, the lowest first.
-    pub(crate) fn each(self) -> RangeInclusive<u64> {
-        self.first..=self.last
-    }
-}
-
-impl FromStr for JobNumbers {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<JobNumbers> {
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let (Ok(first), Ok(last)) = (first.parse::<u64>(), last.parse::<u64>()) else {
-            bail!(
-                "give a job's number as in 7, or the first and the last as in 5-9; `queens jobs` lists them"
-            );
-        };
-        ensure!(first <= last, "the first number is the smaller one, as in {last}-{first}");
-        ensure!(last - first < Self::MOST, "name at most {} jobs by two numbers", Self::MOST);
-        Ok(JobNumbers { first, last })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,17 +57,6 @@ mod tests {
         assert_eq!(sizes("0..32").expect("two sizes"), (0, 32));
         for wrong in ["", "..", "8..", "..8", "8-9", "8..9..10", "-1", "9..8", "8..33", "33"] {
             assert!(sizes(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn jobs_are_one_or_two_ends() {
-        let jobs =
-            |text: &str| text.parse::<JobNumbers>().map(|jobs| jobs.each().collect::<Vec<_>>());
-        assert_eq!(jobs("7").expect("a job"), [7]);
-        assert_eq!(jobs("5-8").expect("two ends"), [5, 6, 7, 8]);
-        for wrong in ["", "-", "5-", "-5", "a", "9-5", "1-2-3", "0-18446744073709551615"] {
-            assert!(jobs(wrong).is_err(), "{wrong}");
         }
     }
 }

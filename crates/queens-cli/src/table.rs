@@ -1,47 +1,16 @@
-//! Tables whose columns are as wide as what is in them, as text, as comma-separated values or as JSON.
+//! Tables whose columns are as wide as their longest entry.
 
 use std::io::IsTerminal;
 
-use clap::{Args, ValueEnum};
 use console::Term;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
-/// How a list is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
-    /// Columns for people
-    #[default]
-    Table,
-    #[value(skip)]
-    Json,
-    /// Comma-separated values, with a first line of names
-    Csv,
-}
-
-/// The options of commands that print lists.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct ListArgs {
-    /// table or csv
-    #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: ListFormat,
-    /// Print JSON, one object a line
-    #[arg(long, conflicts_with = "output")]
-    json: bool,
-}
-
-impl ListArgs {
-    /// What was chosen.
-    pub(crate) fn format(&self) -> ListFormat {
-        if self.json { ListFormat::Json } else { self.output }
-    }
-}
-
-/// What stands between two columns.
+/// The space between two columns.
 const BETWEEN: &str = "  ";
 
-/// The characters in a line of standard output; no bound if it is no terminal.
+/// The number of characters in a line of the terminal. There is no bound if standard output is not a terminal.
 fn width_of_terminal() -> usize {
     let size = Term::stdout().size_checked();
     size.filter(|_| std::io::stdout().is_terminal())
@@ -51,13 +20,13 @@ fn width_of_terminal() -> usize {
 /// A table with a line of names.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Names, and whether the column is of numbers, which stand at its right edge.
+    /// The name of each column, and whether it has numbers, which are aligned to the right.
     columns: Vec<(&'static str, bool)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these columns. Those marked `true` are of numbers.
+    /// A table with these columns. Those marked `true` have numbers.
     pub(crate) fn new(columns: &[(&'static str, bool)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
@@ -84,11 +53,11 @@ impl Table {
         Table { columns, rows }
     }
 
-    /// Prints the table, or says `nothing` on standard error if it has no row. On a terminal that is too narrow it is without
-    /// some columns, and says so: see [`lines_within`](Table::lines_within).
+    /// Prints the table. If it has no row, the text `nothing` goes to standard error instead. On a narrow terminal, some
+    /// columns are left out, as [`lines_within`](Table::lines_within) says, and a line below the table says so.
     pub(crate) fn print(&self, spared: &[&'static str], nothing: &str) -> Result<(), Failure> {
         if self.rows.is_empty() {
-            output::tell(format_args!("{nothing}\n"));
+            stderr::print(format_args!("{nothing}\n"));
             return Ok(());
         }
         let (lines, left_out) = self.lines_within(width_of_terminal(), spared);
@@ -96,14 +65,15 @@ impl Table {
         match left_out.is_empty() {
             true => Ok(()),
             false => output::print(format_args!(
-                "without {} columns, for which the terminal is too narrow: -o csv prints all",
+                "without {} columns, for which the terminal is too narrow: --json prints all",
                 left_out.len()
             )),
         }
     }
 
-    /// The table as lines of at most `width` characters, if that can be had by leaving out columns: first those of which
-    /// no row says anything, then the `spared` ones in this order. And the names of those that were left out.
+    /// The table as lines of at most `width` characters, and the names of the columns that were left out. Columns without
+    /// an entry in any row are left out first, then those named in `spared`, in this order. If that does not suffice, the
+    /// lines are longer than `width`.
     pub(crate) fn lines_within(
         &self,
         width: usize,
@@ -147,32 +117,6 @@ impl Table {
         let entries = self.rows.iter().map(|row| row[column].chars().count());
         entries.chain([self.columns[column].0.len()]).max().unwrap_or(0)
     }
-
-    /// Prints the table as comma-separated values (RFC 4180).
-    pub(crate) fn print_csv(&self) -> Result<(), Failure> {
-        let names: Vec<String> = self
-            .columns
-            .iter()
-            .map(|(name, _)| name.to_lowercase().replace("/s", "_per_second").replace('-', "_"))
-            .collect();
-        output::print(names.join(","))?;
-        self.rows.iter().try_for_each(|row| {
-            output::print(row.iter().map(|text| csv_entry(text)).collect::<Vec<_>>().join(","))
-        })
-    }
-}
-
-/// A text as an entry of comma-separated values. An apostrophe stands before what a spreadsheet would take for a formula,
-/// because names come from others.
-fn csv_entry(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r'])
-        && text != "-"
-        && text.parse::<f64>().is_err();
-    let text = if is_formula { format!("'{text}") } else { text.to_string() };
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
 }
 
 #[cfg(test)]
@@ -189,17 +133,6 @@ mod tests {
         assert_eq!(lines[0], "    JOB  OWNER                     DONE");
         assert_eq!(lines[1], "      7  a-lab-with-a-long-name    0.1%");
         assert_eq!(lines[2], "1234567  b                       100.0%");
-    }
-
-    #[test]
-    fn no_entry_of_a_csv_file_is_a_formula() {
-        for name in ["=1+1", "+cmd", "-x|calc", "@SUM(A1)", "\t=1"] {
-            assert_eq!(csv_entry(name), format!("'{name}"));
-        }
-        assert_eq!(csv_entry("=HYPERLINK(\"a\",\"b\")"), "\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\"");
-        for plain in ["-", "-5", "+1.5", "lab-1", "a=b", ""] {
-            assert_eq!(csv_entry(plain), plain);
-        }
     }
 
     #[test]

@@ -80,13 +80,13 @@ mod worker_join;
 #[cfg(target_os = "linux")]
 #[path = "cli"]
 mod linux {
-    mod allowance;
     mod autoscale;
     mod disk;
     mod documentation;
     mod draining;
     mod frozen;
     mod health;
+    mod machine_limits;
     mod output;
     mod secrets;
     mod terminals;

@@ -6,7 +6,7 @@ use board::squares::Square;
 
 use crate::bits::Bits;
 
-/// How queens attack.
+/// The rules by which queens attack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rules {
     /// Along rows, columns and diagonals.

@@ -49,7 +49,7 @@ enum Rule {
     Linear,
 }
 
-/// Why there is no construction.
+/// The reason why there is no construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum ConstructError {
     /// Sizes 2 and 3 have no placement.

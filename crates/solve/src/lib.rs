@@ -14,10 +14,10 @@
 //! ```
 //!
 //! [`complete`] finds a placement around queens that stand already, or proves that there is none.
-//! [`Placement`] tells its symmetries and its orbit, and [`draw`] has pictures of it. [`census()`]
+//! A [`Placement`] has symmetries and an orbit, and [`draw`] makes pictures of it. [`census()`]
 //! counts the placements of each symmetry by a direct search for one of each orbit.
 //!
-//! The crate `queens` has the best of this one and of `queens-count`: begin there. This one also has what
+//! The crate `queens` is a selection from this one and `queens-count`: begin there. This one also has what
 //! the program `queens` needs, and changes with it.
 //!
 //! This crate knows how queens are placed on a board of any size. It deliberately knows nothing of
@@ -59,4 +59,4 @@ pub use search::{
 };
 pub use solutions::{Solutions, first_rows, solutions, ways};
 pub use symmetry::{Symmetry, SymmetryClass};
-pub use unique::{Job, JobSizes, UNIQUE_MAX, census, jobs};
+pub use unique::{Job, UNIQUE_MAX, census, jobs};

@@ -27,7 +27,7 @@ pub(crate) struct Masks {
     is_over: bool,
 }
 
-/// What a row sees, and where its queen may still stand.
+/// The attacked columns of a row, and those that its queen may still take.
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     free: u64,
@@ -40,7 +40,7 @@ struct Attacked {
     columns: u64,
     left: u64,
     right: u64,
-    /// By knights' moves: of this row, and of the next one so far.
+    /// Columns that are attacked by knights' moves, in this row and so far in the next one.
     knights: [u64; 2],
 }
 
@@ -132,7 +132,7 @@ impl Masks {
         found
     }
 
-    /// What the next row sees, after a queen was placed in a row that sees `attacked`.
+    /// The attacked columns of the next row, after a queen was placed in a row with `attacked`.
     fn below(&self, attacked: Attacked, queen: u64) -> Attacked {
         let (left, right) = (attacked.left | queen, attacked.right | queen);
         let mut below = Attacked {
@@ -143,7 +143,7 @@ impl Masks {
         };
         match self.rules {
             Rules::Plain => {}
-            // What leaves the row comes back at the other edge.
+            // A diagonal that leaves the row comes back at the other edge.
             Rules::Torus => {
                 below.left |= (left & 1) << (self.n - 1);
                 below.right |= right >> (self.n - 1) & 1;

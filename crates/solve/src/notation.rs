@@ -6,7 +6,7 @@ use board::squares::Square;
 
 use crate::Placement;
 
-/// How a placement is written.
+/// The notation in which a placement is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notation {
     /// The squares on one line, file by file: `a2 b4 c1 d3`.
@@ -90,7 +90,7 @@ impl Notation {
     }
 }
 
-/// What a function writes.
+/// The text that a function writes.
 struct Written<W>(W);
 
 impl<W: Fn(&mut Formatter<'_>) -> fmt::Result> Display for Written<W> {

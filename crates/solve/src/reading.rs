@@ -3,7 +3,7 @@
 use board::squares::{Square, SquaresError, parse_board, parse_squares};
 use thiserror::Error;
 
-/// Why a text does not describe queens.
+/// The reason why a text does not describe queens.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NotationError {
@@ -68,13 +68,13 @@ pub fn boards(text: &str) -> Vec<&str> {
     }
 }
 
-/// Whether a line has the squares of a whole placement of its own: as many as the rows of a board that has them all.
+/// Whether a line has the squares of a whole placement: as many squares as the board that has them all has rows.
 fn has_own_squares(line: &str) -> bool {
     let is_on = |n: usize| move |square: &Square| square.column < n as u32 && square.row < n as u32;
     parse_squares(line).is_ok_and(|squares| squares.iter().all(is_on(squares.len())))
 }
 
-/// What stands between empty lines, without what is only a comment.
+/// The paragraphs between empty lines. Those that have only comments are left out.
 fn paragraphs(text: &str) -> Vec<&str> {
     let mut paragraphs = Vec::new();
     let (mut begin, mut at) = (0, 0);
@@ -96,7 +96,7 @@ fn plain(line: &str) -> &str {
 }
 
 /// Reads queens in any notation but JSON. Numbers are a permutation, a text with `/` is a FEN, and everything
-/// else is a drawn board or a list of squares. Returns the queens and, if the text tells it, the size of the
+/// else is a drawn board or a list of squares. Returns the queens and, if the text has it, the size of the
 /// board. It does not check whether the queens attack each other.
 ///
 /// # Errors

@@ -13,8 +13,8 @@ use crate::Placement;
 use crate::check::{Rules, attack};
 use crate::random::SplitMix64;
 
-/// What a placement has to have: queens that stand already, none attacking another by the rules, and blocked squares
-/// that stay empty.
+/// The conditions on a placement: given queens, none of which attacks another by the rules, and blocked squares that stay
+/// empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     pub(crate) n: u32,
@@ -23,7 +23,7 @@ pub struct Start {
     pub(crate) blocked: HashSet<Square>,
 }
 
-/// How the local search puts queens into the free rows before it repairs them.
+/// The way in which the local search puts queens into the free rows before it repairs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Opening {
     /// Each in a column where it is not attacked, if one is found soon.
@@ -44,7 +44,7 @@ pub enum Completion {
     Undecided,
 }
 
-/// What a search for a completion took.
+/// The work of a search for a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Effort {
     /// Number of times that the local search put queens into all free rows and began to repair them.
@@ -190,9 +190,8 @@ pub fn complete_until(start: &Start, seed: u64, stop: impl FnMut() -> bool) -> C
     complete_within(start, Opening::Few, seed, u64::MAX, stop).0
 }
 
-/// Completes like [`complete_until`], with at most so many `attempts` of the local search, which begin by `opening`, and
-/// says what it took. On a torus the exact search goes alone.
-/// When the attempts are used up, the exact search goes on alone.
+/// Completes like [`complete_until`], with at most so many `attempts` of the local search, which begin by `opening`.
+/// Afterwards, and on a torus from the beginning, the exact search goes on alone. The work is returned, too.
 pub fn complete_within(
     given: &Start,
     opening: Opening,

@@ -11,11 +11,11 @@ use crate::masks::{MASKS_MAX, Masks};
 use crate::unique::{Orbits, UNIQUE_MAX};
 use crate::{Placement, Start};
 
-/// The placements of a board, in lexicographic order of columns from row 0 on. Nothing is searched before
+/// The placements of a board, in lexicographic order of columns from row 0 on. The iterator searches only when
 /// the next one is asked for.
 ///
-/// `of` is a board's size, a [`Problem`], or a [`Start`] with given queens, blocked squares and rules. Of
-/// [`Problem::Fundamental`] one placement of each orbit comes.
+/// `of` is a board's size, a [`Problem`], or a [`Start`] with given queens, blocked squares and rules. For
+/// [`Problem::Fundamental`], there is one placement of each orbit.
 ///
 /// ```
 /// use queens_solve::{Rules, Start, board::Problem, solutions};
@@ -41,7 +41,7 @@ pub fn solutions(of: impl Into<Solutions>) -> Solutions {
 #[must_use = "it searches only when it is asked for placements"]
 pub struct Solutions {
     search: Search,
-    /// What an orbit's first placement is chosen from, if one of each is left and the search does not see to that.
+    /// The start whose placements are reduced to one of each orbit, if the search itself does not do so.
     one_of_each: Option<Box<Start>>,
 }
 

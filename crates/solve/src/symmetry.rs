@@ -19,7 +19,7 @@ pub struct Symmetry {
     quarter_turns: u8,
 }
 
-/// How symmetric a placement is.
+/// The symmetry of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymmetryClass {
     /// No symmetry fixes it. Its orbit has eight placements.
@@ -125,7 +125,7 @@ impl Placement {
         Symmetry::all().into_iter().all(|symmetry| *self <= self.image(symmetry))
     }
 
-    /// How symmetric the placement is.
+    /// The symmetry of the placement.
     #[must_use]
     pub fn symmetry_class(&self) -> SymmetryClass {
         if self.image(Symmetry::QUARTER_TURN) == *self {

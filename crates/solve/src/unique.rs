@@ -17,7 +17,7 @@ use board::Census;
 use crate::BoardTooLarge;
 use crate::bits::low_bits;
 
-pub use jobs::{Job, JobSizes, jobs};
+pub use jobs::{Job, jobs};
 
 /// The largest board.
 pub const UNIQUE_MAX: u32 = board::MAX_N;
@@ -54,7 +54,7 @@ pub(crate) struct Orbits {
     row: usize,
     /// Rows above this one have the queens that the search was begun with.
     base: usize,
-    /// How the search goes on when all rows below `base` are done.
+    /// The next opening, when all rows below `base` are done.
     next: Option<Opening>,
     /// The one placement of a board that has fewer than two rows is still to come.
     is_tiny: bool,
@@ -69,7 +69,7 @@ enum Opening {
     Inside { first: u32 },
 }
 
-/// What a row sees, and where its queen may still stand.
+/// The attacked columns of a row, and those that its queen may still take.
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     free: u64,

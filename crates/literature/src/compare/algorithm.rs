@@ -81,6 +81,14 @@ pub struct Found {
     pub nodes: Option<u64>,
 }
 
+impl Found {
+    /// Number of partial placements for each placement, if both are known and there is one.
+    #[must_use]
+    pub fn nodes_per_solution(&self) -> Option<f64> {
+        self.nodes.filter(|_| self.total > 0).map(|nodes| nodes as f64 / self.total as f64)
+    }
+}
+
 /// The reason why a board was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {

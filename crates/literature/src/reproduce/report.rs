@@ -1,8 +1,8 @@
-//! Writes reproduced figures as a table, JSON, comma-separated values and a page.
+//! Writes reproduced figures as a table, JSON and a page.
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use vectors::{Figure, Source};
 
 use super::Line;
@@ -51,80 +51,24 @@ pub fn summary(lines: &[Line]) -> String {
     )
 }
 
-/// The cells of a line. Values are strings, because some are placements and some exceed 2^53.
-#[derive(Serialize)]
-struct Cells<'a> {
-    figure: &'a str,
-    author: &'a str,
-    year: Option<u16>,
-    place: &'a str,
-    claim: &'a str,
-    command: String,
-    source_value: String,
-    ours: &'a str,
-    verdict: &'static str,
-    exact: bool,
-    reason: Option<&'static str>,
-}
-
-fn cells(line: &Line) -> Cells<'_> {
+/// A line as a JSON object. Values are strings, because some are placements and some exceed 2^53.
+#[must_use]
+pub fn json(line: &Line) -> Value {
     let Line { figure, ours, verdict } = line;
     let Source { author, year, place, .. } = figure.source();
-    Cells {
-        figure: &figure.name,
-        author,
-        year: *year,
-        place,
-        claim: &figure.claim,
-        command: format!("queens {}", figure.run),
-        source_value: said(figure),
-        ours,
-        verdict: verdict.words(),
-        exact: figure.within.is_none(),
-        reason: reason(line),
-    }
-}
-
-/// A line as JSON.
-///
-/// # Errors
-///
-/// None, because a line consists of texts.
-pub fn json(line: &Line) -> serde_json::Result<String> {
-    serde_json::to_string(&cells(line))
-}
-
-/// All lines as comma-separated values, after a line of names.
-#[must_use]
-pub fn csv(lines: &[Line]) -> String {
-    let head = "figure,author,year,place,claim,command,source_value,ours,verdict,exact,reason\n";
-    lines.iter().map(cells).fold(head.to_string(), |text, cells| {
-        let year = cells.year.map_or_else(String::new, |year| year.to_string());
-        let exact = cells.exact.to_string();
-        let row = [
-            cells.figure,
-            cells.author,
-            &year,
-            cells.place,
-            cells.claim,
-            &cells.command,
-            &cells.source_value,
-            cells.ours,
-            cells.verdict,
-            &exact,
-            cells.reason.unwrap_or_default(),
-        ];
-        format!("{text}{}\n", row.map(quoted).join(","))
+    json!({
+        "figure": figure.name,
+        "author": author,
+        "year": year,
+        "place": place,
+        "claim": figure.claim,
+        "command": format!("queens {}", figure.run),
+        "source_value": said(figure),
+        "ours": ours,
+        "verdict": verdict.words(),
+        "exact": figure.within.is_none(),
+        "reason": reason(line),
     })
-}
-
-/// A cell, in quotation marks if it needs them (RFC 4180).
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.into()
-    }
 }
 
 /// A page for readers: the figures and their sources.
@@ -186,15 +130,4 @@ fn sources(lines: &[Line]) -> String {
             format!("{text}- {name}: {author}{year}. {place}.\n")
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_are_quoted_where_they_must_be() {
-        let cells = ["2 4 1 3", "Sosič, Gu", "the \"smart check\""].map(quoted);
-        assert_eq!(cells, ["2 4 1 3", "\"Sosič, Gu\"", "\"the \"\"smart check\"\"\""]);
-    }
 }

@@ -1,5 +1,4 @@
-//! How a coordinator is reached and lets workers and clients in: in plain text or over TLS, with a token or
-//! without.
+//! The access to a coordinator for workers and clients: plain text or TLS, with or without a token.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -33,7 +32,7 @@ pub(super) struct AccessArgs {
     join_file: Option<PathBuf>,
     /// Where one is written that only lets count
     ///
-    /// It is for the workers of whoever runs the farm [default: none is made].
+    /// It is for the workers of the farm's operator [default: none is made].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure", env = "QUEENS_WORKER_JOIN_FILE")]
     worker_join_file: Option<PathBuf>,
     /// A folder for what Prometheus needs
@@ -56,28 +55,28 @@ pub(super) struct AccessArgs {
     advertise: Option<Advertise>,
     /// Serve without TLS on any address
     ///
-    /// Whoever can read the network reads and alters everything, the token too; and without
-    /// --token-file whoever can connect may use the farm.
+    /// Anybody on the network can then read and alter everything, including the token. Without
+    /// --token-file, anybody who can connect may use the farm.
     #[arg(long, env = "QUEENS_INSECURE")]
     insecure: bool,
 }
 
-/// The address that others are told: a host, and a port if it is not the one that is bound.
+/// The published address: a host, and a port if it is not the bound one.
 #[derive(Clone, Debug)]
 struct Advertise {
     host: String,
     port: Option<u16>,
 }
 
-/// How the coordinator is reached, with its secrets.
+/// The access to the coordinator, with its secrets.
 pub(super) struct Access {
-    /// The coordinator's own token and its file; `None` if whoever can connect may do everything.
+    /// The coordinator's own token and its file; `None` if anybody who can connect may do everything.
     own: Option<(Token, PathBuf)>,
     /// `None` for plain text.
     pub(super) authority: Option<Authority>,
     args: AccessArgs,
     advertised: Advertise,
-    /// Which of the addresses to listen on has the port that others are told.
+    /// The index of the address to listen on whose port is published.
     main: usize,
     keys: KeyFolder,
 }
@@ -100,7 +99,7 @@ impl AccessArgs {
         let main = others.unwrap_or(0);
         let has_tls = self.tls || (others.is_some() && !self.insecure);
         self.check(has_tls, listen[main])?;
-        // Beside a ledger that another process holds, nothing is made.
+        // Nothing is created beside a ledger that another process uses.
         drop(LedgerLock::of(ledger).map_err(|fault| fault.at(Some(ledger)))?);
         if has_tls && !self.new_keys {
             require_keys(ledger, &keys, self.token_file.is_none())?;
@@ -141,7 +140,7 @@ impl AccessArgs {
         }
         if !has_tls && self.monitor_folder.is_some() && self.token_file.is_none() {
             return fault(
-                "whoever can connect to this coordinator may read its /metrics, so that there is nothing to \
+                "anybody who can connect to this coordinator may read its /metrics, so that there is nothing to \
                  write for Prometheus: leave --monitor-folder out, or give --tls or --token-file"
                     .into(),
             );
@@ -151,14 +150,14 @@ impl AccessArgs {
 }
 
 impl Access {
-    /// Writes the files that tell others how to reach the coordinator, and logs how a worker joins. What they need
-    /// besides the coordinator's own token are credentials in `ledger`. Only a coordinator that has its ledger writes
-    /// them, so that one that finds it taken does not overwrite those of the coordinator that serves.
+    /// Writes the files with which others reach the coordinator, and logs how a worker joins. Credentials other than the
+    /// coordinator's own token are added to `ledger`. The files are written after the ledger is opened, so that a second
+    /// coordinator that finds the ledger in use does not overwrite them.
     ///
     /// # Errors
     ///
-    /// [`Failure::Secret`], if a file cannot be written; [`Failure::Usage`], if there is no address to tell
-    /// others; [`Failure::Unwritten`] and its like, if the ledger cannot be written.
+    /// [`Failure::Secret`], if a file cannot be written; [`Failure::Usage`], if there is no address to
+    /// publish; [`Failure::Unwritten`] and its like, if the ledger cannot be written.
     pub(super) fn write_files(
         self,
         ledger: &Ledger,
@@ -166,9 +165,7 @@ impl Access {
     ) -> Result<Option<(Token, OwnFiles)>, Failure> {
         let Access { own, authority, args, keys, main, .. } = &self;
         if authority.is_none() && !bound[*main].ip().is_loopback() {
-            tracing::warn!(
-                "no TLS: whoever can read the network reads and alters everything that is said"
-            );
+            tracing::warn!("no TLS: anybody on the network can read and alter everything");
         }
         if let Some(folder) = &args.monitor_folder {
             let certificate = authority.as_ref().map(Authority::certificate_pem);
@@ -199,7 +196,7 @@ impl Access {
         Ok(Some((own, OwnFiles { token: file, join: Some(join) })))
     }
 
-    /// The address that others are told.
+    /// The published address.
     fn address(&self, bound: &[SocketAddr]) -> Result<HostPort, Failure> {
         let Advertise { host, port } = &self.advertised;
         HostPort::new(host, port.unwrap_or(bound[self.main].port())).map_err(|error| {
@@ -218,7 +215,7 @@ impl FromStr for Advertise {
             return Ok(Advertise { host: address.host().into(), port: Some(address.port()) });
         }
         let bare = text.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(text);
-        // Any port will do to see whether there can be such a host.
+        // Any port serves to check the host.
         HostPort::new(bare, 1).map_err(|_| HostPortError(text.into()))?;
         Ok(Advertise { host: bare.into(), port: None })
     }

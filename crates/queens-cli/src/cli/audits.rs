@@ -1,4 +1,4 @@
-//! `queens audit`: has counts looked at again.
+//! `queens audit`: has accepted ranges counted again.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use farm::AuditPolicy;
 use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
-use super::args::share;
 use super::client::{Client, CoordinatorArgs, view};
+use super::options::share;
 use super::show;
 use super::show::plural;
 use crate::failure::Failure;
 use crate::output;
 
-/// How often it is looked whether anybody may count what waits, and with which pauses.
+/// The number of polls for whether a worker may count the waiting ranges, and the pause between two polls.
 const MOST_LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
@@ -31,8 +31,8 @@ pub(super) struct AuditArgs {
     all: bool,
     /// Who counts again: another machine, or owner
     ///
-    /// A second opinion between machines is against broken hardware, between owners of credentials
-    /// against those who lie [default: owners, as soon as two of them have a worker's credential].
+    /// A second count by another machine protects against broken hardware, one by another owner also
+    /// against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
     across: Option<ScopeArg>,
     /// With `rows`, count halves by searching
@@ -43,8 +43,7 @@ pub(super) struct AuditArgs {
     method: Option<AuditMethod>,
     /// Count nothing again any more
     ///
-    /// What waits for its second count waits for it no longer, and a job that waited for nothing
-    /// else is done.
+    /// Ranges stop waiting for their second counts. A job that waited for nothing else is done.
     #[arg(long, conflicts_with_all = ["fraction", "all", "across", "method"])]
     withdraw: bool,
     /// Print JSON
@@ -63,7 +62,7 @@ pub(super) enum ScopeArg {
 }
 
 impl ScopeArg {
-    /// As a message says it.
+    /// The value in a message.
     pub(super) fn wire(across: Option<ScopeArg>) -> i32 {
         let across = match across {
             None => v1::AuditScope::Unspecified,
@@ -101,7 +100,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let change = v1::Change { job: args.job, change: Some(v1::change::Change::Audit(policy)) };
     let job = client.ask_for_job(Asked::Change(change)).await?;
     let mut later = job.clone();
-    // Which ranges wait, and so whether anybody may count them, is known a moment later.
+    // The coordinator knows a moment later which ranges wait, and whether a worker may count them.
     for _ in 0..MOST_LOOKS {
         if later.audits_stranded.is_some() {
             break;

@@ -6,8 +6,8 @@
 //!   squeue ── jobs with this farm's comment ───┘
 //! ```
 //!
-//! Nothing is stored: what an earlier process has submitted is recognised in the queue by its comment. Running jobs are
-//! never ended from here, because workers leave by themselves when they have nothing to do.
+//! Nothing is stored. Jobs that an earlier process submitted are recognised by their comments. Running jobs are never ended
+//! from here, because workers leave by themselves when they have nothing to do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -18,8 +18,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use wire::v1;
 
-use super::args::duration;
 use super::client::{Client, CoordinatorArgs};
+use super::options::duration;
 use super::show::plural;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
@@ -66,10 +66,10 @@ enum System {
     Slurm,
 }
 
-/// A worker stops so long before the end of its job.
+/// The time by which a worker stops before the end of its job.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// So many failures in a row are not bad luck.
+/// The number of failures in a row that ends the command.
 const MOST_FAILURES: u32 = 3;
 
 fn some_time(text: &str) -> anyhow::Result<Duration> {
@@ -84,7 +84,7 @@ fn time_limit(text: &str) -> anyhow::Result<Duration> {
     Ok(limit)
 }
 
-/// What the farm could use.
+/// The demand of the farm.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     /// Threads that it could keep busy, besides those of workers that others have started.
@@ -109,7 +109,7 @@ enum Step {
     Nothing,
 }
 
-/// What to do next, with at most `max_nodes` jobs at a time of which at most `backlog` wait.
+/// The next step, with at most `max_nodes` jobs at a time, at most `backlog` of which wait.
 fn decide(demand: Demand, queued: Queued, max_nodes: u32, backlog: u32) -> Step {
     let nodes = demand.threads.div_ceil(demand.of_a_node.max(1));
     let nodes = u32::try_from(nodes).unwrap_or(u32::MAX).min(max_nodes);
@@ -123,7 +123,7 @@ fn decide(demand: Demand, queued: Queued, max_nodes: u32, backlog: u32) -> Step 
     }
 }
 
-/// How many jobs have failed since the last one that did not.
+/// The number of jobs that have failed since the last success.
 #[derive(Debug, Default)]
 struct History {
     seen: BTreeSet<u64>,
@@ -173,10 +173,10 @@ impl State {
 
 /// The queue of Slurm, and how a worker is put into it.
 struct Slurm {
-    /// It says to which farm a job belongs.
+    /// It identifies the farm to which a job belongs.
     comment: String,
     submission: Vec<OsString>,
-    /// Tells workers where the coordinator is.
+    /// The variables with the address of the coordinator, for workers.
     environment: Vec<(&'static str, Option<OsString>)>,
 }
 
@@ -260,15 +260,15 @@ fn run(command: &mut Command) -> Result<String, Failure> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::BatchSystem(format!("{name} fails: {}", said.trim())))
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::BatchSystem(format!("{name} fails: {}", errors.trim())))
 }
 
-/// What the coordinator says that it could use, beside the workers in `jobs`.
+/// The coordinator's demand, besides the workers in `jobs`.
 async fn demand(client: &mut Client, jobs: &BTreeMap<u64, State>) -> Result<Demand, Failure> {
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
     let v1::ListWorkersResponse { workers, leasable_threads, .. } = client.given(answer)?;
-    // As `queens worker` names itself in a job of Slurm.
+    // `queens worker` names itself so in a job of Slurm.
     let job =
         |worker: &v1::Worker| worker.name.strip_prefix("slurm-")?.split('-').next()?.parse().ok();
     let is_ours = |worker: &v1::Worker| job(worker).is_some_and(|job| jobs.contains_key(&job));

@@ -12,7 +12,7 @@ use wire::v1;
 use super::client::{Client, CoordinatorArgs};
 use super::show::plural;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct BackupArgs {
@@ -52,7 +52,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
         );
     }
     let size = ByteSize(bytes).display().iec();
-    output::tell(format_args!(
+    stderr::print(format_args!(
         "{jobs} job{} with {ranges} range{}, {size}; all of it was read again and is sound\n",
         plural(jobs as u64, "s"),
         plural(ranges, "s")

@@ -13,7 +13,7 @@ use executor::{Device, DeviceSample, Effort, Fit, fit};
 use farm::Plan;
 use serde_json::{Value, json};
 
-use super::args::{BackendChoice, backend_choice, in_units};
+use super::options::{BackendChoice, backend_choice, in_units};
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 use crate::output;
@@ -86,26 +86,26 @@ pub(super) fn run(args: &BenchArgs) -> Result<(), Failure> {
     ))?;
     contenders.iter().try_for_each(|contender| output::print(contender.row()))?;
     match contenders.iter().any(|contender| contender.rate() == 0.0) {
-        true => {
-            output::print("where no number stands, samples are too short: give more --sample-ms")
-        }
+        true => output::print(
+            "lines without numbers had samples that were too short: give more --sample-ms",
+        ),
         false => Ok(()),
     }
 }
 
-/// How many samples there are of each, taken in turns.
+/// The number of samples of each contender, which are taken in turns.
 const SAMPLES: u64 = 5;
 
-/// What is measured, and what its samples came to.
+/// A loop or a device, and its samples.
 struct Contender {
     what: What,
     method: Method,
     name: String,
     /// Whether `queens count` takes it, without graphics processors.
     is_default: bool,
-    /// Solutions per second and the seconds of the whole board, of each sample that told them.
+    /// Solutions per second and the seconds of the whole board, for each sample that was long enough.
     samples: Vec<(f64, f64)>,
-    /// What else is known of a graphics processor.
+    /// Other results for a graphics processor.
     device: Value,
 }
 
@@ -191,7 +191,7 @@ impl Contender {
         Some([*values.first()?, values[values.len() / 2], *values.last()?])
     }
 
-    /// Solutions per second; 0 if too short samples did not tell it.
+    /// Solutions per second, or 0 if all samples were too short.
     fn rate(&self) -> f64 {
         self.spread(|sample| sample.0).map_or(0.0, |[_, median, _]| median)
     }
@@ -217,7 +217,7 @@ impl Contender {
         })
     }
 
-    /// A line of the table, with a dash for what too short a sample does not tell.
+    /// A line of the table, with dashes if all samples were too short.
     fn row(&self) -> String {
         let dash = || "-".to_string();
         let board = match self.spread(|sample| sample.1) {

@@ -17,7 +17,7 @@ Examples:
   queens check --problem toroidal 1 3 5 2 4
   queens list 13 --limit 5 --format fen | queens check --board -
 
-Exit codes: 0 no queen attacks another and there are as many as rows; 1 that is not so, and the reason is told.";
+Exit codes: 0 no queen attacks another and there are as many as rows; 1 one of these is not so, and the reason is printed.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -37,10 +37,7 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let (text, source) = match &args.board {
-        Some(path) => queens_input::text_of(path)?,
-        None => (args.queens.join(" "), "the queens".into()),
-    };
+    let (text, source) = queens_input::text_or_file(&args.queens, args.board.as_deref())?;
     let boards = queens_input::boards(&text);
     let mut refusals = Vec::new();
     for (board, number) in boards.iter().zip(1..) {
@@ -54,7 +51,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     if refusals.is_empty() { Ok(()) } else { Err(Failure::NoPlacement(refusals.join("; "))) }
 }
 
-/// Says that the queens are a placement, or returns why they are none.
+/// Prints that the queens are a placement, or returns the reason why they are none.
 fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
     let (said, queens) = queens_input::read(board, source)?;
     // Squares do not say how large their board is: a placement has as many rows as queens.

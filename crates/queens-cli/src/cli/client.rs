@@ -13,11 +13,11 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::client_service_client::ClientServiceClient;
 
-use super::words::CONNECTION;
+use super::arguments::CONNECTION;
 use crate::failure::Failure;
 use service::{Endpoint, JoinString, ServiceError, TokenChannel};
 
-/// Where the coordinator is, and how each side proves itself to the other.
+/// The address of the coordinator, and the secrets for both sides.
 #[derive(Debug, Args)]
 #[command(next_help_heading = CONNECTION)]
 pub(super) struct CoordinatorArgs {
@@ -59,7 +59,8 @@ impl CoordinatorArgs {
         })
     }
 
-    /// The environment variables that tell a worker elsewhere the same, or of the join string in `join_file`.
+    /// The environment variables that set the same options for a worker elsewhere. The join string in `join_file` has
+    /// precedence.
     pub(super) fn for_workers(
         &self,
         join_file: Option<&Path>,
@@ -91,20 +92,20 @@ impl Client {
         Ok(Client { endpoint, service })
     }
 
-    /// Has the farm do something, and returns what it answers.
+    /// Sends a request and returns the farm's answer.
     pub(super) async fn ask(&mut self, request: Asked) -> Result<Answer, Failure> {
         let answer = self.service.ask(v1::AskRequest { request: Some(request) }).await;
         let answer = Answer::try_from(self.given(answer)?);
         answer.map_err(|error| Failure::Incompatible(error.to_string()))
     }
 
-    /// The same for what is answered with a job.
+    /// Sends a request that is answered with a job.
     pub(super) async fn ask_for_job(&mut self, request: Asked) -> Result<JobView, Failure> {
         let missing = || Failure::Incompatible(wire::WireError::Missing("job").to_string());
         self.ask(request).await?.job().ok_or_else(missing)
     }
 
-    /// What the coordinator has answered, or why it has not.
+    /// The coordinator's answer, or the failure that its status means.
     pub(super) fn given<T>(&self, answer: Result<Response<T>, Status>) -> Result<T, Failure> {
         answer.map(Response::into_inner).map_err(|status| self.failure(status))
     }
@@ -154,8 +155,7 @@ impl Client {
         }
     }
 
-    /// Shows jobs before the job `before`, or of all if it is 0, the newest first, until the
-    /// visitor breaks off.
+    /// Calls `see` with the jobs before the job `before`, or with all if it is 0, the newest first, until it breaks off.
     pub(super) async fn newest(
         &mut self,
         before: u64,
@@ -241,8 +241,8 @@ impl Client {
         }
     }
 
-    /// Whether a later attempt may succeed: the connection broke, or the coordinator is being restarted. What the
-    /// coordinator itself has said has no cause here.
+    /// Whether a later attempt may succeed, because the connection broke or the coordinator is being restarted. A status
+    /// that the coordinator itself sent has no source.
     pub(super) fn is_passing(&self, status: &Status) -> bool {
         matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
             || std::error::Error::source(status).is_some()

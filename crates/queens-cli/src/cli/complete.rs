@@ -6,13 +6,13 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use solve::{Completion, Effort, Notation, Opening, Start, complete_within};
 
-use super::args::in_units;
+use super::options::in_units;
 use super::placement_output::{self, FormatArgs};
 use super::queens_input::GivenArgs;
 use super::rules::{BlockedArgs, RulesArgs};
 use super::solve::{LARGEST_SEARCHED, check};
 use crate::failure::Failure;
-use crate::output;
+use crate::stderr;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,12 +45,6 @@ pub(super) struct CompleteArgs {
     #[arg(long, value_name = "Q", requires = "n", env = "QUEENS_RANDOM_GIVEN",
           conflicts_with_all = ["given", "board", "problem", "blocked"])]
     random_given: Option<u32>,
-    /// How often to repair filled rows
-    ///
-    /// The local search puts queens into all free rows and repairs them so often; afterwards the
-    /// exact search goes on alone [default: no limit].
-    #[arg(long, value_name = "K", env = "QUEENS_ATTEMPTS")]
-    attempts: Option<u64>,
     /// How to fill free rows at first [default: few]
     #[arg(long, value_enum, env = "QUEENS_START")]
     start: Option<OpeningName>,
@@ -85,15 +79,14 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
     let n = given.n();
     let notation = args.format.for_board(n)?;
     let limit = Duration::from_secs(args.limit_seconds);
-    let attempts = args.attempts.unwrap_or(u64::MAX);
     let stop = || started.elapsed() >= limit;
     let opening = match args.start {
         None | Some(OpeningName::Few) => Opening::Few,
         Some(OpeningName::Random) => Opening::Random,
     };
-    let (completion, effort) = complete_within(&given, opening, args.seed.into(), attempts, stop);
+    let (completion, effort) = complete_within(&given, opening, args.seed.into(), u64::MAX, stop);
     if args.stats && notation != Notation::Json {
-        output::tell(table(&effort));
+        stderr::print(table(&effort));
     }
     match completion {
         Completion::Found(placement) => {
@@ -116,7 +109,7 @@ pub(super) fn run(args: &CompleteArgs) -> Result<(), Failure> {
             }
         })),
         Completion::Undecided => Err(Failure::Undecided(format!(
-            "undecided: {} s did not suffice to find a completion or to prove that there is none; give it more with \
+            "undecided: {} s did not suffice to find a completion or to prove that there is none; give more time with \
              --limit-seconds, or another --seed",
             args.limit_seconds
         ))),
@@ -143,7 +136,7 @@ fn start(args: &CompleteArgs) -> Result<Start, Failure> {
     let usage = |words: &str| Failure::Usage(words.into());
     let given = args.given.read()?;
     let drawn = given.as_ref().and_then(|(drawn, _)| *drawn);
-    if given.is_none() && args.random_given.is_none() && !args.blocked.is_said() {
+    if given.is_none() && args.random_given.is_none() && !args.blocked.is_given() {
         return Err(usage(
             "say which queens stand: give --given, --board or --random-given, or which squares are --blocked",
         ));

@@ -9,10 +9,10 @@ use farm::Config;
 use tokio::sync::watch;
 
 use super::access::AccessArgs;
-use super::args::in_units;
+use super::options::in_units;
 use super::signal::asked_to_stop;
 use crate::failure::Failure;
-use crate::os::tell_systemd;
+use crate::os::notify_systemd;
 use ledger::{CheckedLedger, Ledger};
 use service::coordinator::{
     Credentials, EventLoop, Limits, Listener, Phase, lease_key, note_keys, serve,
@@ -101,7 +101,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     args.check()?;
     let keys = KeyFolder::beside(&args.ledger);
     let access = args.access.clone().open(&addresses, keys.clone(), &args.ledger)?;
-    // Signals are caught from here on: whoever reads that the coordinator serves may ask it to stop.
+    // Signals are caught from here on, because a reader of the log line "serves" may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
     let limits =
@@ -114,7 +114,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let tls = access.authority.as_ref().map(Authority::acceptor);
     let has_tls = tls.is_some();
     let mut server = tokio::spawn(serve(listener.connections(tls), phases, limits));
-    tell_systemd("STATUS=reading the ledger");
+    notify_systemd("STATUS=reading the ledger");
     let ledger = tokio::select! {
         ledger = read_ledger(args.ledger.clone()) => ledger?,
         () = &mut asked => return Ok(()),
@@ -143,7 +143,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     let addresses = bound.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!(addresses, page, ledger = %args.ledger.display(), tls = has_tls,
         token = has_token, "coordinator serves");
-    tell_systemd(&format!("READY=1\nSTATUS=serving on {addresses}"));
+    notify_systemd(&format!("READY=1\nSTATUS=serving on {addresses}"));
 
     tokio::select! {
         ended = &mut farm => return Ok(ended.map_err(anyhow::Error::from)??),
@@ -151,7 +151,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
         () = &mut asked => {}
     }
     tracing::info!("asked to stop: closing the ledger");
-    tell_systemd("STOPPING=1\nSTATUS=closing the ledger");
+    notify_systemd("STOPPING=1\nSTATUS=closing the ledger");
     phase.send_replace(Phase::Draining);
     handle.stop().await;
     farm.await.map_err(anyhow::Error::from)??;
@@ -160,7 +160,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A folder that is missing is not made, because its name is likely to be wrong.
+/// Refuses a folder that does not exist. It is not created, because its name is probably wrong.
 fn check_folder(ledger: &Path) -> Result<(), Failure> {
     let folder = ledger.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
@@ -172,7 +172,7 @@ fn check_folder(ledger: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Where a browser on this machine finds the page.
+/// The address of the page for a browser on this machine.
 fn page(mut bound: SocketAddr, has_tls: bool) -> String {
     match bound.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => bound.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -190,7 +190,7 @@ async fn read_ledger(path: PathBuf) -> Result<Ledger, Failure> {
     Ok(reading.await.map_err(anyhow::Error::from)??)
 }
 
-/// The address that is meant: a port alone is one of this machine's, and a host alone has the port of coordinators.
+/// The address to listen on. A port alone is one of this machine, and a host alone has the port of coordinators.
 async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
     let fault = |reason: &str| Failure::listen(listen, reason);
     let address = match listen.parse::<u16>() {
@@ -198,7 +198,7 @@ async fn resolve(listen: &str) -> Result<SocketAddr, Failure> {
         Err(_) => with_port(listen),
     };
     let found = tokio::net::lookup_host(address).await.map_err(|e| fault(&e.to_string()))?;
-    // Whoever names no address reaches a coordinator at that of IPv4.
+    // Clients use the address of IPv4 by default.
     let best = found.min_by_key(SocketAddr::is_ipv6);
     best.ok_or_else(|| fault("the name has no address"))
 }

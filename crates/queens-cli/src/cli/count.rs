@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
-use super::args::{CountingArgs, CutArgs, duration};
-use super::local_methods::{self, LocalArgs, LookingName};
+use super::local_methods::{self, LocalArgs};
+use super::options::{CountingArgs, CutArgs, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -28,9 +28,10 @@ use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
 use crate::held::check_total;
-use crate::output::{self, ResultOutput};
+use crate::output::ResultOutput;
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::sizes::Sizes;
+use crate::stderr;
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -46,7 +47,7 @@ pub(super) struct CountArgs {
     blocked: BlockedArgs,
     /// Fill only the first M ranks [default: all]
     ///
-    /// So it counts placements of M queens on a board of M ranks and N files.
+    /// The count is of placements of M queens on a board of M ranks and N files.
     #[arg(hide_short_help = true, long, value_name = "M", env = "QUEENS_RANKS")]
     ranks: Option<u32>,
     /// Count up to the square's symmetries
@@ -61,9 +62,6 @@ pub(super) struct CountArgs {
     by_column: bool,
     #[command(flatten)]
     pub(super) cut: CutArgs,
-    /// With --method forced: the lines that are examined before each queen [default: lines]
-    #[arg(hide_short_help = true, long, value_enum, value_name = "LINES", env = "QUEENS_LOOKING")]
-    looking: Option<LookingName>,
     #[command(flatten)]
     counting: CountingArgs,
     /// Keep the work in a file, and go on from it
@@ -75,7 +73,7 @@ pub(super) struct CountArgs {
     ///
     /// It goes into a ledger, and `queens merge` joins the parts. `auto` takes the part from the
     /// task of the array that Slurm, LSF or Grid Engine has started, and `auto/64` from PBS,
-    /// Kubernetes and HTCondor too, which do not tell how many there are [default: all tasks].
+    /// Kubernetes and HTCondor too, which do not report how many there are [default: all tasks].
     #[arg(long, value_name = "INDEX/PARTS", requires = "ledger", env = "QUEENS_SHARD")]
     shard: Option<Shard>,
     /// Stop after this time, as in 90s or 00:50:00
@@ -95,7 +93,7 @@ pub(super) struct CountArgs {
     json: bool,
     #[command(flatten)]
     progress: ProgressArgs,
-    /// Several threads were asked for, in so many words.
+    /// Whether several threads were asked for explicitly.
     #[arg(skip)]
     wants_threads: bool,
     #[arg(skip)]
@@ -108,7 +106,7 @@ pub(super) struct CountArgs {
     stats: bool,
 }
 
-/// Reports that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
+/// Prints that a part of the tasks is counted. Its sum is not printed alone, because it is not a total.
 fn part_counted(job: &JobView, output: &ResultOutput) -> Result<(), Failure> {
     let text = format!(
         "part {} of {} is counted: {} of all {} tasks; `queens merge` adds the parts up",
@@ -131,52 +129,51 @@ fn tested_methods(
 }
 
 impl CountArgs {
-    /// Says something about the count on standard error, unless it is to be quiet.
-    fn tell(&self, text: impl Display) {
+    /// Prints a text about the count on standard error, except with --quiet.
+    fn report(&self, text: impl Display) {
         match (self.progress.is_wanted(), self.log_is_json) {
             (false, _) => {}
-            (true, false) => output::tell(format_args!("{text}\n")),
+            (true, false) => stderr::print(format_args!("{text}\n")),
             (true, true) => tracing::info!(target: LOG_TARGET, "{text}"),
         }
     }
 
-    /// Says of a board that is larger than any that has been counted that its count may take longer than anybody lives.
-    fn tell_of_no_end(&self, n: u32, free: usize) {
+    /// Warns that the count may never end, if the board is larger than any that has ever been counted.
+    fn warn_of_no_end(&self, n: u32, free: usize) {
         const LARGEST_COUNTED: usize = 27;
         if n > MAX_N && free > LARGEST_COUNTED {
-            self.tell(format_args!(
+            self.report(format_args!(
                 "N={n}: {free} rows are free, and no board with so many has ever been counted: this may never end"
             ));
         }
     }
 
-    /// Keeps in mind whether threads were asked for in so many words, and gives the command line precedence over
-    /// environment variables that do not concern this count: those of how it is cut, and on a board that one plain
-    /// search counts, those of ledgers and parts.
-    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
+    /// Notes whether several threads were asked for explicitly, and ignores environment variables that do not concern this
+    /// count: those of the cut if it was typed, and those of the cut, ledgers and parts if one plain search counts the
+    /// board.
+    pub(super) fn prefer_typed(&mut self, matches: &ArgMatches) {
         self.wants_threads = self.counting.room.wants_threads(matches);
-        let is_searched = self.blocked.is_said() || self.ranks.is_some() || self.by_column;
+        let is_searched = self.blocked.is_given() || self.ranks.is_some() || self.by_column;
         let is_searched = is_searched || self.problem.has_given_otherwise();
         if !is_searched && self.n.each().all(|n| n <= Given::MAX_N) {
-            return self.cut.prefer_words(matches);
+            return self.cut.prefer_typed(matches);
         }
-        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.cut.keep_words(matches);
-        self.ledger.take_if(|_| !said("ledger"));
-        self.shard.take_if(|_| !said("shard"));
-        self.looking.take_if(|_| !said("looking"));
+        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.cut.keep_typed(matches);
+        self.ledger.take_if(|_| !is_typed("ledger"));
+        self.shard.take_if(|_| !is_typed("shard"));
     }
 }
 
 /// Counts what no method cuts into tasks.
 async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
-    let is_other = args.stats || args.looking.is_some() || args.fundamental || args.by_column;
-    if args.wants_threads || keeps || args.cut.is_said() || is_other {
+    let is_other = args.stats || args.fundamental || args.by_column;
+    if args.wants_threads || keeps || args.cut.is_given() || is_other {
         return Err(plain_search::refuses_options());
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
-    args.tell_of_no_end(search.n, rows.saturating_sub(search.given.len()));
+    args.warn_of_no_end(search.n, rows.saturating_sub(search.given.len()));
     let size = args.n.are_many().then_some(search.n);
     let output = ResultOutput::new(args.json, args.output)?.of_size(size);
     search.count(output, args.progress.is_wanted()).await
@@ -185,7 +182,7 @@ async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failur
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
 async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Result<Took, Failure> {
     let is_total = matches!(args.problem.problem(n)?, Problem::Total { .. });
-    if !is_total || args.ledger.is_some() || args.cut.is_said() || args.stats || args.fundamental {
+    if !is_total || args.ledger.is_some() || args.cut.is_given() || args.stats || args.fundamental {
         return Err(Failure::Usage(
             "--by-column counts the total in one way: leave out --problem, given queens, --method, --rows, --width, \
              --no-mirror, --ledger, --shard, --stats and --fundamental"
@@ -247,12 +244,12 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
         all = Some(all.map_or(took.clone(), |before| before.and(took)));
     }
     if let Some(took) = all {
-        args.tell(&took);
+        args.report(&took);
     }
     Ok(())
 }
 
-/// The failure of a count that something else than a signal has stopped.
+/// The failure of a count that was stopped by something other than a signal.
 fn of_stop(failure: Failure, stop: Option<Stop>) -> Failure {
     let limit = |text| format!("--time-limit is over: {text}");
     match (stop, failure) {
@@ -315,18 +312,15 @@ async fn count(
         if ledger.is_some() {
             return Err(method.refuses("no ledger", "--ledger (QUEENS_LEDGER) and --shard"));
         }
-        let CountArgs { looking, stats, .. } = args;
+        let stats = args.stats;
         let memory = args.counting.room.memory();
         let is_plain = args.cut.no_mirror();
-        let local = LocalArgs { problem, memory, looking, is_plain, output, stats };
+        let local = LocalArgs { problem, memory, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
             counted = counted => counted.map_err(anyhow::Error::from)?,
             Some(()) = stops.next() => Err(method.interrupted()),
         };
-    }
-    if args.looking.is_some() {
-        return Err(Failure::Usage("--looking (QUEENS_LOOKING) needs --method forced".into()));
     }
     let counts_orbits = problem.counts_orbits() || args.fundamental;
     if args.stats && !counts_orbits {
@@ -340,7 +334,7 @@ async fn count(
     if let Problem::Completions(_) = problem
         && method.is_none_or(|choice| problem.suits(choice.for_problem(problem)))
     {
-        args.tell_of_no_end(n, problem.open_rows().len());
+        args.warn_of_no_end(n, problem.open_rows().len());
     }
     let devices = args.counting.tested_devices(problem.n())?;
     let count = LocalCount {
@@ -397,7 +391,7 @@ async fn count(
         }
     };
     if args.stats {
-        output::tell(answer::table(&answer));
+        stderr::print(answer::table(&answer));
     }
     let mut json = json!({"problem": plan.problem.name(), "n": n, "method": plan.method.name()});
     if let Some((parameter, value)) = plan.method.parameter() {

@@ -1,13 +1,13 @@
-//! When a worker leaves by itself.
+//! The rules by which a worker leaves by itself.
 
 use std::time::Duration;
 
 use clap::Args;
 use service::worker::LeaveRules;
 
-use super::args::duration;
+use super::options::duration;
 
-/// When the Slurm job of this process ends, in seconds since 1970.
+/// The variable with the end of this process's Slurm job, in seconds since 1970.
 const SLURM_END: &str = "SLURM_JOB_END_TIME";
 
 #[derive(Debug, Args)]

@@ -81,7 +81,7 @@ fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     reason.map_or(Ok(()), |reason| Err(Failure::total_held(job.spec.plan, &reason, Some(ledger))))
 }
 
-/// Why a bundle was not written.
+/// The reason why a bundle was not written.
 enum ExportFault {
     Ledger(LedgerFault),
     Output(io::Error),

@@ -12,9 +12,9 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct HealthArgs {
-    /// What to ask for [default: readiness]
-    #[arg(long, value_enum, env = "QUEENS_HEALTH_SERVICE")]
-    service: Option<HealthService>,
+    /// What to ask for
+    #[arg(long, value_enum, default_value_t, env = "QUEENS_HEALTH_SERVICE")]
+    service: HealthService,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -22,20 +22,19 @@ pub(super) struct HealthArgs {
     coordinator: CoordinatorArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum HealthService {
     /// Whether the process lives
     Liveness,
     /// Whether it answers all requests: it has read its ledger, and is not stopping
+    #[default]
     Readiness,
 }
 
 pub(super) async fn health(args: HealthArgs) -> Result<(), Failure> {
     let service = match args.service {
-        // The coordinator as a whole, of which older ones can tell too.
-        None => "",
-        Some(HealthService::Liveness) => LIVENESS,
-        Some(HealthService::Readiness) => READINESS,
+        HealthService::Liveness => LIVENESS,
+        HealthService::Readiness => READINESS,
     };
     let endpoint = args.coordinator.endpoint()?;
     let mut client = HealthClient::new(endpoint.channel().await?);

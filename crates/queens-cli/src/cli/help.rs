@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use clap::{Args, Command};
 
+use super::arguments::{self, CONNECTION};
 use super::client::CoordinatorArgs;
 use super::log::LogArgs;
-use super::words::{self, CONNECTION};
 use crate::failure::Failure;
 use crate::output;
 
@@ -24,7 +24,7 @@ pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
     let named: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let page = match named.as_slice() {
         ["all"] => {
-            let mut text = words::groups(&cli);
+            let mut text = arguments::groups(&cli);
             for page in [connection(&cli), logs(), EXIT_CODES.into()] {
                 let _ = write!(text, "\n{page}");
             }
@@ -39,7 +39,7 @@ pub(super) fn run(args: &HelpArgs, cli: Command) -> Result<(), Failure> {
 }
 
 fn of_command(named: &[&str], cli: Command) -> Result<(), Failure> {
-    let mut command = words::prepared(cli, &[]);
+    let mut command = arguments::prepared(cli, &[]);
     command.build();
     let mut command = &mut command;
     for name in named {

@@ -11,18 +11,17 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 use wire::v1::change::Change;
 
-use super::args::{CutArgs, share};
 use super::audits::{self, AuditArgs, ScopeArg};
 use super::client::{Client, CoordinatorArgs, view};
+use super::options::{CutArgs, share};
 use super::problem::ProblemArgs;
-use super::show::{self, Reader};
+use super::show;
 use super::signal::asked_to_stop;
 use super::top;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::{Progress, ProgressArgs};
-use crate::sizes::{JobNumbers, Sizes};
-use crate::table::{ListArgs, ListFormat};
+use crate::sizes::Sizes;
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -49,8 +48,8 @@ pub(super) struct SubmitArgs {
     certified: bool,
     /// Who counts twice: another machine, or owner
     ///
-    /// A second opinion between machines is against broken hardware, between owners of credentials
-    /// against those who lie [default: owners, as soon as two of them have a worker's credential].
+    /// A second count by another machine protects against broken hardware, one by another owner also
+    /// against lies [default: owner, as soon as two owners have a worker's credential].
     #[arg(long, value_enum, env = "QUEENS_ACROSS")]
     across: Option<ScopeArg>,
     /// A name; one that is taken adds no job
@@ -79,9 +78,9 @@ pub(super) struct SubmitArgs {
 pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
-    /// Numbers of jobs to show with all that is known of them, as in 1 2 5-9 [default: a list]
+    /// Numbers of jobs to show in detail [default: a list]
     #[arg(value_name = "JOB", conflicts_with_all = ["all", "state", "owner", "limit", "before"])]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// List all jobs [default: those that have not ended, and the last ten that have]
     #[arg(long)]
     all: bool,
@@ -98,8 +97,9 @@ pub(super) struct JobsArgs {
     /// List jobs before this one only, as behind a limit
     #[arg(long, value_name = "JOB")]
     before: Option<u64>,
-    #[command(flatten)]
-    list: ListArgs,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -110,7 +110,7 @@ enum JobsCommand {
     Rm(JobArgs),
 }
 
-/// How many of the jobs that have ended are listed unless all are wanted.
+/// The number of ended jobs that are listed by default.
 const ENDED_LISTED: usize = 10;
 
 /// The commands that change jobs.
@@ -130,9 +130,9 @@ pub(super) enum ChangeCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct JobArgs {
-    /// Numbers of jobs, as in 1 2 5-9
+    /// Numbers of jobs
     #[arg(value_name = "JOB", required = true)]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -142,9 +142,9 @@ pub(super) struct JobArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PriorityArgs {
-    /// Numbers of jobs, as in 1 2 5-9
+    /// Numbers of jobs
     #[arg(value_name = "JOB", required = true, allow_negative_numbers = true)]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// Jobs of higher priority are served first: from -10 to 10, or anything for an admin
     #[arg(value_name = "P", required = true, allow_negative_numbers = true)]
     priority: i32,
@@ -157,9 +157,9 @@ pub(super) struct PriorityArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct WatchArgs {
-    /// Numbers of jobs, as in 1 2 5-9 [default: all of the farm, on a terminal]
+    /// Numbers of jobs [default: the whole farm, on a terminal]
     #[arg(value_name = "JOB")]
-    jobs: Vec<JobNumbers>,
+    jobs: Vec<u64>,
     /// Print JSON, one object a line, at every change
     #[arg(long, requires = "jobs")]
     json: bool,
@@ -176,14 +176,14 @@ fn name(text: &str) -> anyhow::Result<String> {
 }
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
-    // All of them are read before anything is submitted.
+    // All requests are made before anything is submitted.
     let requests: Vec<_> = args.n.each().map(|n| args.request(n)).collect::<Result<_, _>>()?;
     let mut client = Client::connect(&args.coordinator).await?;
     let mut jobs = Vec::new();
     for job in submit_all(&mut client, requests).await? {
         if args.wait {
             let plan = job.spec.plan;
-            output::tell(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
+            stderr::print(format_args!("job {}: {plan}, {} tasks\n", job.id, plan.tasks));
         } else if args.json {
             output::mention(show::json(&job, &[]))?;
         } else {
@@ -253,40 +253,35 @@ pub(super) async fn jobs(mut args: JobsArgs) -> Result<(), Failure> {
 
 async fn list(args: JobsArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    // Jobs that wait for others say for which ones.
+    // A job that waits for others names them.
     let (live, _) = client.live(usize::MAX).await?;
     let (listed, are_more) = args.chosen(&mut client, &live).await?;
-    match args.list.format() {
-        ListFormat::Json => listed.iter().try_for_each(|job| output::print(show::json(job, &live))),
-        ListFormat::Csv => show::table(&listed, Reader::Program).print_csv(),
-        ListFormat::Table => {
-            let reader = Reader::of(ListFormat::Table);
-            let (ended, going): (Vec<_>, Vec<_>) =
-                listed.iter().partition(|job| job.state.is_over());
-            if !going.is_empty() || ended.is_empty() {
-                let going = show::table(going, reader).without(&show::OF_ENDED);
-                going.print(&show::SPARED, args.nothing())?;
-            }
-            if !ended.is_empty() {
-                if ended.len() < listed.len() {
-                    output::print("")?;
-                }
-                show::table(ended, reader).without(&show::OF_LIVE).print(&show::SPARED, "")?;
-            }
-            show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
-            match listed.first().filter(|_| are_more) {
-                None => Ok(()),
-                Some(job) if args.limit.is_some() => {
-                    output::print(format!("there are more: `queens jobs --before {}`", job.id))
-                }
-                Some(_) => output::print("more have ended: `queens jobs --all`"),
-            }
+    if args.json {
+        return listed.iter().try_for_each(|job| output::print(show::json(job, &live)));
+    }
+    let (ended, going): (Vec<_>, Vec<_>) = listed.iter().partition(|job| job.state.is_over());
+    if !going.is_empty() || ended.is_empty() {
+        let going = show::table(going).without(&show::OF_ENDED);
+        going.print(&show::SPARED, args.nothing())?;
+    }
+    if !ended.is_empty() {
+        if ended.len() < listed.len() {
+            output::print("")?;
         }
+        show::table(ended).without(&show::OF_LIVE).print(&show::SPARED, "")?;
+    }
+    show::remarks(&listed, &live).into_iter().try_for_each(output::print)?;
+    match listed.first().filter(|_| are_more) {
+        None => Ok(()),
+        Some(job) if args.limit.is_some() => {
+            output::print(format!("there are more: `queens jobs --before {}`", job.id))
+        }
+        Some(_) => output::print("more have ended: `queens jobs --all`"),
     }
 }
 
 impl JobsArgs {
-    /// What is said of a list without a job.
+    /// The message for an empty list.
     fn nothing(&self) -> &'static str {
         if self.state.is_empty() && self.owner.is_empty() && self.before.is_none() {
             "there is no job yet; `queens submit N` adds one"
@@ -306,11 +301,11 @@ impl JobsArgs {
             (self.state.is_empty() || self.state.iter().any(|state| state == job.state.name()))
                 && (self.owner.is_empty() || self.owner.contains(&job.spec.origin.owner))
         };
-        // Whoever says which ones, or how many, gets them.
-        let is_said =
+        // Options that choose jobs lift the limit on ended jobs.
+        let is_given =
             self.all || self.limit.is_some() || self.before.is_some() || !self.state.is_empty();
         let most = self.limit.unwrap_or(usize::MAX);
-        let most_ended = if is_said { usize::MAX } else { ENDED_LISTED };
+        let most_ended = if is_given { usize::MAX } else { ENDED_LISTED };
         let mut listed: Vec<JobView> = Vec::new();
         let (mut ended, mut are_more) = (0, false);
         client
@@ -327,7 +322,7 @@ impl JobsArgs {
                 ControlFlow::Continue(())
             })
             .await?;
-        if !is_said {
+        if !is_given {
             let oldest = listed.last().map(|job| job.id);
             let is_older = |job: &&JobView| oldest.is_none_or(|oldest| job.id < oldest);
             listed.extend(live.iter().rev().filter(is_older).filter(|job| is_wanted(job)).cloned());
@@ -337,50 +332,31 @@ impl JobsArgs {
     }
 }
 
-/// The numbers of jobs, in the order in which they were named, each once.
-fn numbers(named: &[JobNumbers]) -> Vec<JobId> {
-    let mut numbers = Vec::new();
-    for job in named.iter().flat_map(|numbers| numbers.each()).map(JobId) {
-        if !numbers.contains(&job) {
-            numbers.push(job);
-        }
-    }
-    numbers
-}
-
-/// Does something for each of several jobs. One that fails does not keep the others from it; the last failure is
-/// returned, and those before it are told on standard error.
+/// Calls `act` for each of several jobs, also after a failure. The last failure is returned, and earlier ones are printed on
+/// standard error.
 async fn for_each(
-    jobs: Vec<JobId>,
+    jobs: Vec<u64>,
     mut act: impl AsyncFnMut(JobId) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut last: Option<Failure> = None;
     for job in jobs {
-        let failure = match act(job).await {
+        let failure = match act(JobId(job)).await {
             Ok(()) => continue,
             Err(failure @ (Failure::Interrupted(_) | Failure::Unread)) => return Err(failure),
             Err(failure) => failure,
         };
         if let Some(before) = last.replace(failure) {
-            before.tell();
+            before.report();
         }
     }
     last.map_or(Ok(()), Err)
 }
 
-/// Shows jobs with all that is known of them.
+/// Shows all details of jobs.
 async fn show(args: JobsArgs) -> Result<(), Failure> {
-    let is_json = match args.list.format() {
-        ListFormat::Table => false,
-        ListFormat::Json => true,
-        ListFormat::Csv => {
-            return Err(Failure::Usage("a list is written as CSV, and no single job".into()));
-        }
-    };
     let mut client = Client::connect(&args.coordinator).await?;
-    let jobs = numbers(&args.jobs);
-    let first = jobs.first().copied();
-    for_each(jobs, async |id| {
+    let first = args.jobs.first().copied().map(JobId);
+    for_each(args.jobs, async |id| {
         let answer = client.service.get(v1::JobRequest { job: id.0 }).await;
         let job = view(client.given(answer)?)?;
         let others = if show::may_wait_for_others(&job) {
@@ -388,7 +364,7 @@ async fn show(args: JobsArgs) -> Result<(), Failure> {
         } else {
             Vec::new()
         };
-        if is_json {
+        if args.json {
             return output::print(show::json(&job, &others));
         }
         let between = if Some(id) == first { "" } else { "\n" };
@@ -402,7 +378,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     if args.jobs.is_empty() {
         return top::run(&mut client).await;
     }
-    let jobs = numbers(&args.jobs).into_iter().map(|job| (job, None)).collect();
+    let jobs = args.jobs.into_iter().map(|job| (JobId(job), None)).collect();
     let following = Following {
         json: args.json,
         each_change: true,
@@ -411,25 +387,25 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     following.all(&mut client, jobs).await
 }
 
-/// Changes jobs, each with what `tell` says of it then.
+/// Changes jobs, and prints a line about each, which `line` makes of the changed job.
 async fn change(
     args: JobArgs,
     change: Change,
-    tell: fn(&JobView) -> String,
+    line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
-    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), tell).await
+    each(args, |job| Asked::Change(v1::Change { job, change: Some(change) }), line).await
 }
 
-/// Asks for something about each of several jobs.
+/// Sends a request about each of several jobs, and prints a line about each answer.
 async fn each(
     args: JobArgs,
     ask: impl Fn(u64) -> Asked,
-    tell: fn(&JobView) -> String,
+    line: fn(&JobView) -> String,
 ) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
-    for_each(numbers(&args.jobs), async |job| {
+    for_each(args.jobs, async |job| {
         let job = client.ask_for_job(ask(job.0)).await?;
-        if args.json { output::mention(show::json(&job, &[])) } else { output::mention(tell(&job)) }
+        if args.json { output::mention(show::json(&job, &[])) } else { output::mention(line(&job)) }
     })
     .await
 }
@@ -443,15 +419,15 @@ impl ChangeCommand {
             ChangeCommand::Resume(args) => change(args, Change::Resume(v1::Resume {}), state).await,
             ChangeCommand::Priority(PriorityArgs { jobs, priority, json, coordinator }) => {
                 let args = JobArgs { jobs, json, coordinator };
-                let tell =
+                let line =
                     |job: &JobView| format!("job {} has priority {}", job.id, job.spec.priority);
-                change(args, Change::Priority(priority), tell).await
+                change(args, Change::Priority(priority), line).await
             }
         }
     }
 }
 
-/// Says what a job was that is removed.
+/// A line about a job that was removed.
 fn removed(job: &JobView) -> String {
     let JobView { id, spec: JobSpec { plan, .. }, state, total, .. } = job;
     match total {
@@ -464,7 +440,7 @@ fn state(job: &JobView) -> String {
     format!("job {} is {}", job.id, job.state)
 }
 
-/// How jobs are followed to their ends.
+/// The way in which jobs are followed to their ends.
 #[derive(Clone, Copy, Debug)]
 struct Following {
     /// Print JSON: an object at the end of a job.
@@ -476,8 +452,8 @@ struct Following {
 }
 
 impl Following {
-    /// Follows these jobs, one after the other; of some it is known what they count. Prints the total of one job, or
-    /// the number and the total of each of several.
+    /// Follows these jobs, one after the other. The plans of some are known. Prints the total of one job, or the number
+    /// and the total of each of several.
     async fn all(
         self,
         client: &mut Client,
@@ -485,7 +461,7 @@ impl Following {
     ) -> Result<(), Failure> {
         let is_one = jobs.len() == 1;
         let plans: Vec<(JobId, Option<Plan>)> = jobs.clone();
-        let jobs = jobs.into_iter().map(|(job, _)| job).collect();
+        let jobs = jobs.into_iter().map(|(job, _)| job.0).collect();
         for_each(jobs, async |job| {
             let plan = plans.iter().find(|(of, _)| *of == job).and_then(|(_, plan)| *plan);
             self.one(client, job, plan, is_one).await
@@ -507,7 +483,7 @@ impl Following {
         let see = |job: &JobView| {
             progress.show(job);
             let what = job.waits_for(&[]);
-            // How many ranges wait changes all the time.
+            // The number of waiting ranges changes all the time, and is not compared.
             let why = what.as_ref().map(|_| (job.able_workers == 0, job.audits_stranded > Some(0)));
             if let Some(what) = what.filter(|_| why != waits) {
                 tracing::warn!("job {} waits for {what}", job.id);
@@ -560,7 +536,7 @@ impl Following {
             (false, false) => output::print(format_args!("{job} {total}")),
         }?;
         if let Some(line) = show::ended(&end).filter(|_| bar) {
-            output::tell(format_args!("{line}\n"));
+            stderr::print(format_args!("{line}\n"));
         }
         Ok(())
     }

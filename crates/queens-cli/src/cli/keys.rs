@@ -1,7 +1,7 @@
-//! The key that ends what a terminal shows.
+//! The key that ends `queens watch`.
 
-/// Completes when `q` is typed, as long as the first value lives. Meanwhile keys come at once, and the terminal shows none.
-/// Where standard input is no terminal, or that of another process group, nothing is read.
+/// A future that completes when `q` is typed. While the first value lives, the terminal passes keys on at once and does not
+/// show them. Nothing is read if standard input is not a terminal, or belongs to another process group.
 #[cfg(unix)]
 pub(super) fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
     use std::io::Read as _;
@@ -25,13 +25,13 @@ pub(super) fn quit() -> (Option<Mode>, impl Future<Output = ()>) {
     (mode, quit)
 }
 
-/// Ctrl-C alone ends what is shown.
+/// Only Ctrl-C ends it on this system.
 #[cfg(not(unix))]
 pub(super) fn quit() -> (Option<()>, impl Future<Output = ()>) {
     (None, std::future::pending())
 }
 
-/// How the terminal was before, which it becomes again when the value is dropped.
+/// The earlier mode of the terminal. It is restored when the value is dropped.
 #[cfg(unix)]
 pub(super) struct Mode(rustix::termios::Termios);
 
@@ -43,7 +43,7 @@ impl Mode {
 
         let input = std::io::stdin();
         let before = tcgetattr(&input).ok()?;
-        // The system stops whoever changes the terminal of others.
+        // The system stops a process that changes the terminal of another group.
         tcgetpgrp(&input).ok().filter(|&group| group == getpgrp())?;
         let mut keys = before.clone();
         keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);

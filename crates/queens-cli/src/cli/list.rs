@@ -139,9 +139,9 @@ impl ListArgs {
         self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
-    /// What is listed, in the order that was asked for.
+    /// The placements, in the order that was asked for.
     fn listed(&self) -> Result<Solutions, Failure> {
-        // By file the search fills files, and is given the board with files and ranks exchanged.
+        // For --by-file, the search gets the board with files and ranks exchanged.
         let swap = |Square { column, row }: Square| Square { column: row, row: column };
         let seen = |squares: Vec<Square>| match self.by_file {
             true => squares.into_iter().map(swap).collect(),
@@ -155,7 +155,7 @@ impl ListArgs {
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 
-    /// What prints placements.
+    /// The printer of placements.
     fn printer(&self) -> Result<Printer, Failure> {
         Ok(Printer {
             out: Lines::new(),

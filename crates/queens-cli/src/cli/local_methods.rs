@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use board::rows::RowsError;
 use board::{CutError, MAX_N, Problem};
-use clap::ValueEnum;
 use count::Answer;
 use literature::forced::{self, ForcedCount, Looking};
 use literature::states::{self, RowStats};
@@ -13,48 +12,28 @@ use serde_json::{Value, json};
 use crate::answer;
 use crate::failure::Failure;
 use crate::held::check_total;
-use crate::output::{self, ResultOutput};
+use crate::output::ResultOutput;
 use crate::progress::Took;
+use crate::stderr;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalMethod {
     /// [`literature::states`].
     States,
-    /// [`literature::forced`].
+    /// [`literature::forced`], with columns and rows.
     Forced,
+    /// [`literature::forced`], with columns alone.
+    ForcedColumns,
     /// [`solve::census`].
     Unique,
 }
 
-/// The lines that `forced` examines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LookingName {
-    /// No lines: the plain search
-    Nothing,
-    /// The columns
-    Columns,
-    /// The columns and the rows
-    Lines,
-}
-
-impl LookingName {
-    fn looking(self) -> Looking {
-        match self {
-            LookingName::Nothing => Looking::Nothing,
-            LookingName::Columns => Looking::Columns,
-            LookingName::Lines => Looking::ColumnsAndRows,
-        }
-    }
-}
-
-/// What to count, and what to print about it.
+/// The problem and the options of a count.
 pub(super) struct LocalArgs {
     pub(super) problem: Problem,
     /// Bytes of memory that the count may take.
     pub(super) memory: u64,
-    /// For `forced`, if it was said.
-    pub(super) looking: Option<LookingName>,
     /// For `states`: whether each state is kept as it is.
     pub(super) is_plain: bool,
     pub(super) output: ResultOutput,
@@ -66,6 +45,7 @@ impl LocalMethod {
         match self {
             LocalMethod::States => "states",
             LocalMethod::Forced => "forced",
+            LocalMethod::ForcedColumns => "forced-columns",
             LocalMethod::Unique => "unique",
         }
     }
@@ -93,12 +73,12 @@ impl LocalMethod {
     }
 }
 
-/// What a count has found.
+/// The result of a count.
 struct Found {
     /// The sum of all placements, before symmetry.
     total: u128,
     answer: u128,
-    /// What a count tells besides, in JSON and in a table.
+    /// Other results, as fields of JSON and as a table.
     fields: Value,
     table: String,
 }
@@ -112,8 +92,8 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
         LocalMethod::Unique => {
             return Err(Failure::Usage("--method unique is for --problem fundamental".into()));
         }
-        LocalMethod::States | LocalMethod::Forced if is_total => {}
-        LocalMethod::States | LocalMethod::Forced => {
+        _ if is_total => {}
+        _ => {
             return Err(Failure::Usage(format!(
                 "--method {} counts the total alone: leave out --method, or --problem and given queens",
                 method.name()
@@ -123,13 +103,11 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
     if n > MAX_N {
         return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
     }
-    if args.looking.is_some() && method != LocalMethod::Forced {
-        return Err(method.refuses("nothing to look at", "--looking (QUEENS_LOOKING)"));
-    }
     let begun = Instant::now();
     let found = match method {
         LocalMethod::States => by_states(n, args)?,
-        LocalMethod::Forced => by_forced_lines(n, args)?,
+        LocalMethod::Forced => by_forced_lines(n, Looking::ColumnsAndRows)?,
+        LocalMethod::ForcedColumns => by_forced_lines(n, Looking::Columns)?,
         LocalMethod::Unique => {
             let census = solve::census(n).map_err(anyhow::Error::from)?;
             let answer = Answer::from(census);
@@ -140,7 +118,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
     let seconds = begun.elapsed().as_secs_f64();
     check_total(problem, found.total)?;
     if args.stats {
-        output::tell(&found.table);
+        stderr::print(&found.table);
     }
     let mut json = json!({
         "problem": problem.name(),
@@ -171,8 +149,7 @@ fn by_states(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
     Ok(Found { total: found.total, answer: found.total, fields, table })
 }
 
-fn by_forced_lines(n: u32, args: &LocalArgs) -> Result<Found, Failure> {
-    let looking = args.looking.unwrap_or(LookingName::Lines).looking();
+fn by_forced_lines(n: u32, looking: Looking) -> Result<Found, Failure> {
     let found = forced::count(n, looking).map_err(anyhow::Error::from)?;
     let ForcedCount { total, tries, forced, dead } = found;
     let table = format!("tries      {tries:>15}\nforced     {forced:>15}\ndead ends  {dead:>15}\n");

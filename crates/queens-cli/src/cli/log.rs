@@ -6,7 +6,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
-use super::words::LOGS;
+use super::arguments::LOGS;
 use crate::os;
 use crate::progress::LOG_TARGET;
 

@@ -12,9 +12,9 @@ use serde_json::json;
 
 use crate::answer;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
-/// How many of the missing parts and ranges are named.
+/// The number of missing parts and ranges that are named.
 const NAMED: usize = 8;
 
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let answer = total.map(|total| Answer::new(plan.problem, total)).transpose()?;
     let incomplete = incomplete_parts(&plan, slices, missing);
     if args.json {
-        let shards = incomplete.iter().map(|part| part.slice.to_string());
+        let shards = incomplete.iter().map(Slice::to_string);
         let ranges = missing.iter().map(|range| [range.start(), range.end()]);
         let mut object = json!({
             "problem": plan.problem.name(),
@@ -65,14 +65,14 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
         }
         output::print(object)?;
     } else {
-        output::tell(format_args!(
-            "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} stretches were counted twice, with equal \
+        stderr::print(format_args!(
+            "{plan}: {} ledgers, {tasks_done} of {} tasks; {compared} ranges were counted twice, with equal \
              results\n",
             parts.len(),
             plan.tasks
         ));
         if left_out > 0 {
-            output::tell(format_args!(
+            stderr::print(format_args!(
                 "{left_out} tasks were left out: their ranges overlap others and cannot be compared, or a worker \
                  counted them that another of these ledgers has found wrong\n"
             ));
@@ -95,7 +95,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     }
 }
 
-/// The ledgers that the words of `merge` name, those of a folder in the order of their names.
+/// The ledgers that the arguments name. Those of a folder are in the order of their names.
 fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut ledgers = Vec::new();
     for path in words {
@@ -117,44 +117,30 @@ fn ledgers(words: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(ledgers)
 }
 
-/// A part of a plan that does not have all of its tasks.
-struct IncompletePart {
-    slice: Slice,
-    /// Number of tasks that are there.
-    done: u64,
-    /// Number of tasks of the part.
-    tasks: u64,
-}
-
-/// The parts that are not complete, if all ledgers that are for a part divide the plan alike.
-fn incomplete_parts(plan: &Plan, slices: &[Slice], missing: &IntervalSet) -> Vec<IncompletePart> {
+/// The parts that lack tasks, if all ledgers of parts divide the plan alike.
+fn incomplete_parts(plan: &Plan, slices: &[Slice], missing: &IntervalSet) -> Vec<Slice> {
     let mut divisions = slices.iter().filter(|slice| !slice.is_all()).map(|slice| slice.of());
     let Some(of) = divisions.next().filter(|&of| divisions.all(|other| other == of)) else {
         return Vec::new();
     };
-    let part = |index| {
-        let slice = Slice::new(index, of).ok()?;
+    let lacks_tasks = |slice: &Slice| {
         let own = slice.ordinals(plan.tasks);
-        let missing = own.iter().flat_map(|range| missing.within(range));
-        let missing = missing.map(|range| range.len()).sum::<u64>();
-        let (done, tasks) = (own.len() - missing, own.len());
-        (missing > 0).then_some(IncompletePart { slice, done, tasks })
+        own.iter().any(|range| missing.within(range).next().is_some())
     };
-    (1..=of).filter_map(part).collect()
+    (1..=of).filter_map(|index| Slice::new(index, of).ok()).filter(lacks_tasks).collect()
 }
 
-/// The parts, or else the ranges, that are missing; the first ones by name.
-fn what_is_missing(incomplete: &[IncompletePart], missing: &IntervalSet) -> String {
-    let part = |part: &IncompletePart| match part.done {
-        0 => format!("{}", part.slice),
-        done => format!("{} ({done} of its {} tasks are there)", part.slice, part.tasks),
-    };
+/// The names of the first missing parts, or else of the first missing ranges.
+fn what_is_missing(incomplete: &[Slice], missing: &IntervalSet) -> String {
     let (what, names, all): (_, Vec<String>, _) = match incomplete {
         [] => {
             let ranges = missing.iter().take(NAMED).map(|range| range.to_string());
             ("the ranges", ranges.collect(), missing.fragments())
         }
-        parts => ("the parts", parts.iter().take(NAMED).map(part).collect(), parts.len()),
+        parts => {
+            let names = parts.iter().take(NAMED).map(Slice::to_string);
+            ("the parts", names.collect(), parts.len())
+        }
     };
     let more = match all - names.len() {
         0 => String::new(),

@@ -1,7 +1,7 @@
-//! The command line: words in, one result on standard output, one exit code.
+//! The command line: arguments in, one result on standard output, one exit code.
 
 mod access;
-mod args;
+mod arguments;
 mod audits;
 mod autoscale;
 mod backup;
@@ -26,7 +26,7 @@ mod local_methods;
 mod log;
 mod merge;
 mod nodes;
-mod ordered;
+mod options;
 mod owners;
 mod placement_output;
 mod plain_search;
@@ -48,7 +48,6 @@ mod trust;
 mod unique_plan;
 mod verified;
 mod verify;
-mod words;
 mod worker;
 
 use std::process::ExitCode;
@@ -56,7 +55,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{os, output};
+use crate::{os, stderr};
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
@@ -127,7 +126,7 @@ enum Command {
     Health(health::HealthArgs),
     /// Show how fast this machine counts, loop by loop
     Bench(bench::BenchArgs),
-    /// Print a script that completes words in a shell
+    /// Print a script that completes arguments in a shell
     Completions(tools::CompletionsArgs),
     /// Print the help of a command, or of what several share
     Help(help::HelpArgs),
@@ -138,17 +137,17 @@ pub(crate) fn main() -> ExitCode {
     match started() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell();
+            failure.report();
             failure.into()
         }
     }
 }
 
 fn started() -> Result<(), Failure> {
-    let matches = words::read(Cli::command())?;
-    let usage = |error: clap::Error| Failure::Usage(words::sentence(&error, str::to_owned));
+    let matches = arguments::read(Cli::command())?;
+    let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
     let mut cli = Cli::from_arg_matches(&matches).map_err(usage)?;
-    cli.command.prefer_words(innermost(&matches));
+    cli.command.prefer_typed(innermost(&matches));
     let serves =
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
@@ -163,12 +162,11 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
 
 impl Command {
     /// Gives the command line precedence over environment variables that do not fit it.
-    fn prefer_words(&mut self, matches: &ArgMatches) {
+    fn prefer_typed(&mut self, matches: &ArgMatches) {
         match self {
-            Command::Count(args) => args.prefer_words(matches),
-            Command::Submit(args) => args.cut.prefer_words(matches),
-            Command::Plan(args) => args.cut.prefer_words(matches),
-            Command::Verify(args) => args.prefer_words(matches),
+            Command::Count(args) => args.prefer_typed(matches),
+            Command::Submit(args) => args.cut.prefer_typed(matches),
+            Command::Plan(args) => args.cut.prefer_typed(matches),
             _ => {}
         }
     }
@@ -238,7 +236,7 @@ fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         report(info);
-        output::tell(format_args!(
+        stderr::print(format_args!(
             "queens: internal fault; nothing that was accepted is lost, please report this\n"
         ));
         std::process::exit(70);
@@ -263,7 +261,7 @@ mod tests {
         let text = |path: String| {
             let typed = format!("{path} -h");
             let words: Vec<OsString> = typed.split(' ').skip(1).map(OsString::from).collect();
-            let command = words::prepared(Cli::command(), &words).term_width(80);
+            let command = arguments::prepared(Cli::command(), &words).term_width(80);
             let shown = command.try_get_matches_from(typed.split(' ')).expect_err("it is help");
             (path, shown.to_string())
         };
@@ -288,7 +286,7 @@ mod tests {
     #[test]
     fn every_command_has_its_line_in_the_list_of_all() {
         let command = Cli::command();
-        let groups = words::groups(&command);
+        let groups = arguments::groups(&command);
         let lines = |name: &str| groups.lines().filter(|line| line.starts_with(name)).count();
         for name in command.get_subcommands().map(clap::Command::get_name) {
             let is_named = matches!(name, "help" | "completions");
@@ -323,8 +321,8 @@ mod tests {
                 let quoted = command.iter().position(|word| word == "--reason" || word == "--log");
                 let end = quoted.map_or(command.len(), |at| (at + 2).min(command.len()));
                 let words: Vec<OsString> = command[1..].iter().map(OsString::from).collect();
-                let read =
-                    words::prepared(Cli::command(), &words).try_get_matches_from(&command[..end]);
+                let read = arguments::prepared(Cli::command(), &words)
+                    .try_get_matches_from(&command[..end]);
                 let shown = |error: &clap::Error| error.to_string();
                 assert!(
                     read.is_ok(),
@@ -339,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_make_sense() {
-        words::prepared(Cli::command(), &[]).debug_assert();
+    fn the_arguments_make_sense() {
+        arguments::prepared(Cli::command(), &[]).debug_assert();
     }
 }

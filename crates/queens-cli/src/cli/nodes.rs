@@ -1,4 +1,4 @@
-//! `queens plan --on`: what a plan takes on given nodes, by rates that `queens bench` measured there.
+//! `queens plan --on`: an estimate for given nodes, from rates that `queens bench` measured there.
 //!
 //! A plan of size N is sampled on this machine. The ratio of the two machines is that of their times
 //! for a whole board by the same method. Its size n is the one of the file that is nearest to N.
@@ -57,7 +57,7 @@ pub(super) struct NodeType {
     /// The size of a board, and the seconds that a unit takes for all of it. `None`: a unit is a
     /// thread of this machine.
     measured: Option<(u32, f64)>,
-    /// What a node draws.
+    /// The power of a node.
     watts: Option<f64>,
 }
 
@@ -156,15 +156,14 @@ pub(super) fn with_watts(types: &mut [NodeType], watts: &[f64]) -> Result<(), Fa
     Ok(())
 }
 
-/// What a plan takes on the nodes, if all of them count until it is done.
+/// An estimate for a plan on nodes, all of which count until it is done.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct OnNodes {
     nodes: Vec<OfType>,
     wall_seconds: f64,
 }
 
-/// What the nodes of one type do of a plan. Devices are not said to take memory or time for a task, because they count
-/// batches.
+/// The share of the nodes of one type. Devices have neither memory nor a longest task, because they count batches.
 #[derive(Debug, PartialEq, Serialize)]
 struct OfType {
     name: String,
@@ -178,7 +177,7 @@ struct OfType {
     kwh: Option<f64>,
 }
 
-/// What a plan takes on a thread of this machine.
+/// The estimate for a plan on one thread of this machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here {
     pub(super) core_seconds: f64,

@@ -1,4 +1,4 @@
-//! `queens owners`: what the jobs of each owner have taken, and what they may take.
+//! `queens owners`: the hours, weights and limits of the owners of jobs.
 
 use clap::Args;
 use farm::{Answer, Hours, OwnerView, Share};
@@ -8,10 +8,10 @@ use wire::v1::ask_request::Request as Asked;
 use wire::v1::grant::Limit;
 
 use super::client::{Client, CoordinatorArgs};
-use super::show::Reader;
+use super::show;
 use crate::failure::Failure;
 use crate::output;
-use crate::table::{ListArgs, ListFormat, Table};
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 pub(super) struct OwnersArgs {
@@ -26,8 +26,9 @@ pub(super) struct OwnersArgs {
     /// processors; `none` ends the limit
     #[arg(long, value_name = "H", requires = "owner", allow_negative_numbers = true, value_parser = limit)]
     hours: Option<Limit>,
-    #[command(flatten)]
-    list: ListArgs,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -43,33 +44,31 @@ fn limit(text: &str) -> anyhow::Result<Limit> {
 }
 
 pub(super) async fn owners(args: OwnersArgs) -> Result<(), Failure> {
-    let OwnersArgs { owner, weight, hours: limit, list, coordinator } = args;
+    let OwnersArgs { owner, weight, hours: limit, json, coordinator } = args;
     let mut client = Client::connect(&coordinator).await?;
     if let Some(owner) = owner.clone().filter(|_| weight.is_some() || limit.is_some()) {
         let grant = v1::Grant { owner, weight, limit };
         let Answer::Owner(view) = client.ask(Asked::Grant(grant)).await? else {
             return Err(Failure::Incompatible("the coordinator answers something else".into()));
         };
-        if list.format() == ListFormat::Table {
+        if !json {
             return output::print(granted(&view));
         }
     }
     let answer = client.service.list_owners(v1::ListOwnersRequest {}).await;
-    let told = client.given(answer)?.owners.into_iter().map(OwnerView::try_from);
-    let all: Vec<OwnerView> = told
+    let reported = client.given(answer)?.owners.into_iter().map(OwnerView::try_from);
+    let all: Vec<OwnerView> = reported
         .collect::<Result<_, _>>()
         .map_err(|error: wire::WireError| Failure::Incompatible(error.to_string()))?;
     let is_wanted = |view: &&OwnerView| owner.as_ref().is_none_or(|owner| view.owner == *owner);
     let wanted: Vec<&OwnerView> = all.iter().filter(is_wanted).collect();
-    match list.format() {
-        ListFormat::Json => wanted.iter().try_for_each(|view| output::print(object(view, &all))),
-        ListFormat::Csv => table(&wanted, &all, Reader::Program).print_csv(),
-        ListFormat::Table => table(&wanted, &all, Reader::Person)
-            .print(&["JOBS"], "no job is there of such an owner"),
+    if json {
+        return wanted.iter().try_for_each(|view| output::print(object(view, &all)));
     }
+    table(&wanted, &all).print(&["JOBS"], "this coordinator has no such owner")
 }
 
-/// What an owner is granted now.
+/// The weight and the limit of an owner.
 fn granted(view: &OwnerView) -> String {
     let OwnerView { owner, share: Share { weight, limit_us }, .. } = view;
     match limit_us {
@@ -94,7 +93,7 @@ fn object(view: &OwnerView, all: &[OwnerView]) -> Value {
     })
 }
 
-fn table(wanted: &[&OwnerView], all: &[OwnerView], reader: Reader) -> Table {
+fn table(wanted: &[&OwnerView], all: &[OwnerView]) -> Table {
     let mut table = Table::new(&[
         ("OWNER", false),
         ("JOBS", true),
@@ -109,9 +108,9 @@ fn table(wanted: &[&OwnerView], all: &[OwnerView], reader: Reader) -> Table {
         table.push(vec![
             if view.owner.is_empty() { "unknown".into() } else { view.owner.clone() },
             view.live_jobs.to_string(),
-            reader.hours(view.hours.processor()),
-            reader.hours(view.hours.gpu()),
-            view.share.limit_us.map_or_else(dash, |us| reader.hours(hours(us))),
+            show::hours(view.hours.processor()),
+            show::hours(view.hours.gpu()),
+            view.share.limit_us.map_or_else(dash, |us| show::hours(hours(us))),
             view.share.weight.to_string(),
             view.share_of(all).map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
         ]);

@@ -1,4 +1,4 @@
-//! How `solve`, `complete` and `list` print placements.
+//! The output of placements by `solve`, `complete` and `list`.
 
 use std::fmt::Display;
 use std::io::Write;

@@ -17,7 +17,7 @@ use crate::progress::{Progress, Took};
 /// The largest board. A search holds a few bytes for each of its rows.
 const LARGEST: u32 = 10_000;
 
-/// What is counted.
+/// A problem for one plain search.
 pub(super) struct Search {
     /// Its name in JSON.
     pub(super) problem: &'static str,
@@ -25,12 +25,12 @@ pub(super) struct Search {
     pub(super) start: Start,
     pub(super) given: Vec<Square>,
     pub(super) blocked: Vec<Square>,
-    /// How many rows are filled, if not all.
+    /// The number of rows that are filled, if not all.
     pub(super) ranks: Option<u32>,
 }
 
 impl Search {
-    /// Refuses what would never end, or cannot be counted.
+    /// Refuses boards that are too large and given queens above the filled ranks.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let n = self.n;
         let wrong = match self.ranks {
@@ -56,7 +56,7 @@ impl Search {
     ) -> Result<Took, Failure> {
         let Search { problem, n, start, given, blocked, ranks } = self;
         let (rows, begun) = (ranks.unwrap_or(n), Instant::now());
-        // With given queens on few rows what is found so far may be all that is ever known.
+        // The number found so far may be all that is ever known, if few rows have given queens.
         let found = Arc::new(AtomicU64::new(0));
         let counting = Arc::clone(&found);
         let counted = spawn_blocking(move || {
@@ -111,7 +111,7 @@ pub(super) fn interrupted() -> Failure {
 pub(super) fn refuses_options() -> Failure {
     Failure::Usage(
         "boards beyond size 64, with --blocked squares, of --ranks, and with given queens of tori and superqueens are \
-         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, --looking, --ledger, \
+         counted by one plain search: leave out --threads, --method, --rows, --width, --no-mirror, --ledger, \
          --shard, --stats, --fundamental and --by-column"
             .into(),
     )

@@ -10,9 +10,9 @@ use farm::{Fact, Plan};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::args::{CountingArgs, CutArgs, in_units};
 use super::local_methods::LocalMethod;
 use super::nodes::{self, Here, NodeType, OnNodes};
+use super::options::{CountingArgs, CutArgs, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
 use super::{show, task_list, unique_plan};
@@ -28,9 +28,7 @@ Examples:
   queens plan 24
   queens bench --json --n 24 --threads 64 >node.json     on a node of a cluster
   queens plan 26 --on node.json=40 --watts 350           what 40 such nodes take for it
-  queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project
-
-By --method unique the sizes of jobs are estimated by random descents, in queens placed.";
+  queens plan 26 --problem fundamental --method unique   the 277 jobs of the MC# project";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -45,16 +43,16 @@ pub(super) struct PlanArgs {
     counting: CountingArgs,
     /// Count a sample for so long; 0 for no estimate
     ///
-    /// The sample tells the total and the time [default: 5s, and 45s from N = 21 on].
+    /// The sample yields estimates of the total and the time [default: 5s, and 45s from N = 21 on].
     #[arg(long, value_name = "DURATION", env = "QUEENS_SECONDS",
           value_parser = in_units(1_000, 0..=1_000_000))]
     seconds: Option<u64>,
-    /// What it takes on nodes, of which `queens bench --json` has measured one
+    /// Estimate the time on nodes, one of which `queens bench --json` has measured
     ///
     /// FILE is what it wrote there. Give --on once for each type of node.
     #[arg(long, value_name = "FILE=NODES", value_parser = nodes::named, conflicts_with = "tasks")]
     on: Vec<nodes::Named>,
-    /// What it takes on so many threads like those of this machine, by --backend
+    /// Estimate the time on so many threads like those of this machine, by --backend
     #[arg(hide_short_help = true, long, value_name = "C", conflicts_with = "tasks",
           value_parser = clap::value_parser!(u32).range(1..))]
     cores: Option<u32>,
@@ -87,7 +85,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                 "--method unique counts on one thread: leave out --on, --cores and --watts".into(),
             ));
         }
-        return unique_plan::run(args.n, args.seconds(), seed, args.json);
+        return unique_plan::run(args.n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
@@ -131,7 +129,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         object["published"] = published(plan).map(|(value, _)| value.to_string()).into();
         object["thread_memory_bytes"] = thread_memory.into();
         object["memory_bytes"] = memory.into();
-        object["evidence_bytes"] = evidence_bytes(plan).into();
         object["threads"] = threads.get().into();
         if let Some(estimated) = args.estimated(effort, cut)? {
             note_estimate(&mut object, &estimated, effort);
@@ -156,10 +153,6 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some((value, source)) = published(plan) {
         output::print(format!("published {value} placements{} ({source})", before_symmetry(plan)))?;
     }
-    output::print(format!(
-        "evidence  at most {} in a bundle, if each task is a range that was counted twice",
-        ByteSize(evidence_bytes(plan)).display().si()
-    ))?;
     match args.estimated(effort, cut)? {
         Some(estimated) => {
             output::print(text(&estimated, effort))?;
@@ -180,8 +173,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 impl PlanArgs {
-    /// How long to sample. On a busy machine runs of N = 21 and tables of N = 22 take long, and a part
-    /// of a task of N = 28 takes several seconds.
+    /// The seconds of the sample. From N = 21 on, a part of a task can take several seconds.
     fn seconds(&self) -> u64 {
         self.seconds.unwrap_or(if self.n <= 20 { 5 } else { 45 })
     }
@@ -202,7 +194,7 @@ impl PlanArgs {
         Ok(types)
     }
 
-    /// What the plan takes on these nodes, if there are any.
+    /// The estimate for these nodes, if there are any.
     fn on_nodes(
         &self,
         types: &[NodeType],
@@ -244,26 +236,18 @@ impl PlanArgs {
         let seconds = estimated.map(|estimated| estimated.core_seconds.value);
         seconds.ok_or_else(|| {
             Failure::Undecided(format!(
-                "N = {n}, of which a file has the rate, cannot be measured here in {} s; give more time with --seconds,                  or measure another --n there",
+                "N = {n}, of which a file has the rate, cannot be measured here in {} s; give more time with --seconds, or measure another --n there",
                 time.as_secs()
             ))
         })
     }
 }
 
-/// Reads what a node draws.
+/// Reads the power of a node.
 fn watts(text: &str) -> anyhow::Result<f64> {
     let watts: f64 = text.parse()?;
-    anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give what a node draws, as in 350");
+    anyhow::ensure!(watts.is_finite() && watts >= 0.0, "give the watts of a node, as in 350");
     Ok(watts)
-}
-
-/// The most bytes that a compressed bundle of a plan takes: each task is a range of its own and is
-/// counted twice.
-fn evidence_bytes(plan: Plan) -> u64 {
-    /// What two rows take: `docs/benchmarks/README.md`.
-    const TASK: f64 = 76.8;
-    (TASK * plan.tasks as f64) as u64
 }
 
 impl PlanArgs {
@@ -279,7 +263,7 @@ impl PlanArgs {
     }
 }
 
-/// How long one device takes for the plan.
+/// The time that one device takes for the plan.
 #[derive(Debug, Serialize)]
 struct DeviceJson {
     device: String,
@@ -288,7 +272,7 @@ struct DeviceJson {
 }
 
 impl PlanArgs {
-    /// What the devices that would count the plan take for it, each by itself, by a sample of each.
+    /// The time that each device takes for the plan by itself, from a sample. Empty if devices do not count this plan.
     fn on_devices(&self, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
         let n = plan.problem.n();
         let devices = self.counting.tested_devices(n)?;
@@ -319,7 +303,7 @@ pub(super) fn published(plan: Plan) -> Option<(u128, &'static str)> {
     })
 }
 
-/// What is said after "placements" where a total is told of a problem that counts orbits.
+/// The addition to "placements" for a problem that counts orbits.
 fn before_symmetry(plan: Plan) -> &'static str {
     if plan.problem.counts_orbits() { " before symmetry" } else { "" }
 }
@@ -374,7 +358,7 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
     )
 }
 
-/// Why tasks of a plan could not be measured in so many seconds.
+/// The reason why tasks of a plan could not be measured in so many seconds.
 fn too_long(plan: Plan, seconds: u64) -> String {
     let Plan { problem, method, .. } = plan;
     let largest = board::halves::MAX_N;

@@ -9,7 +9,7 @@ use super::plain_search::Search;
 use super::queens_input::GivenArgs;
 use crate::failure::Failure;
 
-/// What is counted, besides the board's size.
+/// The options that choose what is counted, besides the board's size.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProblemArgs {
     /// What to count: total, fundamental, toroidal, …
@@ -37,14 +37,14 @@ enum ProblemName {
 }
 
 impl ProblemArgs {
-    /// Whether given queens are to attack otherwise than queens do, so that no method counts them.
+    /// Whether queens are given that attack by other rules. No method counts such problems.
     pub(super) fn has_given_otherwise(&self) -> bool {
         let otherwise = [Some(ProblemName::Toroidal), Some(ProblemName::Superqueens)];
-        self.given.is_said() && otherwise.contains(&self.problem)
+        self.given.is_given() && otherwise.contains(&self.problem)
     }
 
-    /// What one plain search counts on a board of size `n`, if no method cuts the problem, because of these blocked
-    /// squares, because only so many `ranks` are filled, or because of what is given.
+    /// The plain search for a board of size `n`, if no method cuts the problem because of blocked squares, `ranks` or
+    /// given queens.
     pub(super) fn search(
         &self,
         n: u32,
@@ -54,7 +54,7 @@ impl ProblemArgs {
         let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let is_restricted = !blocked.is_empty() || ranks.is_some();
         let is_large = n > Given::MAX_N
-            && self.given.is_said()
+            && self.given.is_given()
             && matches!(self.problem, None | Some(ProblemName::Completions));
         if !(is_restricted || is_large || self.has_given_otherwise()) {
             return Ok(None);

@@ -12,13 +12,13 @@ use solve::NotationError;
 
 use crate::failure::Failure;
 
-/// No text with boards is longer. The columns of a board of 10^8 rows, the largest that `solve` prints, take 0.83 GiB.
+/// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve` prints, take 0.83 GiB.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The size of the board, if the text says it, and the queens on it.
+/// The size of the board, if the text has it, and the queens on it.
 pub(super) type Queens = (Option<u32>, Vec<Square>);
 
-/// The options for queens that are given.
+/// The options for given queens.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GivenArgs {
     /// Queens that stand already, as in a1,c2
@@ -36,7 +36,7 @@ pub(crate) struct GivenArgs {
 
 impl GivenArgs {
     /// Whether queens are given.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.given.is_some() || self.board.is_some()
     }
 
@@ -68,7 +68,7 @@ impl GivenArgs {
     }
 }
 
-/// The boards of a text in any notation, each to be read by itself.
+/// The texts of the single boards of a text in any notation.
 pub(super) fn boards(text: &str) -> Vec<String> {
     match objects(text) {
         Some(objects) => objects.iter().map(Value::to_string).collect(),
@@ -76,7 +76,7 @@ pub(super) fn boards(text: &str) -> Vec<String> {
     }
 }
 
-/// The objects of a text of JSON, as this program prints them, or in an array.
+/// The objects of a JSON text, one after the other or in an array.
 fn objects(text: &str) -> Option<Vec<Value>> {
     if !text.trim_start().trim_start_matches('[').trim_start().starts_with('{') {
         return None;
@@ -90,14 +90,14 @@ fn objects(text: &str) -> Option<Vec<Value>> {
     Some(flat.collect())
 }
 
-/// The placement in JSON as this program prints it.
+/// A placement in the JSON that this program prints.
 #[derive(Deserialize)]
 struct PlacementJson {
     n: u32,
     squares: Vec<String>,
 }
 
-/// Reads queens in any notation: there is one at least. Errors name `source`.
+/// Reads at least one queen, in any notation. Errors name `source`.
 pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
     if let Some(objects) = objects(text) {
         let usage = |reason: String| Failure::Usage(format!("{source}: {reason}"));
@@ -121,7 +121,7 @@ pub(super) fn read(text: &str, source: &str) -> Result<Queens, Failure> {
 
 /// Reads a permutation as the rank of the queen on each file. Errors name `source`.
 pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
-    // Squares are the same whatever the permutation beside them means.
+    // JSON has the squares, too, whose meaning is the same for both orders.
     if objects(text).is_some() {
         return read(text, source);
     }
@@ -133,13 +133,21 @@ pub(super) fn read_ranks(text: &str, source: &str) -> Result<Queens, Failure> {
 }
 
 /// Reads queens from a file, or from standard input if it is called `-`.
-pub(super) fn read_file(path: &Path) -> Result<Queens, Failure> {
+fn read_file(path: &Path) -> Result<Queens, Failure> {
     let (text, name) = text_of(path)?;
     read(&text, &name)
 }
 
-/// The text of a file, or of standard input if it is called `-`, and what errors call it.
-pub(super) fn text_of(path: &Path) -> Result<(String, String), Failure> {
+/// The text of the queens in a file or in the arguments, and its name in errors.
+pub(super) fn text_or_file(
+    queens: &[String],
+    board: Option<&Path>,
+) -> Result<(String, String), Failure> {
+    board.map_or_else(|| Ok((queens.join(" "), "the queens".into())), text_of)
+}
+
+/// The text of a file, or of standard input if it is called `-`, and its name in errors.
+fn text_of(path: &Path) -> Result<(String, String), Failure> {
     let stdin = path.as_os_str() == "-";
     let name = if stdin { "standard input".into() } else { path.display().to_string() };
     let bytes = if stdin { whole(io::stdin()) } else { File::open(path).and_then(whole) };
@@ -150,7 +158,7 @@ pub(super) fn text_of(path: &Path) -> Result<(String, String), Failure> {
     Ok((text, name))
 }
 
-/// All that there is to be read.
+/// All bytes of an input.
 fn whole(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -160,7 +168,7 @@ fn whole(input: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A text as editors of all systems write it, with line feeds alone and without marks of the byte order.
+/// Decodes a text of any system's editor. Line ends become line feeds, and byte order marks are removed.
 fn decoded(bytes: Vec<u8>) -> io::Result<String> {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units =

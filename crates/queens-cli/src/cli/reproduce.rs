@@ -8,7 +8,7 @@ use literature::reproduce::{Line, Machine, Outputs, report, subject};
 use vectors::{Figure, figures};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, stderr};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,9 +31,6 @@ pub(super) struct ReproduceArgs {
     /// Print JSON instead of the table, one object a line [default: the table]
     #[arg(long, env = "QUEENS_JSON")]
     json: bool,
-    /// Also write the table to this file, as comma-separated values [default: none]
-    #[arg(long, value_name = "FILE", env = "QUEENS_CSV")]
-    csv: Option<PathBuf>,
     /// Also write a page with the sources, the date and the machine to this file [default: none]
     #[arg(long, value_name = "FILE", env = "QUEENS_MARKDOWN")]
     markdown: Option<PathBuf>,
@@ -41,34 +38,27 @@ pub(super) struct ReproduceArgs {
 
 pub(super) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let chosen = args.chosen()?;
-    // The files are made first, so that a wrong name fails before minutes of counting.
-    for path in [&args.csv, &args.markdown].into_iter().flatten() {
+    // The file is created first, so that a wrong name fails before minutes of counting.
+    if let Some(path) = &args.markdown {
         File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let machine = Machine::look();
     let mut outputs = Outputs::default();
     let mut lines = Vec::new();
-    let has_files = args.csv.is_some() || args.markdown.is_some();
-    let print = if has_files { output::mention::<String> } else { output::print };
+    let print = if args.markdown.is_some() { output::mention::<String> } else { output::print };
     if !args.json {
         print(report::HEAD.into())?;
     }
     for figure in chosen {
         let line = Line::new(figure, outputs.value(figure)?);
-        print(if args.json {
-            report::json(&line).map_err(anyhow::Error::from)?
-        } else {
-            report::row(&line)
-        })?;
+        print(if args.json { report::json(&line).to_string() } else { report::row(&line) })?;
         lines.push(line);
     }
-    if let Some(path) = &args.csv {
-        write(path, &report::csv(&lines))?;
-    }
     if let Some(path) = &args.markdown {
-        write(path, &report::markdown(&lines, &machine))?;
+        let page = report::markdown(&lines, &machine);
+        std::fs::write(path, page).map_err(|error| cannot_write(path, &error))?;
     }
-    output::tell(format_args!("{}\n", report::summary(&lines)));
+    stderr::print(format_args!("{}\n", report::summary(&lines)));
     let faults: Vec<String> =
         lines.iter().filter(|line| line.is_fault()).map(|line| line.figure.name.clone()).collect();
     if faults.is_empty() {
@@ -103,10 +93,6 @@ impl ReproduceArgs {
         };
         Ok(figures().iter().filter(wanted).collect())
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

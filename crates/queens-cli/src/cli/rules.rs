@@ -1,4 +1,4 @@
-//! The options that say how queens attack and where none may stand, for commands about whole placements.
+//! The options for the rules of attack and for blocked squares, for commands about whole placements.
 
 use board::squares::{Square, SquaresError};
 use clap::{Args, ValueEnum};
@@ -46,7 +46,7 @@ impl RulesArgs {
         }
     }
 
-    /// The name of the problem, as `queens count` has it.
+    /// The name of the problem in `queens count`.
     pub(super) fn name(&self) -> &'static str {
         match self.rules() {
             Rules::Plain => "total",
@@ -58,7 +58,7 @@ impl RulesArgs {
 
 impl BlockedArgs {
     /// Whether squares are blocked.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.blocked.is_some()
     }
 
@@ -91,7 +91,7 @@ impl BlockedArgs {
     }
 }
 
-/// The squares from one to another of the same row, column or diagonal.
+/// The squares from one to another, if both are on one row, column or diagonal.
 fn line(from: Square, to: Square) -> Option<impl Iterator<Item = Square>> {
     let [across, up] = [(from.column, to.column), (from.row, to.row)]
         .map(|(from, to)| i64::from(to) - i64::from(from));

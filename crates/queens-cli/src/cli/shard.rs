@@ -1,17 +1,18 @@
-//! `--shard`: which part of a plan this process counts, said by number or read from the scheduler of a cluster.
+//! `--shard`: the part of a plan that this process counts, given by number or read from a cluster's scheduler.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anyhow::Context;
 use farm::{NoSlice, Slice};
 
 use crate::failure::Failure;
 use crate::os::split;
 
-/// What stands for the part in the name of a file.
+/// The placeholder for the part in the name of a file.
 const PLACE: &str = "{shard}";
 
-/// A part of a plan as the command line says it: `3/64`, `auto` or `auto/64`.
+/// A part of a plan on the command line: `3/64`, `auto` or `auto/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shard {
     /// The part itself.
@@ -21,7 +22,7 @@ pub(super) enum Shard {
     Auto { parts: Option<u32> },
 }
 
-/// How a scheduler tells a process which task of an array it is: the names of environment variables.
+/// The environment variables in which a scheduler reports the task of an array.
 struct Scheduler {
     name: &'static str,
     /// The task's number; the first of these that is set.
@@ -30,11 +31,11 @@ struct Scheduler {
     none: &'static str,
     /// The number of the array's first task.
     first: First,
-    /// The number of its last task, where the scheduler tells it.
+    /// The number of its last task, if the scheduler reports it.
     last: Option<&'static str>,
     /// The difference between numbers, where it need not be 1.
     step: Option<&'static str>,
-    /// How many tasks there are, where the scheduler tells it.
+    /// The number of tasks, if the scheduler reports it.
     count: Option<&'static str>,
 }
 
@@ -111,25 +112,25 @@ const SCHEDULERS: [Scheduler; 7] = [
     },
 ];
 
-/// What is no part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; `auto` and `auto/PARTS` take INDEX from the array task that a scheduler has started")]
-pub(super) struct NoShard(NoSlice);
-
 impl FromStr for Shard {
-    type Err = NoShard;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Shard, NoShard> {
-        let Some(parts) = text.strip_prefix("auto") else {
-            return text.parse().map(Shard::Part).map_err(NoShard);
-        };
-        if parts.is_empty() {
+    fn from_str(text: &str) -> anyhow::Result<Shard> {
+        if text == "auto" {
             return Ok(Shard::Auto { parts: None });
         }
-        let parts = parts.strip_prefix('/').and_then(|parts| parts.parse().ok());
-        let parts = parts.filter(|&parts| Slice::new(1, parts).is_ok());
-        let parts = parts.ok_or(NoShard(NoSlice))?;
-        Ok(Shard::Auto { parts: Some(parts) })
+        let shard = match text.strip_prefix("auto/") {
+            None => text.parse().ok().map(Shard::Part),
+            Some(parts) => {
+                let parts = parts.parse().ok().filter(|&parts| Slice::new(1, parts).is_ok());
+                parts.map(|parts| Shard::Auto { parts: Some(parts) })
+            }
+        };
+        shard.with_context(|| {
+            format!(
+                "{NoSlice}; `auto` and `auto/PARTS` take INDEX from the array task that a scheduler has started"
+            )
+        })
     }
 }
 
@@ -138,7 +139,7 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`], if the environment does not tell which part it is.
+    /// [`Failure::Usage`], if the part does not follow from the environment.
     pub(super) fn slice(self, variable: impl Fn(&str) -> Option<String>) -> Result<Slice, Failure> {
         match self {
             Shard::Part(slice) => Ok(slice),
@@ -244,7 +245,7 @@ impl Scheduler {
         let name = self.name;
         let Some(last) = self.last else {
             return Err(Failure::Usage(format!(
-                "{name} does not tell how many tasks the array has: {give}"
+                "{name} does not report how many tasks the array has: {give}"
             )));
         };
         let first = self.first(&variable)?;
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheduler_tells_the_part() {
+    fn each_scheduler_reports_the_part() {
         let cases: [(&str, &str, Variables<'_>); 10] = [
             ("auto", "3/64", &slurm("3", ["1", "64", "1", "64"])),
             ("auto", "4/64", &slurm("3", ["0", "63", "1", "64"])),
@@ -368,7 +369,7 @@ mod tests {
             ("auto", &[], "SLURM_ARRAY_TASK_ID, PBS_ARRAY_INDEX"),
             ("auto", &[("LSB_JOBINDEX", "0"), ("SGE_TASK_ID", "undefined")], "is set"),
             ("auto", &[("JOB_COMPLETION_INDEX", "3")], "--shard auto/PARTS"),
-            ("auto", &[("PBS_ARRAY_INDEX", "3")], "PBS does not tell"),
+            ("auto", &[("PBS_ARRAY_INDEX", "3")], "PBS does not report"),
             ("auto/64", &[("PBS_ARRAY_INDEX", "3"), ("JOB_COMPLETION_INDEX", "3")], "two arrays"),
             ("auto/64", &[("PBS_ARRAY_INDEX", "0")], "from 1 to 64"),
             ("auto/64", &[("PBS_ARRAY_INDEX", "65")], "from 1 to 64"),

@@ -8,7 +8,7 @@ use farm::{AuditPolicy, JobSpec, JobState, JobView, Problem};
 use serde_json::{Value, json};
 
 use crate::progress::{bar, clock, si};
-use crate::table::{ListFormat, Table};
+use crate::table::Table;
 
 /// A job as a JSON object on one line, the same wherever a job is printed: docs/JSON.md. Counts are decimal strings, because
 /// they may exceed 2^53. `others` are jobs of the same coordinator, if it may wait for them.
@@ -71,12 +71,12 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
     })
 }
 
-/// A rate as JSON has it, where 0 says that none can be told.
+/// A rate for JSON. `None` if it is 0, which means that it is not known.
 pub(super) fn known(rate: f64) -> Option<f64> {
     (rate > 0.0).then_some(rate)
 }
 
-/// Where a job stands, and whether it is audited since it is done.
+/// The state of a job, and whether it is audited after its end.
 pub(super) fn state(job: &JobView) -> String {
     match (job.state, job.audits_wanted) {
         (JobState::Done, 1..) => "done, audited".into(),
@@ -84,7 +84,7 @@ pub(super) fn state(job: &JobView) -> String {
     }
 }
 
-/// Why the job is held.
+/// The reason why the job is held.
 fn held(job: &JobView) -> Option<String> {
     let reason = job.held.as_ref()?;
     Some(format!("{reason}; `queens audit {} --all` has it counted again", job.id))
@@ -109,7 +109,7 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
 }
 
-/// The poisoned tasks, which are not leased any more, and what to do about them.
+/// The poisoned tasks, which are no longer leased, and what to do about them.
 fn poison(job: &JobView) -> Option<String> {
     let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
@@ -124,12 +124,12 @@ fn poison(job: &JobView) -> Option<String> {
     })
 }
 
-/// The end of a word that stands for so many.
+/// The ending of a plural, if the number is not 1.
 pub(super) fn plural(number: u64, end: &str) -> &str {
     if number == 1 { "" } else { end }
 }
 
-/// Who submitted the job. Nobody has submitted the job of ledgers that were merged.
+/// The owner of the job. The job of merged ledgers has none.
 fn owner(job: &JobView) -> &str {
     match job.spec.origin.owner.as_str() {
         "" => "unknown",
@@ -141,7 +141,7 @@ fn size(bytes: u64) -> impl std::fmt::Display {
     ByteSize(bytes).display().iec()
 }
 
-/// The columns of [`table`] without which people can do, those that matter least first.
+/// The columns of [`table`] that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 12] = [
     "GPU-HOURS",
     "CPU-HOURS",
@@ -157,59 +157,23 @@ pub(super) const SPARED: [&str; 12] = [
     "PLACEMENTS/S",
 ];
 
-/// The columns that only jobs have which have ended, and those that only the others have.
+/// The columns for ended jobs alone, and those for all others alone.
 pub(super) const OF_ENDED: [&str; 2] = ["TOOK", "TOTAL"];
 pub(super) const OF_LIVE: [&str; 4] = ["PRIORITY", "LEFT", "WORKERS", "DISPUTED"];
 
-/// Who reads a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
-    /// A program: numbers without units.
-    Program,
-    /// A person.
-    Person,
-    /// A person at a terminal, who sees bars.
-    Terminal,
+/// A number of something per second, or a dash if it is not known.
+pub(super) fn rate(rate: f64) -> String {
+    if rate == 0.0 { "-".into() } else { si(rate) }
 }
 
-impl Reader {
-    /// Who reads what a list prints.
-    pub(super) fn of(format: ListFormat) -> Reader {
-        match format {
-            ListFormat::Csv | ListFormat::Json => Reader::Program,
-            ListFormat::Table if std::io::stdout().is_terminal() => Reader::Terminal,
-            ListFormat::Table => Reader::Person,
-        }
-    }
-
-    /// Something per second, or a dash where it is not known.
-    pub(super) fn rate(self, rate: f64) -> String {
-        match self {
-            _ if rate == 0.0 => "-".into(),
-            Reader::Program => rate.to_string(),
-            Reader::Person | Reader::Terminal => si(rate),
-        }
-    }
-
-    /// Hours.
-    pub(super) fn hours(self, hours: f64) -> String {
-        match self {
-            Reader::Program => hours.to_string(),
-            Reader::Person | Reader::Terminal => format!("{hours:.2}"),
-        }
-    }
-
-    fn percent(self, job: &JobView) -> String {
-        let percent = format!("{:.1}%", job.percent());
-        match self {
-            Reader::Program | Reader::Person => percent,
-            Reader::Terminal => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
-        }
-    }
+/// Hours with two decimal places.
+pub(super) fn hours(hours: f64) -> String {
+    format!("{hours:.2}")
 }
 
-/// A table of jobs.
-pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Reader) -> Table {
+/// A table of jobs, with bars on a terminal.
+pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>) -> Table {
+    let has_bars = std::io::stdout().is_terminal();
     let mut table = Table::new(&[
         ("JOB", true),
         ("STATE", false),
@@ -239,15 +203,18 @@ pub(super) fn table<'a>(jobs: impl IntoIterator<Item = &'a JobView>, reader: Rea
             job.spec.origin.key.clone().unwrap_or_else(dash),
             job.spec.priority.to_string(),
             job.spec.plan.to_string(),
-            reader.percent(job),
-            reader.rate(job.rate.tasks_per_second),
-            reader.rate(job.rate.placements_per_second),
+            match format!("{:.1}%", job.percent()) {
+                percent if has_bars => format!("{} {percent:>6}", bar(job.percent() / 100.0, 10)),
+                percent => percent,
+            },
+            rate(job.rate.tasks_per_second),
+            rate(job.rate.placements_per_second),
             job.seconds_left().map_or_else(dash, clock),
             job.times.submitted_at_ms.map_or_else(dash, utc),
             waited(job).map_or_else(dash, clock),
             took(job).map_or_else(dash, brief),
-            reader.hours(job.hours.processor()),
-            reader.hours(job.hours.gpu()),
+            hours(job.hours.processor()),
+            hours(job.hours.gpu()),
             job.workers.to_string(),
             job.disputes.to_string(),
             job.total.map_or_else(dash, |total| total.to_string()),
@@ -288,8 +255,8 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
     Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
-/// What is to be said of jobs besides the table: what they wait for, poisoned tasks, why they are held. `all` are
-/// the jobs of the coordinator.
+/// Remarks below the table of jobs: what they wait for, poisoned tasks, why they are held. `all` are the jobs of the
+/// coordinator.
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
     let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
@@ -304,7 +271,7 @@ pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     audited.chain(waiting).chain(poisons).chain(holds).chain(disputes).collect()
 }
 
-/// How many ranges of a job that is done are counted again, if any are.
+/// The number of ranges of a finished job that are being counted again, if there are any.
 pub(super) fn audited(job: &JobView) -> Option<String> {
     let is_audited = job.state == JobState::Done && job.audits_wanted > 0;
     let (ranges, are) =
@@ -312,7 +279,7 @@ pub(super) fn audited(job: &JobView) -> Option<String> {
     is_audited.then(|| format!("done, {ranges} {are} being counted again"))
 }
 
-/// The first range that is disputed, and who is asked to settle it.
+/// The first disputed range, and which owner is asked to settle it.
 pub(super) fn disputed(job: &JobView) -> Option<String> {
     let what = job.disputed.as_ref()?;
     Some(match job.disputes {
@@ -321,8 +288,8 @@ pub(super) fn disputed(job: &JobView) -> Option<String> {
     })
 }
 
-/// The thread time that its counts took.
-fn hours(job: &JobView) -> String {
+/// The thread time of the job's counts.
+fn thread_hours(job: &JobView) -> String {
     let processor = format!("{:.2} of processors", job.hours.processor());
     match job.hours.gpu_us {
         0 => processor,
@@ -346,7 +313,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     lines.extend(waited(job).map(|waited| format!("waited    {}", clock(waited))));
     lines.extend(job.times.ended_at_ms.map(|at_ms| format!("ended     {} UTC", utc(at_ms))));
     lines.extend(took(job).map(|took| format!("took      {}", brief(took))));
-    lines.push(format!("hours     {}", hours(job)));
+    lines.push(format!("hours     {}", thread_hours(job)));
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }

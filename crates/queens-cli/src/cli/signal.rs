@@ -19,7 +19,7 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     }
 }
 
-/// Why a count is to stop.
+/// The reason why a count is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// A signal asks for it.

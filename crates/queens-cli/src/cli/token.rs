@@ -1,4 +1,4 @@
-//! `queens token`: who may use a coordinator, and what for.
+//! `queens token`: the credentials of a coordinator.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use ledger::unix_ms;
 use serde_json::{Value, json};
 use wire::v1;
 
-use super::args::in_units;
 use super::client::{Client, CoordinatorArgs};
+use super::options::in_units;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::clock;
-use crate::table::{ListArgs, ListFormat, Table};
+use crate::table::Table;
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct TokenArgs {
@@ -38,11 +38,10 @@ struct CreateArgs {
     /// everything.
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: v1::Role,
-    /// Let one recount by this worker settle a dispute, whoever claims otherwise: for a machine that you answer for
-    /// yourself
+    /// Let one recount by this worker settle a dispute: for a machine that you answer for yourself
     #[arg(long)]
     trusted: bool,
-    /// Who answers for what is done with it
+    /// The person or group that answers for its use
     #[arg(long, value_name = "NAME")]
     owner: String,
     /// How long it is valid, in whole days, as in 90days or 1year; a bare number is days [default: for ever]
@@ -61,8 +60,9 @@ struct CreateArgs {
 
 #[derive(Debug, Args)]
 struct TokenListArgs {
-    #[command(flatten)]
-    list: ListArgs,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
 }
@@ -124,8 +124,8 @@ async fn create(args: CreateArgs) -> Result<(), Failure> {
         object["join"] = join.into();
         return output::print(object);
     }
-    output::tell(format_args!(
-        "token {} of {}; what follows is a secret, and is told only once\n",
+    stderr::print(format_args!(
+        "token {} of {}; what follows is a secret, and is printed only once\n",
         token.id, token.owner
     ));
     output::print(login.or(join).unwrap_or(secret))
@@ -135,19 +135,16 @@ async fn list(args: TokenListArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_tokens(v1::ListTokensRequest {}).await;
     let tokens = client.given(answer)?.tokens;
+    if args.json {
+        return tokens.iter().try_for_each(|token| output::print(object(token)));
+    }
     let mut table =
         Table::new(&[("TOKEN", true), ("ROLE", false), ("VALID", false), ("OWNER", false)]);
     for token in &tokens {
         let (id, role) = (token.id.to_string(), role_name(token.role()));
         table.push(vec![id, role, valid(token), token.owner.clone()]);
     }
-    match args.list.format() {
-        ListFormat::Json => tokens.iter().try_for_each(|token| output::print(object(token))),
-        ListFormat::Csv => table.print_csv(),
-        ListFormat::Table => {
-            table.print(&[], "there is no credential; `queens token create` makes one")
-        }
-    }
+    table.print(&[], "there is no credential; `queens token create` makes one")
 }
 
 async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
@@ -156,14 +153,14 @@ async fn revoke(args: RevokeArgs) -> Result<(), Failure> {
     let owner = client.given(answer)?.owner;
     output::print(format_args!("token {} of {owner} is revoked", args.id))?;
     if args.id == 0 {
-        output::tell(format_args!(
+        stderr::print(format_args!(
             "the coordinator has written a new one into the files of its token and of its join string\n"
         ));
     }
     Ok(())
 }
 
-/// For how long it is still valid, as text.
+/// The remaining time of its validity, as text.
 fn valid(token: &v1::Token) -> String {
     let left_ms = token.expires_at_ms.map(|at_ms| at_ms.saturating_sub(unix_ms()));
     match (token.revoked_at_ms, left_ms) {

@@ -4,32 +4,22 @@ use std::sync::LazyLock;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
-use count::Backend;
 use executor::Program;
 
 use crate::failure::Failure;
 use crate::output;
 
-/// How this program was made.
+/// The build of this program.
 pub(super) const PROGRAM: Program = Program {
     commit: env!("QUEENS_COMMIT"),
     compiler: env!("QUEENS_COMPILER"),
     target: env!("QUEENS_TARGET"),
 };
 
-/// The version, the commit, the compiler, what it was compiled for, the counting loops that have a name, and those that this
-/// processor has.
+/// The version, the commit, the compiler and the target.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let (version, Program { commit, compiler, target }) = (env!("CARGO_PKG_VERSION"), PROGRAM);
-    let names = |backends: &mut dyn Iterator<Item = Backend>| {
-        backends.map(Backend::name).collect::<Vec<_>>().join(", ")
-    };
-    let all = names(&mut Backend::ALL.iter().copied());
-    let here = names(&mut Backend::available());
-    format!(
-        "{version}\ncommit    {commit}\ncompiler  {compiler}\ntarget    {target}\n\
-         backends  {all}; on this processor {here}"
-    )
+    format!("{version}\ncommit    {commit}\ncompiler  {compiler}\ntarget    {target}")
 });
 
 const EXAMPLES: &str = "\
@@ -55,9 +45,9 @@ pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Resul
     output::write(&script)
 }
 
-/// How the script for bash completes the name of a file by itself, which takes it apart at spaces.
+/// The line with which the generated script for bash completes names of files. It splits names at spaces.
 const BASH_WORDS: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
-/// What it does instead.
+/// A function that does not split them.
 const BASH_FILES: &str = r#"_queens_files() {
     local name
     while IFS= read -r name; do

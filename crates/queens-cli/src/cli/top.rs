@@ -1,4 +1,4 @@
-//! `queens watch` without a job: all of the farm on a terminal, again and again.
+//! `queens watch` without a job: the whole farm on a terminal, updated every second.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -11,13 +11,13 @@ use wire::v1;
 
 use super::client::Client;
 use super::keys;
-use super::show::{self, Reader};
+use super::show;
 use super::signal::asked_to_stop;
 use super::trust;
 use crate::failure::Failure;
 use crate::progress::si;
 
-/// How often the farm is looked at.
+/// The pause between two updates.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows the farm until the process is asked to stop.
@@ -71,8 +71,8 @@ fn size(terminal: &Term) -> (usize, usize) {
     (lines.into(), columns.into())
 }
 
-/// Draws over so many lines that were drawn before, so that the last state stays in the terminal, and returns how many there
-/// are now, which are fewer than the terminal has. It may have gone away, which the next signal tells.
+/// Draws over the `drawn` lines of the last update, and returns the number of lines now. Errors are ignored: if the terminal
+/// has gone away, a signal follows.
 fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
     let _ = terminal.move_cursor_up(drawn);
     let _ = terminal.clear_to_end_of_screen();
@@ -80,7 +80,7 @@ fn draw(terminal: &Term, drawn: usize, text: &str) -> usize {
     text.lines().count()
 }
 
-/// What fits the terminal: first the jobs that have not ended, of which there may be more, then the workers.
+/// The text that fits the terminal: first the jobs that have not ended, then the workers.
 fn screen(
     (jobs, are_more): &(Vec<JobView>, bool),
     workers: Option<&[v1::Worker]>,
@@ -101,11 +101,11 @@ fn screen(
         there.unwrap_or_default()
     ));
     all.push(String::new());
-    all.extend(show::table(jobs, Reader::Terminal).lines_within(columns, &show::SPARED).0);
+    all.extend(show::table(jobs).lines_within(columns, &show::SPARED).0);
     all.extend(show::remarks(jobs, jobs));
     if let Some(workers) = workers {
         all.push(String::new());
-        all.extend(trust::table(workers, Reader::Terminal).lines_within(columns, &trust::SPARED).0);
+        all.extend(trust::table(workers).lines_within(columns, &trust::SPARED).0);
     }
     // The last line stays free, so that the terminal does not scroll.
     let mut text = String::new();

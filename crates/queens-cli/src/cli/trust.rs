@@ -1,9 +1,7 @@
 //! `queens workers` and `queens trust`.
 
-use std::cmp::Reverse;
-
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use count::Variant;
 use farm::{Answer, Party};
 use serde_json::json;
@@ -11,35 +9,18 @@ use wire::v1;
 use wire::v1::ask_request::Request as Asked;
 
 use super::client::{Client, CoordinatorArgs};
-use super::show::{self, Reader};
+use super::show;
 use crate::failure::Failure;
 use crate::output;
-use crate::table::{ListArgs, ListFormat, Table};
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 pub(super) struct WorkersArgs {
-    /// What they are sorted by; numbers the largest first
-    #[arg(long, value_enum, default_value_t)]
-    sort: CoordinatorMessage,
-    #[command(flatten)]
-    list: ListArgs,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     coordinator: CoordinatorArgs,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum CoordinatorMessage {
-    /// Owner, machine and name
-    #[default]
-    Owner,
-    /// The worker's name
-    Name,
-    /// Counting threads
-    Threads,
-    /// Memory
-    Memory,
-    /// Tasks that it holds
-    Tasks,
 }
 
 #[derive(Debug, Args)]
@@ -50,7 +31,7 @@ pub(super) struct TrustArgs {
     /// Distrust it
     #[arg(long)]
     revoke: bool,
-    /// Why, for those who read the ledger later
+    /// The reason, for later readers of the ledger
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Print JSON
@@ -77,60 +58,40 @@ pub(super) async fn workers(args: WorkersArgs) -> Result<(), Failure> {
     let mut client = Client::connect(&args.coordinator).await?;
     let answer = client.service.list_workers(v1::ListWorkersRequest {}).await;
     let v1::ListWorkersResponse { mut workers, distrusted, .. } = client.given(answer)?;
-    args.sort.sort(&mut workers);
+    let place =
+        |worker: &v1::Worker| (worker.owner.clone(), worker.machine.clone(), worker.name.clone());
+    workers.sort_by_cached_key(place);
     let distrusted = parties(distrusted)?;
-    match args.list.format() {
-        ListFormat::Json => {
-            for worker in &workers {
-                output::print(json!({
-                    "worker": worker.name,
-                    "owner": worker.owner,
-                    "machine": worker.machine,
-                    "build": worker.build,
-                    "threads": worker.threads,
-                    "memory_bytes": worker.memory,
-                    "backend": worker.backend,
-                    "tasks": worker.tasks,
-                    "tasks_per_second": show::known(worker.tasks_per_second),
-                    "placements_per_second": show::known(worker.placements_per_second),
-                }))?;
-            }
-            distrusted.iter().try_for_each(|party| {
-                output::print(json!({ "distrusted": party.owner, "machine": party.machine }))
-            })
-        }
-        ListFormat::Csv => table(&workers, Reader::Program).print_csv(),
-        ListFormat::Table => {
-            table(&workers, Reader::Person)
-                .print(&SPARED, "no worker is connected; `queens worker` starts one")?;
-            distrusted
-                .iter()
-                .try_for_each(|party| output::print(format_args!("distrusted: {party}")))
-        }
+    if !args.json {
+        table(&workers).print(&SPARED, "no worker is connected; `queens worker` starts one")?;
+        return distrusted
+            .iter()
+            .try_for_each(|party| output::print(format_args!("distrusted: {party}")));
     }
+    for worker in &workers {
+        output::print(json!({
+            "worker": worker.name,
+            "owner": worker.owner,
+            "machine": worker.machine,
+            "build": worker.build,
+            "threads": worker.threads,
+            "memory_bytes": worker.memory,
+            "backend": worker.backend,
+            "tasks": worker.tasks,
+            "tasks_per_second": show::known(worker.tasks_per_second),
+            "placements_per_second": show::known(worker.placements_per_second),
+        }))?;
+    }
+    distrusted.iter().try_for_each(|party| {
+        output::print(json!({ "distrusted": party.owner, "machine": party.machine }))
+    })
 }
 
-impl CoordinatorMessage {
-    fn sort(self, workers: &mut [v1::Worker]) {
-        let place = |worker: &v1::Worker| {
-            (worker.owner.clone(), worker.machine.clone(), worker.name.clone())
-        };
-        workers.sort_by_cached_key(place);
-        match self {
-            CoordinatorMessage::Owner => {}
-            CoordinatorMessage::Name => workers.sort_by_cached_key(|worker| worker.name.clone()),
-            CoordinatorMessage::Threads => workers.sort_by_key(|worker| Reverse(worker.threads)),
-            CoordinatorMessage::Memory => workers.sort_by_key(|worker| Reverse(worker.memory)),
-            CoordinatorMessage::Tasks => workers.sort_by_key(|worker| Reverse(worker.tasks)),
-        }
-    }
-}
-
-/// The columns of [`table`] without which people can do, those that matter least first.
+/// The columns of [`table`] that a narrow terminal leaves out, the least important first.
 pub(super) const SPARED: [&str; 6] = ["BUILD", "TASKS/S", "MACHINE", "OWNER", "MEMORY", "TASKS"];
 
 /// A table of workers.
-pub(super) fn table(workers: &[v1::Worker], reader: Reader) -> Table {
+pub(super) fn table(workers: &[v1::Worker]) -> Table {
     let mut table = Table::new(&[
         ("WORKER", false),
         ("OWNER", false),
@@ -151,13 +112,10 @@ pub(super) fn table(workers: &[v1::Worker], reader: Reader) -> Table {
             farm::program_of(&worker.build).into(),
             kernel(worker).into(),
             worker.threads.to_string(),
-            match reader {
-                Reader::Program => worker.memory.to_string(),
-                _ => ByteSize(worker.memory).display().iec().to_string(),
-            },
+            ByteSize(worker.memory).display().iec().to_string(),
             worker.tasks.to_string(),
-            reader.rate(worker.tasks_per_second),
-            reader.rate(worker.placements_per_second),
+            show::rate(worker.tasks_per_second),
+            show::rate(worker.placements_per_second),
         ]);
     }
     table

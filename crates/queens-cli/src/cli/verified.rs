@@ -1,15 +1,13 @@
-//! What `queens verify` prints about a bundle that holds. No text of a bundle is printed as it stands: it may have
-//! been written for a terminal to obey, or for a reader to mistake.
+//! The output of `queens verify` for a bundle that holds. Texts of a bundle are escaped, because they may contain control
+//! characters for the terminal or names that look like others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use board::Method;
-use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedRow, Verdict};
-use farm::{IdentifiedBy, JobState};
+use evidence::{Amount, Busy, Checked, RecountSums, Recounted, StatedPolicy, Verdict};
+use farm::{AuditScope, IdentifiedBy, JobState};
 use serde_json::json;
 
-use super::ordered;
-use super::show::plural;
+use super::show::{self, plural};
 use crate::progress::clock;
 
 /// A bundle that was checked and recounted.
@@ -17,15 +15,13 @@ use crate::progress::clock;
 pub(super) struct Verified<'a> {
     pub(super) checked: &'a Checked,
     pub(super) recounted: &'a Recounted,
-    /// Another method that counts the same total, if one was asked for.
-    pub(super) also: Option<Method>,
 }
 
 impl Verified<'_> {
     /// Lines for people.
     pub(super) fn text(&self) -> String {
         let Checked { header, name, plan, slice, state, total, content, .. } = self.checked;
-        let worth = &content.worth;
+        let confirmed = &content.confirmations;
         let what = match (state, slice.is_all()) {
             (JobState::Done, true) => match self.total() {
                 Some(answer) if answer != *total => {
@@ -56,26 +52,23 @@ impl Verified<'_> {
         lines.push(format!("machines  identified by {}", self.identified()));
         let reported = self.checked.content.tasks_reported;
         if reported > 0 {
-            lines.push(format!(
-                "told      what {reported} of {} tasks count, each by itself",
-                header.covered
-            ));
+            lines.push(format!("tasks     {reported} of {} have their own counts", header.covered));
         }
-        lines.extend(ordered::text(self.checked));
+        lines.extend(self.checked.content.policies.iter().map(policy));
         lines.push(format!(
             "audits    {} of the total ({} of {} ranges) was counted alike by another machine with another kernel, {} \
              ({}) by another owner; names are what the farm says",
-            self.percent(worth.by_machine.count),
-            worth.by_machine.ranges,
+            self.percent(confirmed.by_machine.count),
+            confirmed.by_machine.ranges,
             header.ranges,
-            self.percent(worth.by_owner.count),
-            worth.by_owner.ranges,
+            self.percent(confirmed.by_owner.count),
+            confirmed.by_owner.ranges,
         ));
         if let [owner] = self.owners().into_iter().collect::<Vec<_>>()[..]
-            && worth.by_machine.ranges > 0
+            && confirmed.by_machine.ranges > 0
         {
             lines.push(format!(
-                "word      only \"{}\" has counted: what its machines confirm is the word of one owner",
+                "word      only \"{}\" has counted: its machines confirm only the word of one owner",
                 owner.escape_default()
             ));
         }
@@ -85,23 +78,23 @@ impl Verified<'_> {
             clock(counts.as_secs_f64()),
             clock(second_counts.as_secs_f64()),
         ));
-        let worthless = [
+        let unproven = [
             (
-                worth.same_kernel,
+                confirmed.same_kernel,
                 "were counted twice by one and the same kernel, which confirms little",
             ),
             (
-                worth.by_distrusted,
+                confirmed.by_distrusted,
                 "were confirmed only by a machine or an owner that the farm distrusts",
             ),
             (
-                worth.missing,
+                confirmed.missing,
                 "are said to be counted twice, but the bundle has no second count of them",
             ),
-            (worth.only_distrusted, "have no count by anybody whom the farm still trusts"),
+            (confirmed.only_distrusted, "have no count by anybody whom the farm still trusts"),
         ];
-        let worthless = worthless.into_iter().filter(|(amount, _)| amount.ranges > 0);
-        lines.extend(worthless.map(|(amount, what)| {
+        let unproven = unproven.into_iter().filter(|(amount, _)| amount.ranges > 0);
+        lines.extend(unproven.map(|(amount, what)| {
             format!(
                 "unproven  {} ranges ({} of the total) {what}",
                 amount.ranges,
@@ -112,14 +105,11 @@ impl Verified<'_> {
             lines.push(format!("trust     the farm changed {} times whom it trusts", header.trust));
         }
         lines.extend(self.checked.facts.iter().map(|fact| format!("known     {fact}")));
-        if let Some(method) = self.also {
-            lines.push(format!("also      {method} counts {total} here, too"));
-        }
         lines.extend(self.recount());
         lines.join("\n")
     }
 
-    /// Lines about what was counted again, and what follows.
+    /// Lines about the recount and its conclusion.
     fn recount(&self) -> Vec<String> {
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
         let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
@@ -141,19 +131,11 @@ impl Verified<'_> {
                 estimate.error()
             ));
         }
-        if let Some(row) = &verdict.largest_left {
-            lines.push(format!(
-                "left      the largest share that was not counted again as a whole: {} of the total, {} by {}",
-                self.percent(row.claim.count),
-                row.range,
-                self.author_of(row)
-            ));
-        }
         lines.push(self.confidence());
         lines
     }
 
-    /// What follows from the recount, in a sentence.
+    /// The conclusion from the recount, in a sentence.
     fn confidence(&self) -> String {
         let verdict = &self.recounted.verdict;
         let Verdict {
@@ -208,7 +190,7 @@ impl Verified<'_> {
     /// One line for programs, in ASCII.
     pub(super) fn json(&self) -> String {
         let Checked { header, name, plan, state, total, content, .. } = self.checked;
-        let worth = &content.worth;
+        let confirmed = &content.confirmations;
         let taken = self.checked.content.busy;
         let builds: BTreeSet<_> =
             self.checked.content.authors.iter().map(|author| &author.author.build).collect();
@@ -216,12 +198,6 @@ impl Verified<'_> {
         let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
         let amount =
             |amount: Amount| json!({"ranges": amount.ranges, "count": amount.count.to_string()});
-        let left = verdict.largest_left.as_ref().map(|row| {
-            json!({
-                "first": row.range.start(), "past": row.range.end(),
-                "count": row.claim.count.to_string(), "by": self.author_of(row),
-            })
-        });
         let estimate = verdict.estimate.map(|estimate| {
             json!({
                 "value": estimate.value, "error": estimate.error(),
@@ -242,7 +218,7 @@ impl Verified<'_> {
             "problem": plan.problem.name(),
             "n": plan.problem.n(),
             "method": plan.method.name(),
-            "fingerprint": header.fingerprint(),
+            "fingerprint": header.fingerprint,
             "state": state.name(),
             "total": self.total().map(|total| total.to_string()),
             "counted": total.to_string(),
@@ -253,16 +229,13 @@ impl Verified<'_> {
             "builds": builds,
             "thread_seconds": taken.counts.as_secs_f64(),
             "thread_seconds_of_second_counts": taken.second_counts.as_secs_f64(),
-            "confirmed_by_machine": amount(worth.by_machine),
-            "confirmed_by_owner": amount(worth.by_owner),
-            "second_count_by_same_kernel": amount(worth.same_kernel),
-            "second_count_by_distrusted": amount(worth.by_distrusted),
-            "second_count_missing": amount(worth.missing),
-            "counted_only_by_distrusted": amount(worth.only_distrusted),
+            "confirmed_by_machine": amount(confirmed.by_machine),
+            "confirmed_by_owner": amount(confirmed.by_owner),
+            "second_count_by_same_kernel": amount(confirmed.same_kernel),
+            "second_count_by_distrusted": amount(confirmed.by_distrusted),
+            "second_count_missing": amount(confirmed.missing),
+            "counted_only_by_distrusted": amount(confirmed.only_distrusted),
             "known": self.checked.facts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "total_by_another_method": self.also.map(|also| {
-                json!({"method": also.name(), "total": total.to_string()})
-            }),
             "recounted_by": kernel.to_string(),
             "recounted_ranges": ranges,
             "recounted_pieces": pieces,
@@ -277,7 +250,6 @@ impl Verified<'_> {
             "wrong_share_of_total_at_most": verdict.wrong_of_total,
             "wrong_share_of_tasks_at_most": verdict.wrong_of_tasks,
             "single_range_missed_at_most": verdict.missed,
-            "largest_not_recounted": left,
             "confidence": self.confidence(),
         });
         json["machines_identified_by_name"] = self.identified_by(IdentifiedBy::Name).into();
@@ -285,7 +257,13 @@ impl Verified<'_> {
         json["machines_unknown"] = self.identified_by(IdentifiedBy::Nothing).into();
         json["tasks_reported"] = self.checked.content.tasks_reported.into();
         json["recounted_single_tasks"] = reported.into();
-        json["policies"] = ordered::policies(self.checked);
+        let policy = |policy: &StatedPolicy| {
+            json!({
+                "share": f64::from(policy.share_ppm) / 1e6, "by_search": policy.by_search,
+                "across": policy.across.name(), "asked_at": policy.asked_at,
+            })
+        };
+        json["policies"] = self.checked.content.policies.iter().map(policy).collect();
         ascii(&json.to_string())
     }
 
@@ -305,7 +283,7 @@ impl Verified<'_> {
         principals.collect::<BTreeSet<_>>().len()
     }
 
-    /// How many machines are identified by what.
+    /// The number of machines that are identified in this way.
     fn identified_by(&self, by: IdentifiedBy) -> usize {
         let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
         principals
@@ -340,13 +318,21 @@ impl Verified<'_> {
     fn kernels(&self) -> Vec<String> {
         self.checked.kernels().iter().map(ToString::to_string).collect()
     }
+}
 
-    /// Who counted a range, and with what. Names are in quotation marks, and whatever is not ASCII is escaped, so that
-    /// different names look different.
-    fn author_of(&self, row: &StatedRow) -> String {
-        let by = &self.checked.content.authors[row.by as usize];
-        format!("\"{}\" with {}", by.author.principal.to_string().escape_default(), by.kernel)
-    }
+/// A line about an audit that was ordered.
+fn policy(policy: &StatedPolicy) -> String {
+    let StatedPolicy { share_ppm, by_search, across, asked_at } = *policy;
+    format!(
+        "ordered   at {} an audit of {:.4}% of the ranges by another {}{}",
+        show::utc(asked_at),
+        f64::from(share_ppm) / 1e4,
+        match across {
+            AuditScope::Machines => "machine",
+            AuditScope::Owners => "owner",
+        },
+        if by_search { " that searches" } else { "" },
+    )
 }
 
 fn many(number: usize, what: &str) -> String {

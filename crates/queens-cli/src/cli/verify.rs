@@ -3,19 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use board::MethodChoice;
+use board::{Method, MethodChoice};
+use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
-use count::Variant;
-use evidence::{By, Checked, RecountEffort, Sample, Seed};
+use count::{Backend, Variant};
+use evidence::{Checked, RecountEffort, Sample, Seed};
 
-use super::args::{BackendChoice, RoomArgs, backend_choice, in_units};
+use super::options::{RoomArgs, in_units};
 use super::show::plural;
 use super::verified::Verified;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::clock;
+use crate::{output, stderr};
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
@@ -35,29 +34,13 @@ pub(super) struct VerifyArgs {
     /// Count every range again, however long it takes
     #[arg(long, conflicts_with_all = ["sample", "seconds"])]
     all: bool,
-    /// Count by searching below the tasks
-    ///
-    /// That shares nothing with the join and takes a hundred times as long; only for bundles by
-    /// `halves` [default: by another counting loop than farms use first].
-    #[arg(long, conflicts_with = "reference")]
-    search: bool,
-    /// Count by the reference
-    ///
-    /// It is as simple as the definition and takes a hundred times as long.
-    #[arg(long)]
-    reference: bool,
-    /// Also count all by another method, and compare
-    ///
-    /// The methods are rows, prefixes, ring and halves. However long it takes, the totals are compared.
-    #[arg(long, value_name = "METHOD", value_parser = method)]
-    also: Option<MethodChoice>,
     /// Decides what is drawn [default: a random seed]
     #[arg(long)]
     seed: Option<u64>,
     /// Decides what is drawn, as a public random value
     ///
-    /// It is taken together with the bundle's name: a value from after the day on which the name
-    /// was published, so that nobody could choose it.
+    /// The draws follow from this value and the bundle's name. The value should become known after the
+    /// name was published, so that nobody can choose it.
     #[arg(long, value_name = "VALUE", conflicts_with = "seed", value_parser = NonEmptyStringValueParser::new())]
     beacon: Option<String>,
     /// Print JSON
@@ -65,18 +48,43 @@ pub(super) struct VerifyArgs {
     json: bool,
     #[command(flatten)]
     room: RoomArgs,
-    /// What counts: avx2, … [default: another than farms use first]
+    /// What counts [default: not what farms use first]
     ///
-    /// A loop of the processor: reference, portable, neon, avx2 or avx512.
-    #[arg(long, value_name = "NAME", env = "QUEENS_BACKEND", value_parser = backend_choice)]
-    backend: Option<BackendChoice>,
+    /// It is a loop of the processor: portable, neon, avx2, avx512, or reference, which is as simple as
+    /// the definition and takes a hundred times as long. For bundles by `halves` it may be search, which
+    /// searches below the tasks, shares nothing with the join and takes a hundred times as long, too.
+    #[arg(long, value_name = "NAME", value_parser = recounter)]
+    backend: Option<Recounter>,
 }
 
-impl VerifyArgs {
-    /// Leaves graphics processors out that only the environment asks for: the processor counts in any case.
-    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
-        let is_typed = matches.value_source("backend") == Some(ValueSource::CommandLine);
-        self.backend.take_if(|it| !is_typed && matches!(it, BackendChoice::Devices(_)));
+/// What counts ranges again.
+#[derive(Clone, Copy, Debug)]
+enum Recounter {
+    /// A loop of the processor.
+    Loop(Backend),
+    /// A plain search through all boards of a task, for methods that do not search.
+    Search,
+}
+
+/// Reads the name of a [`Recounter`].
+fn recounter(name: &str) -> anyhow::Result<Recounter> {
+    match name {
+        "search" => Ok(Recounter::Search),
+        _ => Ok(Recounter::Loop(name.parse::<Backend>()?.require()?)),
+    }
+}
+
+/// The variant that counts the tasks of `method` again. `None` if the method searches anyway.
+fn variant(method: Method, by: Option<Recounter>) -> Option<Variant> {
+    match (by, method) {
+        (None, _) => Variant::to_check(Backend::detect().name(), method, false),
+        (Some(Recounter::Loop(Backend::Reference)), _) => {
+            Some(Variant::Straight(Backend::Reference))
+        }
+        (Some(Recounter::Loop(backend)), Method::Halves) => Some(Variant::Straight(backend)),
+        (Some(Recounter::Loop(backend)), _) => Some(Variant::Mirrored(backend)),
+        (Some(Recounter::Search), Method::Halves) => Some(Variant::Search),
+        (Some(Recounter::Search), _) => None,
     }
 }
 
@@ -118,33 +126,16 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             refused(error.to_string())
         }
     })?;
-    let by = match (args.search, args.reference) {
-        (true, _) => By::Search,
-        (false, true) => By::Reference,
-        (false, false) => By::Loop,
-    };
-    let backend = match args.backend {
-        Some(BackendChoice::Devices(devices)) => {
-            return Err(Failure::Usage(format!(
-                "a bundle is counted again by the processor: give --backend one of its loops, not {devices}"
-            )));
-        }
-        Some(BackendChoice::Processor(backend)) => Some(backend),
-        None => None,
-    };
-    let variant = by.variant(checked.plan.method, backend);
-    let variant = variant.ok_or_else(|| {
+    let variant = variant(checked.plan.method, args.backend).ok_or_else(|| {
         Failure::Usage(format!(
-            "--search is for bundles by halves, and {} was counted by searching; --reference counts it by the \
-             simplest search",
+            "--backend search is for bundles by halves, and {} was counted by searching; --backend reference counts it \
+             by the simplest search",
             checked.plan
         ))
     })?;
     if let Variant::Straight(backend) | Variant::Mirrored(backend) = variant {
         count::self_test(backend, MethodChoice::all())?;
     }
-    let also = args.also.map_or(Ok(()), |choice| evidence::another(&checked, choice));
-    also.map_err(|error| Failure::Usage(error.to_string()))?;
     let effort = RecountEffort {
         threads: args.room.threads(),
         variant,
@@ -152,15 +143,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         time: (!args.all).then(|| Duration::from_secs(args.seconds)),
     };
     if let Some(outlook) = outlook(&checked, effort) {
-        output::tell(format_args!("{outlook}\n"));
+        stderr::print(format_args!("{outlook}\n"));
     }
     let recounted = evidence::recount(&checked, effort);
     let recounted = recounted.map_err(|error| refused(error.to_string()))?;
-    let (threads, memory) = (effort.threads, effort.memory);
-    let also = args.also;
-    let also = also.map(|choice| evidence::count_by_another(&checked, choice, threads, memory));
-    let also = also.transpose().map_err(|error| refused(error.to_string()))?;
-    let verified = Verified { checked: &checked, recounted: &recounted, also };
+    let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.state {
         farm::JobState::Done => Ok(()),
@@ -192,10 +179,4 @@ fn outlook(checked: &Checked, effort: RecountEffort) -> Option<String> {
         "{what}, on {threads} thread{}; for all ranges the farm took {taken} of one thread",
         plural(threads.get() as u64, "s")
     ))
-}
-
-/// Reads the name of a method.
-fn method(name: &str) -> anyhow::Result<MethodChoice> {
-    let named = MethodChoice::all().find(|choice| choice.name() == name);
-    named.ok_or_else(|| anyhow::anyhow!("the methods are rows, prefixes, ring and halves"))
 }

@@ -8,9 +8,9 @@ use clap::Args;
 use count::Variant;
 use tokio::sync::watch;
 
-use super::args::{CountingArgs, in_units};
 use super::client::CoordinatorArgs;
 use super::draining::LeaveArgs;
+use super::options::{CountingArgs, in_units};
 use super::signal::asked_to_stop;
 use super::tools::PROGRAM;
 use crate::failure::Failure;

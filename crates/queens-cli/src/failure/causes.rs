@@ -1,4 +1,4 @@
-//! Which failure an error of another crate is, and what to do about it.
+//! Turns errors of other crates into failures, and adds what to do about them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use service::local::LocalError;
 
 use super::Failure;
 
-/// Makes failures of errors, each with a sentence about the error `{0}`.
+/// Implements `From` for errors. The sentence of the failure contains the error as `{0}`.
 macro_rules! failures {
     ($($error:ty => $failure:ident, $sentence:literal;)*) => {$(
         impl From<$error> for Failure {

@@ -1,19 +1,25 @@
-//! The words of the command line: one style of errors, environment variables, help and completions.
+//! The arguments of the command line: one style of errors, environment variables, help and completions.
 
 use crate::support::process::{queens, run};
 use crate::support::{Scratch, write_private};
 
 #[test]
-fn wrong_words_get_one_line_that_says_what_to_do() {
+fn wrong_arguments_get_one_line_that_says_what_to_do() {
     for (args, reason) in [
-        (&["count", "ten"][..], "<N> cannot be 'ten': give a size"),
-        (&["count"], "<N> is missing; `queens count -h`"),
-        (&["count", "8", "--threads", "0"], "--threads <T> cannot be '0': it must be 1 or more"),
-        (&["count", "8", "--threads", "two"], "it is no whole number"),
-        (&["count", "8", "--threads"], "--threads <T> lacks its value"),
-        (&["count", "8", "--thread", "2"], "no option --thread; do you mean --threads?"),
-        (&["count", "8", "--method", "diagonals"], "give one of rows, prefixes, ring, halves"),
-        (&["cuont", "8"], "there is no command cuont; do you mean"),
+        (&["count", "ten"][..], "invalid value 'ten' for '<N>': give a size"),
+        (&["count"], "arguments were not provided: <N>; `queens count -h` says more"),
+        (&["count", "8", "--threads", "0"], "invalid value '0' for '--threads <T>'"),
+        (&["count", "8", "--threads", "two"], "'--threads <T>': invalid digit"),
+        (&["count", "8", "--threads"], "a value is required for '--threads <T>'"),
+        (
+            &["count", "8", "--thread", "2"],
+            "'--thread' found; tip: a similar argument exists: '--threads'",
+        ),
+        (
+            &["count", "8", "--method", "diagonals"],
+            "[possible values: rows, prefixes, ring, halves",
+        ),
+        (&["cuont", "8"], "unrecognized subcommand 'cuont'; tip:"),
         (&["count", "8", "--log", "loud"], "'loud' is no level"),
         (&["count", "8", "--given", ""], "--given has no square"),
         (
@@ -21,7 +27,7 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
             "has one thread: leave out --threads",
         ),
         (&["count", "8..9", "--ledger", "x"], "for one board"),
-        (&["submit", "8", "--audit", "much"], "it is no number"),
+        (&["submit", "8", "--audit", "much"], "a share is between 0 and 1"),
         (&["submit", "8", "--audit", "5"], "a share is between 0 and 1, as in 2%"),
         (&["count", "8", "--time-limit", "90"], "give it as in 90s, 1h30m or 00:50:00"),
         (&["plan", "8", "--seconds", "1000000000s"], "give a duration from 0s to"),
@@ -29,7 +35,7 @@ fn wrong_words_get_one_line_that_says_what_to_do() {
         (&["submit", "8", "--name", "two words"], "a name is made of 1 to 128 visible ASCII"),
         (&["verify", "nowhere"], "cannot read the bundle nowhere"),
         (&["watch"], "on a terminal alone"),
-        (&["completions", "dos"], "give one of bash, "),
+        (&["completions", "dos"], "[possible values: bash, "),
     ] {
         let outcome = run(&mut queens(args));
         if args == ["watch"] {
@@ -107,7 +113,7 @@ fn a_switch_that_is_exported_says_yes_or_no_in_every_usual_way() {
     {
         assert_eq!(&by_file(says).success(), expected, "{says}");
     }
-    by_file("perhaps").refusal(2, &["QUEENS_BY_FILE cannot be 'perhaps': give 1, yes or true"]);
+    by_file("perhaps").refusal(2, &["'perhaps' for 'QUEENS_BY_FILE'"]);
 }
 
 #[test]
@@ -118,12 +124,12 @@ fn errors_about_the_environment_name_the_variable() {
             &[("QUEENS_COORDINATOR", "http://x:1"), ("QUEENS_JOIN_FILE", "y")][..],
             &["QUEENS_COORDINATOR", "QUEENS_JOIN_FILE"][..],
         ),
-        (&["count", "8"], &[("QUEENS_THREADS", "many")], &["QUEENS_THREADS cannot be 'many'"]),
-        (&["token", "list"], &[("QUEENS_LOG_FORMAT", "x")], &["QUEENS_LOG_FORMAT cannot be 'x'"]),
+        (&["count", "8"], &[("QUEENS_THREADS", "many")], &["'many' for 'QUEENS_THREADS'"]),
+        (&["token", "list"], &[("QUEENS_LOG_FORMAT", "x")], &["'x' for 'QUEENS_LOG_FORMAT'"]),
         (
             &["count", "8", "--threads", "x"],
             &[("QUEENS_THREADS", "1")],
-            &["--threads <T> cannot be 'x'"],
+            &["'x' for '--threads <T>'"],
         ),
     ] {
         let outcome = run(queens(args).envs(exported.iter().copied()));
@@ -172,13 +178,7 @@ fn the_help_has_small_groups_and_a_page_of_all_else() {
 #[test]
 fn the_version_says_what_the_program_is() {
     let version = run(&mut queens(&["--version"])).success();
-    for word in [
-        "queens ",
-        "\ncommit    ",
-        "\ncompiler  rustc ",
-        "\ntarget    ",
-        "\nbackends  reference, portable",
-    ] {
+    for word in ["queens ", "\ncommit    ", "\ncompiler  rustc ", "\ntarget    "] {
         assert!(version.contains(word), "{version}");
     }
     assert_eq!(run(&mut queens(&["-V"])).success().lines().count(), 1);

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::support::Scratch;
 use crate::support::process::{Outcome, queens, run};
 
 const ALL: [&str; 21] = [
@@ -81,40 +80,10 @@ fn the_table_has_a_line_for_each_and_says_what_was_left_out() {
 }
 
 #[test]
-fn a_file_of_comma_separated_values_has_the_same_lines() {
-    let scratch = Scratch::new();
-    let path = scratch.path("compare.csv");
-    let args = ["2..4", "--algorithms", "masks,rows,halves", "--csv"];
-    run(queens(&["compare"]).args(args).arg(&path)).success();
-
-    let printed =
-        run(queens(&["compare"]).args(["3", "--algorithms", "halves", "-o", "csv"])).success();
-    assert_eq!(printed.lines().last(), Some("3,halves,,,,,,false,no such cut"));
-    let text = std::fs::read_to_string(path).expect("it was written");
-    assert_eq!(printed.lines().next(), text.lines().next());
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(
-        lines[0].join(" "),
-        "n algorithm total seconds slowest_seconds nodes nodes_per_solution default left_out"
-    );
-    assert!(lines.len() == 10 && lines.iter().all(|line| line.len() == 9), "{text}");
-    assert_eq!(lines[3][..3], ["2", "halves", ""]);
-    assert_eq!((lines[3][8], &lines[7][..3]), ("no such cut", ["4", "masks", "2"].as_slice()));
-    assert!(lines[7][3].parse::<f64>().is_ok_and(|seconds| seconds > 0.0), "{text}");
-    let rows = lines.iter().find(|line| line[..2] == ["4", "rows"]).expect("it is there");
-    assert!(rows[4].parse::<f64>().ok() >= rows[3].parse().ok() && rows[7] == "true", "{text}");
-}
-
-#[test]
-fn wrong_words_are_refused() {
+fn wrong_arguments_are_refused() {
     for wrong in ["9..8", "33", "8..33", "8-9", "eight"] {
         compare(&[wrong]).usage("<N>");
     }
     compare(&["8", "--algorithms", "fastest"]).usage("--algorithms");
     compare(&["8", "--seconds=-1"]).usage("--seconds");
-
-    let scratch = Scratch::new();
-    let nowhere = scratch.path("no/such/times.csv");
-    let mut command = queens(&["compare", "8", "--csv"]);
-    run(command.arg(&nowhere)).refusal(10, &["cannot write to", "times.csv"]);
 }

@@ -54,9 +54,8 @@ const PAGES: [Page; 10] = [
             ("verify q20.bundle  ", "verify q20.bundle --seed 1 "),
             ("--seconds 600", "--seconds 5 --seed 1"),
             ("2000", "300 --seed 1"),
-            ("--search", "--search --seed 1"),
-            ("--also ring", "--also ring --seed 1"),
-            ("--reference", "--reference --seed 1"),
+            ("--backend search", "--backend search --seed 1"),
+            ("--backend reference", "--backend reference --seed 1"),
         ],
         elsewhere: &[
             ("minisign", "it asks for the password of a key"),
@@ -189,18 +188,6 @@ impl Stage {
         }
     }
 
-    /// What a line needs that the page tells in words.
-    fn prepare(&self, line: &str) {
-        if line.contains("q18.bundle --") {
-            self.copy("q20.bundle", "q18.bundle");
-        }
-    }
-
-    fn copy(&self, from: &str, to: &str) {
-        let within = |name: &str| self.folder.path().join(name);
-        fs::copy(within(from), within(to)).expect("the page has made it");
-    }
-
     /// Runs a script.
     fn run(&self, script: &str) -> Outcome {
         let mut command = without_settings(Command::new("bash"), &["-c", script]);
@@ -288,7 +275,6 @@ fn follow(page: &Page) {
             continue;
         }
         for (as_written, line) in lines {
-            stage.prepare(&line);
             let outcome = stage.run(&line);
             let said = format!("{}: {line}\n{}{}", page.name, outcome.stdout, outcome.stderr);
             let code = exit_code(comment(&line));

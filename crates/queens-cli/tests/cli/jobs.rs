@@ -67,7 +67,7 @@ fn a_watch_ends_with_its_reader_and_changes_are_made_without_one() {
         assert_eq!(ended.code, Some(141), "{}", ended.stderr);
     }
 
-    let (command, child, reader) = unread(&["cancel", "1-4"]);
+    let (command, child, reader) = unread(&["cancel", "1", "2", "3", "4"]);
     drop(reader);
     assert_eq!(end_of(&command, child).code, Some(0));
     let live = farm.client(&["jobs", "--state", "running", "--json"]).success();
@@ -144,7 +144,7 @@ async fn a_list_comes_in_pages_and_the_program_reads_all_of_them() {
     assert_eq!(page(2, 298, false).await, (vec![299, 300], false));
     assert_eq!(page(2, 300, false).await, (vec![], false));
 
-    farm.client(&["cancel", "2-9", "299"]).success();
+    farm.client(&["cancel", "2", "3", "4", "5", "6", "7", "8", "9", "299"]).success();
     assert_eq!(page(2, 0, true).await, (vec![1, 10], true));
     assert_eq!(
         page(0, 298, true).await,
@@ -251,7 +251,7 @@ fn a_job_gets_another_priority() {
     farm.submit(10, 3, 0);
     farm.submit(11, 3, 0);
     assert_eq!(farm.client(&["priority", "2", "-5"]).success(), "job 2 has priority -5\n");
-    let both = farm.client(&["priority", "1-2", "7"]).success();
+    let both = farm.client(&["priority", "1", "2", "7"]).success();
     assert_eq!(both, "job 1 has priority 7\njob 2 has priority 7\n");
     farm.client(&["priority", "3", "7"]).refusal(4, &["no job 3"]);
     farm.client(&["priority", "7"]).refusal(2, &["queens priority -h"]);
@@ -276,10 +276,6 @@ fn a_cancelled_job_has_no_total() {
 
     let status = farm.client(&["jobs", "1"]).success();
     assert!(status.contains("submitted 20") && status.contains("ended     20"), "{status}");
-    let csv = farm.client(&["jobs", "-o", "csv"]).success();
-    let fields: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    let took = fields[0].iter().position(|name| *name == "took").expect("there is such a column");
-    assert!(fields[1][took].parse::<f64>().is_ok() || fields[1][took] == "-", "{csv}");
 
     farm.client(&["watch", "1"]).refusal(13, &["job 1", "cancelled", "queens submit"]);
     farm.client(&["resume", "1"]).refusal(4, &["job 1", "cancelled", "submit it again"]);

@@ -252,7 +252,7 @@ fn without_tls_a_token_is_wanted_if_there_is_one() {
     let mut coordinator = Process::start(&mut farm.coordinator_at(&anywhere), farm.new_log());
     coordinator.wait_for_line("coordinator serves");
 
-    coordinator.wait_for_line("whoever can read the network");
+    coordinator.wait_for_line("anybody on the network can read");
     farm.client(&["jobs"]).refusal(6, &["refuses this token"]);
     farm.client(&["jobs", "--token-file", text(&token)]).success();
     assert!(!farm.key("join").exists(), "there is no join string");

@@ -94,7 +94,7 @@ fn an_audit_that_nobody_can_give_takes_nothing_from_a_job_that_is_done_and_is_wi
     assert!(said.contains("nothing is counted again any more"), "{said}");
     let job = status(&farm);
     assert_eq!((&job["state"], &job["audits_wanted"]), (&"done".into(), &0.into()));
-    farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used together");
+    farm.client(&["audit", "1", "--withdraw", "--all"]).usage("cannot be used with");
 
     // One that was ordered from the beginning is withdrawn, too, and then the job is done.
     farm.client(&["submit", "10", "--certified"]).success();
@@ -127,9 +127,9 @@ fn audits_that_make_no_sense_are_refused() {
     farm.client(&["cancel", &job]).success();
     farm.client(&["audit", &job]).refusal(4, &["cancelled"]);
     farm.client(&["audit", &job, "--fraction", "2"]).usage("between 0 and 1");
-    farm.client(&["audit", &job, "--fraction", "some"]).usage("it is no number");
-    farm.client(&["audit", &job, "--all", "--fraction", "1"]).usage("cannot be used together");
-    farm.client(&["submit", "8", "--certified", "--audit", "0.1"]).usage("cannot be used together");
+    farm.client(&["audit", &job, "--fraction", "some"]).usage("between 0 and 1");
+    farm.client(&["audit", &job, "--all", "--fraction", "1"]).usage("cannot be used with");
+    farm.client(&["submit", "8", "--certified", "--audit", "0.1"]).usage("cannot be used with");
 }
 
 #[test]
@@ -159,14 +159,11 @@ fn a_bundle_is_checked_without_a_coordinator() {
     assert_eq!(sample["confirmed_by_owner"]["ranges"], 0, "by one owner");
     assert_eq!(sample["wrong_share_of_total_at_most"], 0.95, "one draw says little");
     assert!(sample["confidence"].as_str().is_some_and(|text| text.contains("95% confidence")));
-    let args = bundle.verify(&["--also", "ring", "--seed", "1"]).success();
-    assert!(
-        args.contains(&format!("ring width=1 counts {} here, too", vectors::total(10))),
-        "{args}"
-    );
-    bundle.verify(&["--also", "rows"]).refusal(2, &["name another method"]);
-    bundle.verify(&["--search"]).refusal(2, &["--search is for bundles by halves"]);
-    bundle.verify(&["--also", "dice"]).usage("the methods are rows, prefixes, ring and halves");
+    let args = bundle.verify(&["--backend", "reference", "--seed", "1", "--json"]).success();
+    assert_eq!(json(&args)["recounted_by"], "reference");
+    let search = bundle.verify(&["--backend", "search"]);
+    search.refusal(2, &["--backend search is for bundles by halves"]);
+    bundle.verify(&["--backend", "gpu"]).usage("--backend");
 }
 
 /// Whoever edits a bundle has to make the rest fit; whoever makes all of it fit is found out by

@@ -5,5 +5,5 @@ mod svg;
 mod text;
 
 pub use diagram::Diagram;
-pub use svg::{Style, sheet, svg};
+pub use svg::svg;
 pub use text::text;

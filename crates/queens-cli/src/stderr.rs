@@ -1,7 +1,15 @@
-//! Texts from elsewhere, as they may be shown.
+//! Messages on standard error.
 
-/// A text of which parts may come from a file or from the network, with escapes in place of what a terminal
-/// would obey or what would change the direction of the text around it.
+use std::fmt::Display;
+use std::io::Write;
+
+/// Writes a text to standard error. A text that cannot be written is dropped, because it is never the result.
+pub(crate) fn print(text: impl Display) {
+    let _ = write!(std::io::stderr(), "{text}");
+}
+
+/// Replaces characters that a terminal would obey, or that would change the direction of the text around them, by
+/// escapes. Parts of the text may come from a file or from the network.
 pub(crate) fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for c in text.chars() {
@@ -17,7 +25,7 @@ mod tests {
     use super::visible;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_left() {
+    fn no_character_that_a_terminal_obeys_is_left() {
         for plain in ["", "N = 8: Zoë's ledger", "日本/queens.db", "e\u{301}"] {
             assert_eq!(visible(plain), plain);
         }

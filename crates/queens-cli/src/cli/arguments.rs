@@ -1,8 +1,7 @@
-//! The words of a command line before they mean anything: help in groups, which environment variables count beside them,
-//! and errors in the style of all others.
+//! Reads the arguments of the command line: help in groups, precedence over environment variables, and errors in one line.
 //!
-//! An environment variable stands for its option, unless it is empty, or the option is a switch and the variable says no, or
-//! an option was typed that goes not together with it: what is typed has precedence over what is exported.
+//! An environment variable sets its option. It is ignored if it is empty, if the option is a switch and the variable says
+//! no, or if an option was typed that conflicts with it: a typed option has precedence over an exported variable.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -14,13 +13,12 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::visible::visible;
 
-/// The headings of options that have a page of `queens help` each, and stand in no other help.
+/// The headings of options that have a page of `queens help` each. No other help shows these options.
 pub(super) const CONNECTION: &str = "Connection";
 pub(super) const LOGS: &str = "Logs";
 
-/// The commands in the order of the help: of each group those that have a line, and those that are only named.
+/// The groups of commands in the order of the help. Each has commands with a line, and commands that are only named.
 const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Count", &["count", "plan", "bench"], &["merge", "compare", "explain", "reproduce"]),
     ("Boards", &["solve", "list", "draw"], &["complete", "check"]),
@@ -33,22 +31,22 @@ const GROUPS: [(&str, &[&str], &[&str]); 5] = [
     ("Prove and keep", &["export", "verify", "audit"], &["backup", "scrub", "health"]),
 ];
 
-/// What stands below the groups.
+/// The text below the groups.
 const TOOLS: &str = "\
 `queens COMMAND -h` is one screen, --help has all. `queens help all` has a line
 for each command, and what they share: connection, logs, exit codes. The rest:
 help, completions, -V.";
 
-/// The command as it is needed to read these words: without those environment variables that do not count beside them, and
-/// with its subcommands in groups if the first word is none of them.
+/// The command that reads these words. Environment variables that do not apply are removed from it. If the first word is
+/// not a subcommand, its help shows the subcommands in groups.
 ///
-/// To make all of them ready takes a quarter of a millisecond, which is a hundredth of a short count.
+/// Only the named subcommand is prepared, because all of them take a hundredth of the time of a short count.
 pub(super) fn prepared(command: Command, words: &[OsString]) -> Command {
     let named = words.first().and_then(|word| command.find_subcommand(word)).map(Command::get_name);
     match named.map(str::to_owned) {
-        Some(name) => own_with_variables_that_count(command, words)
-            .mut_subcommand(name, |command| with_variables_that_count(command, words)),
-        None => in_groups(with_variables_that_count(command, words)),
+        Some(name) => own_with_variables_that_apply(command, words)
+            .mut_subcommand(name, |command| with_variables_that_apply(command, words)),
+        None => in_groups(with_variables_that_apply(command, words)),
     }
 }
 
@@ -79,14 +77,14 @@ fn line(command: &Command, name: &str) -> String {
     format!("  {name:<12} {}\n", about.map(StyledStr::to_string).unwrap_or_default())
 }
 
-/// Leaves out the variables that do not count beside these words.
-fn with_variables_that_count(command: Command, words: &[OsString]) -> Command {
-    own_with_variables_that_count(command, words)
-        .mut_subcommands(|command| with_variables_that_count(command, words))
+/// Removes the variables that do not apply with these words, from the command and its subcommands.
+fn with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
+    own_with_variables_that_apply(command, words)
+        .mut_subcommands(|command| with_variables_that_apply(command, words))
 }
 
-/// The same for what does not belong to a subcommand. Its options are as its help shows them, too.
-fn own_with_variables_that_count(command: Command, words: &[OsString]) -> Command {
+/// Removes these variables from the command's own options, and hides options that its help does not show.
+fn own_with_variables_that_apply(command: Command, words: &[OsString]) -> Command {
     let outvoted = outvoted(&command, words);
     let is_short = words.iter().any(|word| word == "-h");
     let help = help_flag(&command);
@@ -108,7 +106,7 @@ fn own_with_variables_that_count(command: Command, words: &[OsString]) -> Comman
     })
 }
 
-/// The option that prints the help, which says where the rest of it is.
+/// The option that prints the help. Its text says where the rest of the help is.
 fn help_flag(command: &Command) -> Arg {
     let is_client = command.get_arguments().any(|arg| arg.get_help_heading() == Some(CONNECTION));
     let page = if is_client { "connection" } else { "logs" };
@@ -116,7 +114,7 @@ fn help_flag(command: &Command) -> Arg {
     flag.help(format!("More: --help, `queens help {page}`"))
 }
 
-/// Options that go not together with one that was typed.
+/// Options that conflict with a typed option and are set by a variable.
 fn outvoted(command: &Command, words: &[OsString]) -> Vec<Id> {
     let (typed, others): (Vec<&Arg>, Vec<&Arg>) =
         command.get_arguments().partition(|arg| is_typed(arg, words));
@@ -130,12 +128,12 @@ fn outvoted(command: &Command, words: &[OsString]) -> Vec<Id> {
     others.into_iter().filter(is_outvoted).map(|arg| arg.get_id().clone()).collect()
 }
 
-/// What the environment says of an option.
+/// The value of an option's environment variable.
 fn exported(arg: &Arg) -> Option<OsString> {
     std::env::var_os(arg.get_env()?)
 }
 
-/// Whether an option is there or not, without a value.
+/// Whether an option has no value.
 fn is_switch(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::SetTrue)
 }
@@ -158,11 +156,11 @@ fn is_typed(arg: &Arg, words: &[OsString]) -> bool {
     })
 }
 
-/// Reads the words that the process was started with. Help and versions are printed here, and end the process.
+/// Reads the arguments of the process. A request for help or the version is answered here and ends the process.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`]; or, if help cannot be printed, what [`output::written`] says.
+/// [`Failure::Usage`], or that of [`output::written`] if the help cannot be printed.
 pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     command = prepared(command, &words);
@@ -179,15 +177,13 @@ pub(super) fn read(mut command: Command) -> Result<ArgMatches, Failure> {
             exit(error.exit_code())
         }
         _ => {
-            let what = sentence(&error, |option| name_of(&command, option, &words));
-            let help = help(&command);
-            let end = if what.ends_with('?') { "" } else { ";" };
-            Failure::Usage(format!("{what}{end} `{help}` says more"))
+            let what = sentence(&error, |option| variable(&command, option, &words));
+            Failure::Usage(format!("{what}; `{}` says more", help(&command)))
         }
     })
 }
 
-/// The words that print the help of the command that was meant.
+/// The command line that prints the help of the command that was meant.
 fn help(command: &Command) -> String {
     let mut named = String::from("queens");
     let mut at = command;
@@ -200,88 +196,33 @@ fn help(command: &Command) -> String {
     named + " -h"
 }
 
-/// An option as an error names it: by its variable if it comes from there.
-fn name_of(command: &Command, option: &str, words: &[OsString]) -> String {
+/// The environment variable that sets an option, if it was not typed. The option is named as errors of clap name it.
+fn variable(command: &Command, option: &str, words: &[OsString]) -> Option<String> {
     let first = words.first().and_then(|word| command.find_subcommand(word)).unwrap_or(command);
     let second = words.get(1).and_then(|word| first.find_subcommand(word)).unwrap_or(first);
-    let args = [command, first, second].into_iter().flat_map(Command::get_arguments);
-    let is_it = |arg: &&Arg| arg.to_string() == option && !is_typed(arg, words);
-    let variable = args.filter(is_it).find_map(|arg| exported(arg).and(arg.get_env()));
-    variable.map_or_else(|| option.into(), |name| name.to_string_lossy().into_owned())
+    let mut args = [command, first, second].into_iter().flat_map(Command::get_arguments);
+    let arg = args.find(|arg| arg.to_string() == option && !is_typed(arg, words))?;
+    exported(arg).and(arg.get_env()).map(|name| name.to_string_lossy().into_owned())
 }
 
-/// An error of the command line as a sentence without an end, in which options are named so.
-pub(super) fn sentence(error: &clap::Error, name: impl Fn(&str) -> String) -> String {
-    let said = |kind| match error.get(kind) {
-        Some(ContextValue::String(option)) => name(option),
-        Some(ContextValue::Strings(options)) => {
-            options.iter().map(|option| name(option)).collect::<Vec<_>>().join(", ")
+/// The error as one line without an end. An option that a variable sets is named by the variable.
+pub(super) fn sentence(error: &clap::Error, variable: impl Fn(&str) -> Option<String>) -> String {
+    let text = error.to_string();
+    let end = ["\n\nUsage: ", "\n\nFor more"].iter().filter_map(|end| text.find(end)).min();
+    let text = text[..end.unwrap_or(text.len())].replace("\n\n  tip:", "; tip:");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+    for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
+        let options = match error.get(kind) {
+            Some(ContextValue::String(option)) => std::slice::from_ref(option),
+            Some(ContextValue::Strings(options)) => options,
+            _ => &[],
+        };
+        for option in options {
+            if let Some(name) = variable(option) {
+                text = text.replace(option, &name);
+            }
         }
-        Some(other) => other.to_string(),
-        None => String::new(),
-    };
-    let what = match error.kind() {
-        ErrorKind::ValueValidation => {
-            let reason = std::error::Error::source(error).map(ToString::to_string);
-            let reason =
-                reason.map(|reason| plain(&reason)).unwrap_or_else(|| "it cannot be used".into());
-            format!(
-                "{} cannot be '{}': {reason}",
-                said(ContextKind::InvalidArg),
-                visible(&said(ContextKind::InvalidValue))
-            )
-        }
-        ErrorKind::InvalidValue if said(ContextKind::InvalidValue).is_empty() => {
-            format!("{} lacks its value", said(ContextKind::InvalidArg))
-        }
-        ErrorKind::InvalidValue => format!(
-            "{} cannot be '{}': give one of {}",
-            said(ContextKind::InvalidArg),
-            visible(&said(ContextKind::InvalidValue)),
-            said(ContextKind::ValidValue)
-        ),
-        ErrorKind::MissingRequiredArgument => {
-            format!("{} is missing", said(ContextKind::InvalidArg))
-        }
-        ErrorKind::ArgumentConflict => format!(
-            "{} cannot be used together with {}",
-            said(ContextKind::InvalidArg),
-            said(ContextKind::PriorArg)
-        ),
-        ErrorKind::UnknownArgument => {
-            format!("there is no option {}", visible(&said(ContextKind::InvalidArg)))
-        }
-        ErrorKind::InvalidSubcommand => {
-            format!("there is no command {}", visible(&said(ContextKind::InvalidSubcommand)))
-        }
-        ErrorKind::MissingSubcommand => "a command is missing".into(),
-        // What is left is said by clap, in its first line.
-        _ => {
-            let text = error.to_string();
-            let line = text.lines().next().unwrap_or_default();
-            line.strip_prefix("error: ").unwrap_or(line).to_string()
-        }
-    };
-    let similar = said(if error.kind() == ErrorKind::InvalidSubcommand {
-        ContextKind::SuggestedSubcommand
-    } else {
-        ContextKind::SuggestedArg
-    });
-    if similar.is_empty() { what } else { format!("{what}; do you mean {similar}?") }
-}
-
-/// A reason of the standard library in plain words.
-fn plain(reason: &str) -> String {
-    match reason {
-        "invalid digit found in string" => "it is no whole number".into(),
-        "cannot parse integer from empty string" | "cannot parse float from empty string" => {
-            "it is empty".into()
-        }
-        "number too large to fit in target type" => "it is too large".into(),
-        "number too small to fit in target type" => "it is too small".into(),
-        "number would be zero for non-zero type" => "it must be 1 or more".into(),
-        "value was not a boolean" => "give 1, yes or true, or 0, no or false".into(),
-        "invalid float literal" => "it is no number".into(),
-        other => other.into(),
     }
+    text
 }

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use board::MethodChoice;
 use bytesize::ByteSize;
 use clap::parser::ValueSource;
@@ -17,7 +17,7 @@ use super::local_methods::LocalMethod;
 use crate::failure::Failure;
 use crate::memory::MemoryBound;
 
-/// How a problem is cut into tasks.
+/// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CutArgs {
     /// How to cut and count: rows, ring, halves, …
@@ -55,22 +55,33 @@ enum MethodName {
     States,
     /// Look for dead and forced lines before each queen; `queens count` only, one thread
     Forced,
+    /// Look for dead and forced columns alone
+    ForcedColumns,
     /// Search for one placement of each orbit, for --problem fundamental; `queens count` and `plan` only, one thread
     Unique,
 }
 
+impl MethodName {
+    /// The method, if it is one that makes no tasks.
+    fn local(self) -> Option<LocalMethod> {
+        match self {
+            MethodName::States => Some(LocalMethod::States),
+            MethodName::Forced => Some(LocalMethod::Forced),
+            MethodName::ForcedColumns => Some(LocalMethod::ForcedColumns),
+            MethodName::Unique => Some(LocalMethod::Unique),
+            MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves => None,
+        }
+    }
+}
+
 impl CutArgs {
     /// The method, if it is one that makes no tasks.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`], if another option does not belong to it.
     pub(super) fn local(&self) -> Result<Option<LocalMethod>, Failure> {
-        let method = match self.method {
-            Some(MethodName::States) => LocalMethod::States,
-            Some(MethodName::Forced) => LocalMethod::Forced,
-            Some(MethodName::Unique) => LocalMethod::Unique,
-            None
-            | Some(
-                MethodName::Rows | MethodName::Prefixes | MethodName::Ring | MethodName::Halves,
-            ) => return Ok(None),
-        };
+        let Some(method) = self.method.and_then(MethodName::local) else { return Ok(None) };
         if self.rows.is_some() || self.width.is_some() {
             return Err(method.refuses("neither rows nor width", "--rows and --width"));
         }
@@ -81,7 +92,7 @@ impl CutArgs {
     }
 
     /// Whether any of the options was given.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.method.is_some() || self.rows.is_some() || self.width.is_some() || self.no_mirror
     }
 
@@ -90,76 +101,69 @@ impl CutArgs {
         self.no_mirror
     }
 
-    /// Ignores all environment variables.
-    pub(super) fn keep_words(&mut self, matches: &ArgMatches) {
-        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.method.take_if(|_| !said("method"));
-        self.rows.take_if(|_| !said("rows"));
-        self.width.take_if(|_| !said("width"));
+    /// Ignores the environment variables of these options.
+    pub(super) fn keep_typed(&mut self, matches: &ArgMatches) {
+        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.method.take_if(|_| !is_typed("method"));
+        self.rows.take_if(|_| !is_typed("rows"));
+        self.width.take_if(|_| !is_typed("width"));
     }
 
-    /// Gives the command line precedence: an environment variable that does not fit it is ignored. Among
-    /// variables, QUEENS_METHOD has precedence.
-    pub(super) fn prefer_words(&mut self, matches: &ArgMatches) {
-        let said = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        let (method, rows, width) = (said("method"), said("rows"), said("width"));
-        if !method && (rows || width || self.no_mirror) {
-            self.method = None;
+    /// Ignores the environment variables of these options if one of the options was typed. Without a typed option,
+    /// QUEENS_METHOD has precedence over the other variables.
+    pub(super) fn prefer_typed(&mut self, matches: &ArgMatches) {
+        let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
+        if self.no_mirror || ["method", "rows", "width"].into_iter().any(is_typed) {
+            return self.keep_typed(matches);
         }
-        let places_rows = |name| matches!(name, MethodName::Rows | MethodName::Prefixes);
-        if !rows && (self.method.is_some_and(|name| !places_rows(name)) || width) {
-            self.rows = None;
-        }
-        if !width && (self.method.is_some_and(|name| name != MethodName::Ring) || rows) {
-            self.width = None;
-        }
+        let Some(method) = self.method else { return };
+        self.rows.take_if(|_| !matches!(method, MethodName::Rows | MethodName::Prefixes));
+        self.width.take_if(|_| method != MethodName::Ring);
     }
 
     /// The choice of a method, if one was made.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`], if the options do not belong together, or if the method makes no tasks.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
-        match *self {
-            CutArgs { method: Some(MethodName::Prefixes), rows, width: None, .. }
-            | CutArgs {
-                method: None | Some(MethodName::Rows),
-                rows,
-                width: None,
-                no_mirror: true,
-            } => Ok(Some(MethodChoice::Prefixes { rows })),
-            CutArgs { no_mirror: true, .. } => Err(Failure::Usage(
-                "--no-mirror is for the methods rows and states: leave it out, or --method and --width"
-                    .into(),
-            )),
-            CutArgs { method: None, rows: None, width: None, .. } => Ok(None),
-            CutArgs { method: None | Some(MethodName::Rows), rows, width: None, .. } => {
-                Ok(Some(MethodChoice::Rows { rows }))
+        let CutArgs { method, rows, width, no_mirror } = *self;
+        let usage = |reason: &str| Err(Failure::Usage(reason.into()));
+        let method = match (method, rows, width) {
+            (Some(method), ..) => method,
+            (None, None, None) if !no_mirror => return Ok(None),
+            (None, _, None) => MethodName::Rows,
+            (None, None, Some(_)) => MethodName::Ring,
+            (None, Some(_), Some(_)) => {
+                return usage(
+                    "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give one of \
+                     them",
+                );
             }
-            CutArgs { method: None | Some(MethodName::Ring), rows: None, width, .. } => {
-                Ok(Some(MethodChoice::Ring { width }))
+        };
+        let places_rows = matches!(method, MethodName::Rows | MethodName::Prefixes);
+        if let Some(local) = method.local() {
+            return Err(local.not_on_a_farm());
+        }
+        if no_mirror && !places_rows {
+            return usage(
+                "--no-mirror is for the methods rows and states: leave it out, or --method and --width",
+            );
+        }
+        match method {
+            MethodName::Halves if rows.is_some() || width.is_some() => {
+                usage("--method halves has neither rows nor width: leave out --rows and --width")
             }
-            CutArgs { method: Some(MethodName::Halves), rows: None, width: None, .. } => {
-                Ok(Some(MethodChoice::Halves))
+            MethodName::Ring if rows.is_some() => {
+                usage("--method ring places no rows: leave out --rows")
             }
-            CutArgs { method: Some(MethodName::States), .. } => {
-                Err(LocalMethod::States.not_on_a_farm())
+            _ if places_rows && width.is_some() => {
+                usage("this --method has no width: leave out --width")
             }
-            CutArgs { method: Some(MethodName::Forced), .. } => {
-                Err(LocalMethod::Forced.not_on_a_farm())
-            }
-            CutArgs { method: Some(MethodName::Unique), .. } => {
-                Err(LocalMethod::Unique.not_on_a_farm())
-            }
-            CutArgs { method: Some(MethodName::Halves), .. } => Err(Failure::Usage(
-                "--method halves has neither rows nor width: leave out --rows and --width".into(),
-            )),
-            CutArgs { method: Some(MethodName::Rows | MethodName::Prefixes), .. } => {
-                Err(Failure::Usage("this --method has no width: leave out --width".into()))
-            }
-            CutArgs { method: Some(MethodName::Ring), .. } => {
-                Err(Failure::Usage("--method ring places no rows: leave out --rows".into()))
-            }
-            CutArgs { method: None, .. } => Err(Failure::Usage(
-                "--rows (QUEENS_ROWS) belongs to the method rows and --width (QUEENS_WIDTH) to ring: give one of them".into(),
-            )),
+            MethodName::Rows if !no_mirror => Ok(Some(MethodChoice::Rows { rows })),
+            MethodName::Ring => Ok(Some(MethodChoice::Ring { width })),
+            MethodName::Halves => Ok(Some(MethodChoice::Halves)),
+            _ => Ok(Some(MethodChoice::Prefixes { rows })),
         }
     }
 }
@@ -169,8 +173,7 @@ impl CutArgs {
 pub(super) struct RoomArgs {
     /// Counting threads [default: all processors]
     ///
-    /// Counted are the processors that this process may use: affinity, quotas and Slurm's variables
-    /// say which.
+    /// The processors that this process may use follow from affinity, quotas and Slurm's variables.
     #[arg(short = 't', long, value_name = "T", env = "QUEENS_THREADS")]
     threads: Option<NonZero<usize>>,
     /// The most memory to count in, as in 2GiB or 25%
@@ -187,7 +190,7 @@ impl RoomArgs {
         self.threads.unwrap_or_else(allowed_processors).min(MOST)
     }
 
-    /// Whether several threads are asked for, in so many words.
+    /// Whether the command line asks for several threads.
     pub(super) fn wants_threads(&self, matches: &ArgMatches) -> bool {
         self.threads.is_some_and(|threads| threads.get() > 1)
             && matches.value_source("threads") == Some(ValueSource::CommandLine)
@@ -199,7 +202,7 @@ impl RoomArgs {
     }
 }
 
-/// What counts, and in what room.
+/// The backend, the threads and the memory of a count.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CountingArgs {
     #[command(flatten)]
@@ -242,8 +245,8 @@ impl CountingArgs {
         Ok(backend)
     }
 
-    /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all if
-    /// nothing was and the largest board, `most`, is worth it.
+    /// The graphics processors that count, after they have passed their self-tests: those that were asked for, or all of
+    /// them if no backend was named and the largest board, `most`, is large enough.
     ///
     /// # Errors
     ///
@@ -276,7 +279,7 @@ impl CountingArgs {
     }
 }
 
-/// What somebody wants to count with.
+/// The choice of a backend.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BackendChoice {
     /// A loop of the processor.
@@ -296,15 +299,16 @@ pub(super) fn backend_choice(name: &str) -> anyhow::Result<BackendChoice> {
 
 /// Reads a share, as in 2% or 0.02, and returns it in millionths.
 pub(super) fn share(text: &str) -> anyhow::Result<u32> {
-    let share: f64 = match text.strip_suffix('%') {
-        Some(percent) => percent.trim_end().parse::<f64>()? / 100.0,
-        None => text.parse()?,
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
     };
-    anyhow::ensure!((0.0..=1.0).contains(&share), "a share is between 0 and 1, as in 2% or 0.02");
+    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = share.context("a share is between 0 and 1, as in 2% or 0.02")?;
     Ok((share * f64::from(AuditPolicy::ALL)).round() as u32)
 }
 
-/// Reads a duration as in 90s or 1h30m, or as schedulers of clusters write it: 00:50:00, 1-12:00:00 with days, or 50:00.
+/// Reads a duration as in 90s or 1h30m, or in the notation of cluster schedulers: 00:50:00, 1-12:00:00 with days, or 50:00.
 pub(super) fn duration(text: &str) -> anyhow::Result<Duration> {
     match of_clock(text) {
         Some(seconds) => Ok(Duration::from_secs(seconds)),
@@ -336,7 +340,7 @@ fn of_clock(text: &str) -> Option<u64> {
     minutes.checked_mul(60)?.checked_add(seconds)
 }
 
-/// Reads a duration in whole units of so many milliseconds, rounded up; a bare number is of these units.
+/// Reads a duration in whole units of so many milliseconds, rounded up. A bare number counts units.
 pub(super) fn in_units(
     unit_ms: u64,
     range: RangeInclusive<u64>,

@@ -1,9 +1,5 @@
-//! `queens compare`: every algorithm and method by one thread on the same boards.
+//! `queens compare`: every algorithm and method on the same boards, with one thread each.
 
-mod report;
-
-use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -11,15 +7,15 @@ use board::{MethodChoice, Problem};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use count::Backend;
-use literature::compare::{Algorithm, Contest, ContestError, Line};
+use literature::compare::{Algorithm, Contest, ContestError, Line, Outcome, Why};
+use serde_json::json;
 
-use super::args::duration;
+use super::options::duration;
 use crate::failure::Failure;
 use crate::held::check_total;
 use crate::memory::MemoryBound;
 use crate::output;
 use crate::sizes::Sizes;
-use crate::table::{ListArgs, ListFormat};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -37,7 +33,7 @@ slowest took.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLE)]
-pub(in crate::cli) struct CompareArgs {
+pub(super) struct CompareArgs {
     /// Board size, or sizes as in 8..16, both ends included; 0 to 32
     #[arg(value_name = "N", value_parser = Sizes::of_boards)]
     boards: Sizes,
@@ -56,11 +52,9 @@ pub(in crate::cli) struct CompareArgs {
     /// may use
     #[arg(long, value_name = "SIZE", env = "QUEENS_MEMORY", default_value = MemoryBound::HALF)]
     memory: MemoryBound,
-    #[command(flatten)]
-    list: ListArgs,
-    /// Also write the table to this file, as comma-separated values
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    json: bool,
 }
 
 /// An algorithm by its name.
@@ -86,13 +80,9 @@ fn seconds(text: &str) -> anyhow::Result<f64> {
     Ok(seconds)
 }
 
-pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
+pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for backend in [Backend::Reference, Backend::detect()] {
         count::self_test(backend, MethodChoice::all())?;
-    }
-    // The file is made first, so that a wrong name fails before minutes of counting.
-    if let Some(path) = &args.csv {
-        File::create(path).map_err(|error| cannot_write(path, &error))?;
     }
     let algorithms = match args.algorithms.as_slice() {
         [] => Algorithm::ALL.to_vec(),
@@ -100,34 +90,83 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> Result<(), Failure> {
     };
     let memory = args.memory.bytes();
     let mut contest = Contest::new(&algorithms, args.seconds, args.all, memory);
-    let mut lines: Vec<Line> = Vec::new();
-    let format = args.list.format();
-    let print = if args.csv.is_some() { output::mention::<String> } else { output::print };
-    match format {
-        ListFormat::Table => print(report::HEAD.into())?,
-        ListFormat::Csv => print(report::CSV_HEAD.into())?,
-        ListFormat::Json => {}
+    if !args.json {
+        output::print(HEAD)?;
     }
     for n in args.boards.each() {
         let (board, total) = contest.board(n)?;
         total.map_or(Ok(()), |total| check_total(Problem::Total { n }, total))?;
         for line in &board {
-            print(match format {
-                ListFormat::Table => report::row(line),
-                ListFormat::Csv => report::csv_row(line),
-                ListFormat::Json => report::json(line).map_err(anyhow::Error::from)?,
-            })?;
+            output::print(if args.json { json(line) } else { row(line) })?;
         }
-        lines.extend(board);
-    }
-    if let Some(path) = &args.csv {
-        std::fs::write(path, report::csv(&lines)).map_err(|error| cannot_write(path, &error))?;
     }
     Ok(())
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::output(path.display(), error)
+/// The names above the table.
+const HEAD: &str = " N  algorithm                      total      seconds   range            \
+                    nodes  nodes/solution";
+
+/// A line of the table.
+fn row(line: &Line) -> String {
+    let dash = || "-".to_string();
+    let (n, algorithm) = (line.n, line.algorithm.name());
+    let (found, seconds, slowest) = match line.outcome {
+        Outcome::LeftOut(why) => return format!("{n:>2}  {algorithm:<18}{:>20}", reason(why)),
+        Outcome::Counted { found, seconds, slowest } => (found, seconds, slowest),
+    };
+    let range = match slowest > seconds {
+        true => format!("+{:.0}%", 100.0 * (slowest / seconds - 1.0)),
+        false => dash(),
+    };
+    let nodes = found.nodes.map_or_else(dash, |nodes| nodes.to_string());
+    let each = found.nodes_per_solution().map_or_else(dash, |nodes| format!("{nodes:.2}"));
+    let mark = if is_default(line) { "  default" } else { "" };
+    let total = found.total;
+    format!(
+        "{n:>2}  {algorithm:<18}{total:>18} {seconds:>12.6} {range:>7} {nodes:>16} {each:>15}{mark}"
+    )
+}
+
+/// A line as a JSON object.
+fn json(line: &Line) -> String {
+    let mut object = json!({
+        "n": line.n,
+        "algorithm": line.algorithm.name(),
+        "total": null,
+        "seconds": null,
+        "slowest_seconds": null,
+        "nodes": null,
+        "nodes_per_solution": null,
+        "default": is_default(line),
+        "left_out": null,
+    });
+    match line.outcome {
+        Outcome::LeftOut(why) => object["left_out"] = reason(why).into(),
+        Outcome::Counted { found, seconds, slowest } => {
+            object["total"] = found.total.to_string().into();
+            object["seconds"] = seconds.into();
+            object["slowest_seconds"] = slowest.into();
+            object["nodes"] = found.nodes.into();
+            object["nodes_per_solution"] = found.nodes_per_solution().into();
+        }
+    }
+    object.to_string()
+}
+
+/// Whether `queens count` uses this algorithm on this board by default.
+fn is_default(line: &Line) -> bool {
+    MethodChoice::suggested(Problem::Total { n: line.n }).name() == line.algorithm.name()
+}
+
+/// The reason why a board was not counted.
+fn reason(why: Why) -> &'static str {
+    match why {
+        Why::Unsuited => "no such cut",
+        Why::TooLarge => "left out without --all",
+        Why::TooSlow => "left out by --seconds",
+        Why::Memory => "left out by --memory",
+    }
 }
 
 impl From<ContestError> for Failure {

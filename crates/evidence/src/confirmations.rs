@@ -34,7 +34,7 @@ impl Amount {
 
 /// What the second counts of a bundle confirm, as far as its names are true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Worth {
+pub struct Confirmations {
     /// Ranges that another machine confirmed with another kernel.
     pub by_machine: Amount,
     /// The part of `by_machine` that another owner confirmed.
@@ -49,7 +49,7 @@ pub struct Worth {
     pub only_distrusted: Amount,
 }
 
-impl Worth {
+impl Confirmations {
     /// Adds a range. `is_agreed` says whether the bundle calls it counted twice, and `second` is
     /// the count that follows it.
     ///
