@@ -39,10 +39,8 @@ impl LedgerRequest {
 /// What the ledger answers to the farm, in the order in which it was asked.
 #[derive(Debug)]
 pub enum LedgerEvent {
-    /// So many requests became durable together. Their answers follow.
+    /// Requests became durable together. Their answers follow.
     Committed {
-        /// Number of requests in the transaction.
-        requests: usize,
         /// How long it took, from the first look at its rows until the disk had it.
         took: Duration,
     },
@@ -106,10 +104,8 @@ impl Writer {
                     return;
                 }
             };
-            let asks = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
-            let (requests, took) = (batch.iter().filter(asks).count(), began.elapsed());
-            if requests > 0 {
-                let _ = answers.send(LedgerEvent::Committed { requests, took });
+            if !batch.iter().all(|request| matches!(request, LedgerRequest::Look)) {
+                let _ = answers.send(LedgerEvent::Committed { took: began.elapsed() });
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(asker, command) => {

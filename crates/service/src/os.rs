@@ -18,42 +18,33 @@ pub fn machine() -> String {
     }
 }
 
-/// The space of a file system, bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DiskSpace {
-    pub(crate) total: u64,
-    /// What this process may still write there.
-    pub(crate) free: u64,
-}
-
 /// The folder in which a file is.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// The space of the file system in which a folder is.
+/// The bytes that this process may still write to the file system of a folder.
 #[cfg(unix)]
-pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
+pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     let system = rustix::fs::statvfs(folder)?;
-    let [total, free] = [system.f_blocks, system.f_bavail].map(|blocks| blocks * system.f_frsize);
-    Ok(DiskSpace { total, free })
+    Ok(system.f_bavail * system.f_frsize)
 }
 
 #[cfg(windows)]
-pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
+pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     use std::os::windows::ffi::OsStrExt as _;
     let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
-    let (mut free, mut total) = (0, 0);
-    // SAFETY: the name ends with a zero, and the two numbers are written to.
+    let mut free = 0;
+    // SAFETY: the name ends with a zero, and the number is written to.
     let reported = unsafe {
         windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW(
             name.as_ptr(),
             &mut free,
-            &mut total,
+            std::ptr::null_mut(),
             std::ptr::null_mut(),
         )
     };
-    if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
+    if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
 /// Makes a folder that only its owner can enter, if there is none.

@@ -26,7 +26,7 @@ use tonic::Status;
 use wire::v1;
 
 use super::sending::{Stop, Taken, Taker, latest};
-use crate::os::{disk_space, folder_of};
+use crate::os::{folder_of, free_space};
 
 /// Bytes of text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
@@ -147,7 +147,7 @@ impl Written {
 
     fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
         let gzip = evidence::compressed(text);
-        let free = disk_space(&self.folder)?.free;
+        let free = free_space(&self.folder)?;
         if free < self.reserve.saturating_add(gzip.len() as u64) {
             let reserve = self.reserve >> 20;
             let text = format!(

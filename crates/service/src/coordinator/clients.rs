@@ -15,7 +15,6 @@ use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::identity;
 use super::job_api::JobApi;
-use super::metrics::Verb;
 use super::sending::{Answers, while_admitted};
 use super::{Credentials, FarmHandle, Right, SessionFault};
 
@@ -58,9 +57,7 @@ impl ClientService for Clients {
         request: Request<v1::AskRequest>,
     ) -> Result<Response<v1::AskResponse>, Status> {
         let identity = identity(&request);
-        let verb = request.extensions().get::<Verb>().cloned();
         let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
-        verb.map(|verb| verb.0.set(asked.verb()));
         Ok(Response::new(self.jobs.ask(&identity, asked).await?.into()))
     }
 
@@ -114,9 +111,7 @@ impl ClientService for Clients {
         let mut last = self.jobs.view(JobId(request.into_inner().job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let clients = self.clone();
-        let viewer = self.farm.meters().viewer();
         tokio::spawn(async move {
-            let _viewer = viewer;
             let mut tell = Ok(last.clone());
             loop {
                 let over = !matches!(&tell, Ok(job) if !job.state.is_over());

@@ -16,7 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::handle::{FarmHandle, Input, Order};
 use super::job_api::known;
-use super::metrics::{Gone, Meters};
+use super::metrics::Meters;
 use crate::error::ServiceError;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
 
@@ -127,9 +127,7 @@ impl EventLoop {
                         let event = Event::Ledger { asker, command: *command, answer, at_ms };
                         self.step(event).await?;
                     }
-                    Some(LedgerEvent::Committed { requests, took }) => {
-                        self.meters.committed(requests, took);
-                    }
+                    Some(LedgerEvent::Committed { took }) => self.meters.committed(took),
                     Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
                     Some(LedgerEvent::Closed) | None => return Err(died()),
                 },
@@ -308,9 +306,9 @@ impl EventLoop {
             }
             Effect::Dismiss { session, reason } => {
                 self.meters.dismissed(match reason {
-                    Dismissal::Replaced => Gone::Replaced,
-                    Dismissal::Distrusted => Gone::Distrusted,
-                    Dismissal::Unproven => Gone::Unproven,
+                    Dismissal::Replaced => "replaced",
+                    Dismissal::Distrusted => "distrusted",
+                    Dismissal::Unproven => "unproven",
                 });
                 let outbox = self.outboxes.remove(&session);
                 // One that takes no orders is told when it comes back.
@@ -320,7 +318,7 @@ impl EventLoop {
             }
             Effect::Tell { session, order } => {
                 let slow = send_to_worker(&mut self.outboxes, session, order);
-                slow.inspect(|_| self.meters.dismissed(Gone::Slow));
+                slow.inspect(|_| self.meters.dismissed("slow"));
                 return slow;
             }
         }

@@ -10,7 +10,7 @@ use farm::{
 use ledger::{CredentialChange, LedgerRequest};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::metrics::{Figures, Meters};
+use super::metrics::Meters;
 use crate::error::CoordinatorGone;
 
 /// A handle to the event loop, for sessions and clients.
@@ -79,13 +79,11 @@ impl FarmHandle {
         end.await.map_err(|_| CoordinatorGone)
     }
 
-    /// What the farm is like now, for `/metrics`.
-    pub(super) async fn figures(&self) -> Result<Figures, CoordinatorGone> {
+    /// How many inputs wait for the event loop, and how many requests for the ledger.
+    pub(super) fn queues(&self) -> Result<[usize; 2], CoordinatorGone> {
         let event_queue = self.inputs.max_capacity() - self.inputs.capacity();
         let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
-        let ledger_queue = ledger.max_capacity() - ledger.capacity();
-        drop(ledger);
-        self.look(move |farm| Figures::of(farm, event_queue, ledger_queue)).await
+        Ok([event_queue, ledger.max_capacity() - ledger.capacity()])
     }
 
     /// Writes a change of the credentials. Returns when it is durable.

@@ -73,7 +73,7 @@ pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
         .merge(acts::routes())
-        .route("/metrics", get(metrics::tell))
+        .route("/metrics", get(metrics::metrics))
         .route_layer(from_fn_with_state(guard.clone(), guard::admit));
     let anybody: Router<Web> = Router::new()
         .route("/login", get(login::form).post(login::begin))

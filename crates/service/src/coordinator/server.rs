@@ -23,7 +23,6 @@ use super::credentials::{Gate, admit, identity};
 use super::http::only_grpc;
 use super::job_api::JobApi;
 use super::limits::{self, Connection, Limits, Places};
-use super::metrics::measure_call;
 use super::phase::Late;
 use super::sending::Answers;
 use super::session::Peer;
@@ -102,8 +101,7 @@ fn routes_of(
     let services = Routes::new(worker_service).add_service(clients).add_service(reflection);
     let services = services.into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
-    let measured = services.route_layer(from_fn_with_state(meters, measure_call));
-    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
+    services.route_layer(from_fn(only_grpc)).merge(pages).into()
 }
 
 /// The service of workers.

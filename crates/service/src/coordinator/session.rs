@@ -85,7 +85,7 @@ pub async fn host(
     .await;
 
     let _ = farm.session(Event::Left { session }).await;
-    if let Some(gone) = result.as_ref().err().and_then(SessionFault::gone) {
+    if let Some(gone) = result.as_ref().err().and_then(SessionFault::reason) {
         farm.meters().dismissed(gone);
     }
     if let Err(

@@ -6,7 +6,6 @@ use farm::{Dismissal, Range};
 use tonic::Status;
 use wire::WireError;
 
-use super::metrics::Gone;
 use crate::ServiceError;
 
 /// How long a new session may take to send its Hello.
@@ -54,14 +53,15 @@ pub enum SessionFault {
 }
 
 impl SessionFault {
-    /// Why a worker was dismissed by its session. What the farm itself has decided is counted there.
-    pub(super) fn gone(&self) -> Option<Gone> {
+    /// The reason for the dismissal of a worker by its session, for [`Meters`](super::metrics::Meters). What the farm itself has
+    /// decided is counted by the event loop.
+    pub(super) fn reason(&self) -> Option<&'static str> {
         match self {
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
-                Some(Gone::Invalid)
+                Some("invalid")
             }
-            SessionFault::Silent => Some(Gone::Silent),
-            SessionFault::Expired => Some(Gone::Expired),
+            SessionFault::Silent => Some("silent"),
+            SessionFault::Expired => Some("expired"),
             SessionFault::Ended
             | SessionFault::Distrusted
             | SessionFault::Unproven

@@ -19,11 +19,6 @@ impl Fault {
         Fault { status, text: text.into() }
     }
 
-    /// The coordinator made a mistake.
-    pub(super) fn failed(text: impl Into<String>) -> Fault {
-        Fault::new(StatusCode::INTERNAL_SERVER_ERROR, text)
-    }
-
     /// There is nothing of that name.
     pub(super) fn not_found(text: impl Into<String>) -> Fault {
         Fault::new(StatusCode::NOT_FOUND, text)

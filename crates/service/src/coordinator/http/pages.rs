@@ -22,7 +22,7 @@ use super::fault::Fault;
 use super::fields::Fields;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
-use crate::coordinator::{FarmHandle, Identity, Right};
+use crate::coordinator::{Identity, Right};
 
 /// How often a browser hears of what has changed.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -160,7 +160,7 @@ async fn document(web: &Web, view: View, caller: &Caller) -> Result<Response, Fa
 }
 
 /// A browser that looks on.
-struct Viewer<V> {
+struct Viewer {
     show: Show,
     guard: Guard,
     view: View,
@@ -173,7 +173,6 @@ struct Viewer<V> {
     /// When it last heard anything.
     heard: Instant,
     _seat: OwnedSemaphorePermit,
-    _counted: V,
 }
 
 async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
@@ -191,14 +190,13 @@ async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault
         next: now,
         heard: now,
         _seat: seat,
-        _counted: FarmHandle::meters(&web.farm).viewer(),
     };
     let events = Body::from_stream(changes(viewer));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
 }
 
 /// What changes, until the coordinator stops or the caller may not see it any more.
-fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Bytes, Infallible>> {
+fn changes(viewer: Viewer) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let news = futures_util::stream::unfold(viewer, async |mut viewer| {
         let news = viewer.news().await?;
         Some((futures_util::stream::iter(news.into_iter().map(Ok)), viewer))
@@ -206,7 +204,7 @@ fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Bytes, Infallible>
     news.flatten()
 }
 
-impl<V> Viewer<V> {
+impl Viewer {
     /// The next events: one for each part that has changed, or a comment.
     async fn news(&mut self) -> Option<Vec<Bytes>> {
         loop {
