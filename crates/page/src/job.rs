@@ -5,12 +5,12 @@ use std::time::Duration;
 use farm::{Fact, JobId, JobState, JobView};
 use maud::{Markup, html};
 
+use crate::address::of_owner;
 use crate::chart::chart;
 use crate::frame::{self, Reader};
 use crate::jobs::{audits, done, owner, remarks, share, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
-use crate::people::of_owner;
 use crate::snapshot::{JobDetail, Snapshot};
 use crate::text::{ago, end, grouped, hours, plural, rate, sentence, size, time, utc};
 

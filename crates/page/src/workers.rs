@@ -7,8 +7,8 @@ use std::time::Duration;
 use farm::{JobId, Overview, Party, Principal, WorkerDetail};
 use maud::{Markup, html};
 
-use crate::parts::{Page, Part, bar, stats};
-use crate::people::{of_owner, of_worker};
+use crate::address::{of_owner, of_worker};
+use crate::parts::{Page, Part, share, stats};
 use crate::snapshot::Snapshot;
 use crate::text::{grouped, plural, rate, time};
 
@@ -259,12 +259,6 @@ fn row(worker: &Marked<'_>, all: f64) -> Markup {
             td data-label="To look at" { (troubles.join(", ")) }
         }
     }
-}
-
-/// What part of all something is, as a bar and in percent.
-pub(crate) fn share(part: f64, all: f64) -> Markup {
-    let percent = if all > 0.0 { 100.0 * part / all } else { 0.0 };
-    html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }
 }
 
 pub(crate) fn doing(detail: &WorkerDetail) -> Markup {
