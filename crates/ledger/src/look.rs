@@ -31,19 +31,6 @@ pub struct SeenRange<'a> {
     pub is_audited: bool,
 }
 
-/// What was accepted within a slot of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slot {
-    /// The job; `None` for all of them together.
-    pub job: Option<JobId>,
-    /// The beginning of the slot, Unix milliseconds.
-    pub at_ms: i64,
-    /// Placements, before symmetry.
-    pub placements: f64,
-    /// Workers that counted them.
-    pub workers: u64,
-}
-
 /// The files in the folder of keys with which a ledger was served.
 pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
     let mut statement = db.prepare("SELECT name FROM keys ORDER BY name")?;
@@ -162,36 +149,6 @@ impl Look {
         })?;
         found.sort_by_key(|incident| std::cmp::Reverse(incident.at_ms));
         Ok(found)
-    }
-
-    /// Calls `see` with what was accepted from one time to another, Unix milliseconds, in slots of `slot_ms`: for each job, and
-    /// for all together, in the order of time. It reads all rows twice.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn history(
-        &self,
-        (from_ms, to_ms): (i64, i64),
-        slot_ms: i64,
-        mut see: impl FnMut(Slot),
-    ) -> Result<(), LedgerFault> {
-        for of in ["job", "NULL"] {
-            let query = format!(
-                "SELECT {of} AS of, accepted_at / ?3 AS slot, total(CAST(count AS REAL)), count(DISTINCT worker) \
-                 FROM ranges WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY of, slot ORDER BY of, slot"
-            );
-            self.each(&query, (from_ms, to_ms, slot_ms), |row| {
-                see(Slot {
-                    job: job(row.get_ref(0)?),
-                    at_ms: row.get::<_, i64>(1)?.saturating_mul(slot_ms),
-                    placements: row.get(2)?,
-                    workers: number(row.get_ref(3)?),
-                });
-                Ok(())
-            })?;
-        }
-        Ok(())
     }
 
     /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::chart::chart;
 use crate::frame::{self, Reader};
-use crate::history::{Past, Span};
+use crate::history::Past;
 use crate::parts::{Page, Part, bar, stats};
 use crate::snapshot::Snapshot;
 use crate::text::{ago, end, grouped, percent, plural, rate, sentence, time};
@@ -24,13 +24,9 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// The farm: what was counted over `span`, all jobs that have not ended, and the latest that have, or others that have. The
+/// The farm: what was counted lately, all jobs that have not ended, and the latest that have, or others that have. The
 /// part with which jobs are submitted depends on the reader: see [`submission`].
-pub fn jobs(
-    snapshot: &Snapshot,
-    (span, past): (Span, Option<&Past>),
-    earlier: Option<&EndedBefore>,
-) -> Page {
+pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefore>) -> Page {
     let Overview { live, ended, ended_in_all, workers, .. } = &snapshot.overview;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
     let oldest = ended.last().filter(|_| ended.len() == Farm::ENDED_SHOWN);
@@ -48,10 +44,10 @@ pub fn jobs(
         }
         div.hero {
             div.panel {
-                div.head { h2 { (rate(snapshot.placements_per_second())) " placements/s" } (spans(span)) }
+                h2 { (rate(snapshot.placements_per_second())) " placements/s" }
                 @match past.filter(|past| past.loads.len() > 1) {
                     Some(past) => (chart(past, "now")),
-                    None => p.empty { "Nothing was counted in this time." },
+                    None => p.empty { "Nothing was counted in the last six hours." },
                 }
             }
             (numbers(snapshot))
@@ -86,21 +82,8 @@ pub fn jobs(
         Part::new(SUBMISSION, &html! {}),
         Part::new("ended", &ended),
     ];
-    let before = earlier.map_or(String::new(), |earlier| format!("&before={}", earlier.before));
-    let live = format!("live?span={}{before}", span.name());
+    let live = earlier.map_or("live".into(), |earlier| format!("live?before={}", earlier.before));
     Page { title: "Farm".into(), root: "", live, parts }
-}
-
-fn spans(shown: Span) -> Markup {
-    html! {
-        nav.switch aria-label="Time shown" {
-            @for span in Span::ALL {
-                a href=(format!("./?span={}", span.name())) aria-current=[(span == shown).then_some("true")] {
-                    (span.name())
-                }
-            }
-        }
-    }
 }
 
 fn numbers(snapshot: &Snapshot) -> Markup {

@@ -60,16 +60,6 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let plain = |start, end, worker: &str| (interval(start, end), worker.to_string(), false);
     assert_eq!(ranges, [plain(0, 10, "a"), plain(20, 30, "b")]);
 
-    let now = unix_ms();
-    let history = |span, slot_ms| {
-        let mut slots = Vec::new();
-        look.history(span, slot_ms, |slot| slots.push(slot)).expect("it can be read");
-        slots
-    };
-    let of = |job| Slot { job, at_ms: 0, placements: 2.0, workers: 2 };
-    assert_eq!(history((0, now + 1), i64::MAX), [of(Some(JOB)), of(None)]);
-    assert_eq!(history((now + 1_000_000, i64::MAX), 1), []);
-
     let credits = |of| {
         let credits = look.credits(&of).expect("it can be read").into_iter();
         let reported = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use farm::{CreditOf, JobId, Principal};
 use futures_util::StreamExt as _;
-use page::{Order, Part, Reader, Span, WorkersView};
+use maud::Markup;
+use page::{Order, Part, Reader, WorkersView};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_stream::Stream;
@@ -29,86 +31,40 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How often it hears something although nothing has changed, so that a broken connection is noticed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// The routes of all pages.
+/// The routes of all pages, each with the stream of what changes in it.
 pub(super) fn routes() -> Router<Web> {
-    Router::new()
-        .route("/", get(jobs))
-        .route("/live", get(jobs_live))
-        .route("/jobs/{id}", get(job))
-        .route("/jobs/{id}/live", get(job_live))
-        .route("/workers", get(workers))
-        .route("/workers/live", get(workers_live))
-        .route("/owners", get(owners))
-        .route("/owners/live", get(owners_live))
-        .route("/owner", get(credits))
-        .route("/owner/live", get(credits_live))
-        .route("/worker", get(credits))
-        .route("/worker/live", get(credits_live))
+    const PAGES: [&str; 6] = ["/", "/jobs/{id}", "/workers", "/owners", "/owner", "/worker"];
+    PAGES.into_iter().fold(Router::new(), |routes, page| {
+        let live = format!("{}/live", page.trim_end_matches('/'));
+        routes.route(page, get(document)).route(&live, get(follow))
+    })
 }
 
-async fn jobs(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of_jobs(&of), &caller).await
-}
+impl<S: Send + Sync> FromRequestParts<S> for View {
+    type Rejection = Fault;
 
-async fn jobs_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of_jobs(&of), caller).await
-}
-
-async fn job(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, View::Job(job_id(&job)?), &caller).await
-}
-
-async fn job_live(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, View::Job(job_id(&job)?), caller).await
-}
-
-async fn workers(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of_workers(&of), &caller).await
-}
-
-async fn workers_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of_workers(&of), caller).await
-}
-
-async fn owners(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, View::Credits(CreditOf::Owners), &caller).await
-}
-
-async fn owners_live(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, View::Credits(CreditOf::Owners), caller).await
-}
-
-async fn credits(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of_credits(&of)?, &caller).await
-}
-
-async fn credits_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of_credits(&of)?, caller).await
-}
-
-/// Which jobs are to be shown that have ended, and the time of the chart. Words that mean nothing are ignored.
-fn of_jobs(of: &RawQuery) -> View {
-    let fields = Fields::of_query(of);
-    let span = Span::ALL.into_iter().find(|span| fields.text("span") == Some(span.name()));
-    View::Jobs(span.unwrap_or_default(), fields.number("before").map(JobId))
-}
-
-/// The owner or the worker whose counts are to be shown.
-fn of_credits(of: &RawQuery) -> Result<View, Fault> {
-    let fields = Fields::of_query(of);
-    let name = |field| fields.text(field).map(str::to_string);
-    let owner = name("owner").ok_or_else(nobody)?;
-    Ok(View::Credits(match name("machine").zip(name("worker")) {
-        Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
-        None => CreditOf::Workers(owner),
-    }))
-}
-
-/// Which workers are to be shown. Words that mean nothing are ignored.
-fn of_workers(of: &RawQuery) -> View {
-    let fields = Fields::of_query(of);
-    let order = fields.text("order").and_then(Order::named).unwrap_or_default();
-    View::Workers(WorkersView { order, page: fields.number("page").unwrap_or(0) })
+    /// The page that an address names. What means nothing behind its question mark is ignored.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Fault> {
+        let fields = Fields::of_query(parts.uri.query());
+        let name = |field| fields.text(field).map(str::to_string);
+        let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
+        Ok(match path[..] {
+            ["jobs", job, ..] => View::Job(job_id(job)?),
+            ["workers", ..] => {
+                let order = fields.text("order").and_then(Order::named).unwrap_or_default();
+                View::Workers(WorkersView { order, page: fields.number("page").unwrap_or(0) })
+            }
+            ["owners", ..] => View::Credits(CreditOf::Owners),
+            ["owner" | "worker", ..] => {
+                let owner = name("owner").ok_or_else(nobody)?;
+                View::Credits(match name("machine").zip(name("worker")) {
+                    Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
+                    None => CreditOf::Workers(owner),
+                })
+            }
+            _ => View::Jobs(fields.number("before").map(JobId)),
+        })
+    }
 }
 
 /// Who asks, and by which login.
@@ -152,11 +108,11 @@ async fn page_of(web: &Web, view: &View) -> Result<Arc<Shown>, Fault> {
     web.show.page(view.clone()).await?.ok_or_else(none)
 }
 
-async fn document(web: &Web, view: View, caller: &Caller) -> Result<Response, Fault> {
-    let shown = page_of(web, &view).await?;
-    let reader = reader(caller);
+async fn document(State(web): State<Web>, view: View, caller: Caller) -> Result<Markup, Fault> {
+    let shown = page_of(&web, &view).await?;
+    let reader = reader(&caller);
     let own = own_parts(&view, &shown, &reader);
-    Ok(shown.page.document(&reader, &own).into_response())
+    Ok(shown.page.document(&reader, &own))
 }
 
 /// A browser that looks on.
@@ -175,8 +131,8 @@ struct Viewer {
     _seat: OwnedSemaphorePermit,
 }
 
-async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
-    page_of(web, &view).await?;
+async fn follow(State(web): State<Web>, view: View, caller: Caller) -> Result<Response, Fault> {
+    page_of(&web, &view).await?;
     let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
     let seat = web.show.seat().ok_or_else(full)?;
     let now = Instant::now();

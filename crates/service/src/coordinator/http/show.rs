@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
 use ledger::{Look, unix_ms};
-use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Snapshot, Span, WorkersView};
+use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Snapshot, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -26,7 +26,7 @@ const VIEWERS: usize = 1_024;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum View {
     /// What was counted lately, all jobs that have not ended, and those that have: the latest, or the latest before this job.
-    Jobs(Span, Option<JobId>),
+    Jobs(Option<JobId>),
     Job(JobId),
     Workers(WorkersView),
     Credits(CreditOf),
@@ -95,9 +95,7 @@ impl Show {
         let view = match view {
             View::Workers(view) => View::Workers(view.within(&snapshot)),
             View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
-            View::Jobs(span, Some(before)) if inner.farm.job(before).await?.is_none() => {
-                View::Jobs(span, None)
-            }
+            View::Jobs(Some(before)) if inner.farm.job(before).await?.is_none() => View::Jobs(None),
             View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
         };
         inner.pages.get(view.clone(), self.render(view, &snapshot)).await
@@ -119,13 +117,13 @@ impl Show {
         snapshot: &Snapshot,
     ) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
         let shown = match view {
-            View::Jobs(span, before) => {
+            View::Jobs(before) => {
                 let earlier = match before {
                     None => None,
                     Some(before) => Some(self.ended_before(before).await?),
                 };
-                let past = self.0.past.of_all(span, snapshot.unix_ms);
-                Shown::new(page::jobs(snapshot, (span, past.as_ref()), earlier.as_ref()), None)
+                let past = self.0.past.of(None, snapshot.unix_ms, None);
+                Shown::new(page::jobs(snapshot, past.as_ref(), earlier.as_ref()), None)
             }
             View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
@@ -133,7 +131,7 @@ impl Show {
                 let Some((view, map)) = seen.await? else { return Ok(None) };
                 let cells = map.cells.clone();
                 let record = self.0.records.of(id, move |look, &job| of_job(look, job, &cells));
-                let history = self.0.past.of(id, snapshot.unix_ms, view.times.ended_at_ms);
+                let history = self.0.past.of(Some(id), snapshot.unix_ms, view.times.ended_at_ms);
                 let detail = JobDetail { view, map, record, history };
                 Shown::new(page::job(&detail, snapshot), Some(detail.view))
             }
