@@ -36,8 +36,8 @@ pub struct Copy {
 }
 
 impl Draft {
-    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. What a process has left of
-    /// such a draft is removed.
+    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. A draft that another process has
+    /// left is removed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Who may use a coordinator. A ledger keeps the hash of each secret, never the secret.
+//! The credentials of a coordinator. A ledger keeps the hash of each secret, never the secret.
 
 use rusqlite::Connection;
 

@@ -44,7 +44,7 @@ pub struct LedgerError {
     pub fault: LedgerFault,
 }
 
-/// What a fault means to whoever runs the ledger.
+/// What a fault means to an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Another process holds it.

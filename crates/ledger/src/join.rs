@@ -214,8 +214,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     })
 }
 
-/// What the parts say of parties that were wrong, once each. Reinstatements are not among it: a part that
-/// knows of no verdict has not taken back what that party had counted.
+/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
+/// without the verdict still has what that party counted.
 fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
     let mut verdicts = Vec::new();
     for (path, evidence, _) in parts {

@@ -1,7 +1,7 @@
-//! What people want to see of a ledger, read while its coordinator goes on.
+//! Reads a ledger for the pages while its coordinator goes on.
 //!
-//! Whatever is read here is shown and decides nothing. So it is not checked like evidence is, and costs little more
-//! than the rows that are read.
+//! What is read here is shown and decides nothing. So it is not checked as evidence is, and costs little more than the rows
+//! that are read.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Look {
     pub(super) db: Connection,
 }
 
-/// An accepted range, as far as people want to see it.
+/// An accepted range, as far as a page shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenRange<'a> {
     /// The ordinals.
@@ -39,7 +39,7 @@ pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
 }
 
 impl Look {
-    /// The most incidents of one kind of which a job's log tells: the latest.
+    /// The most incidents of one kind in a job's log. They are the latest.
     pub const INCIDENTS: u32 = 50;
 
     /// The ledger in `path`, which has to be there.
@@ -173,7 +173,7 @@ impl Look {
         };
         let ranges = from("ranges", ("past - first", "count", "audit = 2", "0", "accepted_at"));
         let audits = from("audits", ("0", "0", "1", "0", "counted_at"));
-        // Whoever was right about a range that is settled has contradicted nobody else.
+        // The count that settled a range contradicts no other one.
         let is_wrong = "SELECT 1 FROM ranges r WHERE r.job = disputes.job AND r.first = disputes.first \
                         AND r.past = disputes.past AND r.digest = disputes.digest";
         let disputes = from("disputes", ("0", "0", "0", "1", "noted_at"));

@@ -177,7 +177,7 @@ impl Ledger {
                 return Err(MergeFault::Conflict { range, here, there });
             }
             absorbed.compared += 1;
-            return self.tell(job, &here, rows);
+            return Ok(());
         }
         for (counted, task_counts) in rows {
             let range = counted.row.range;
@@ -188,26 +188,6 @@ impl Ledger {
             } else {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps what a part tells of the tasks of rows that are here, and of which nothing is told here.
-    fn tell(
-        &self,
-        job: JobId,
-        here: &[Row],
-        there: Vec<(CountedRange, TaskCounts)>,
-    ) -> Result<(), MergeFault> {
-        let mut store = SqlStore(&self.db);
-        for (counted, task_counts) in
-            there.into_iter().filter(|(_, reported)| !reported.are_omitted())
-        {
-            let (range, claim) = (counted.row.range, counted.row.tally.claim());
-            let is_here = |row: &Row| row.range == range && row.tally.claim() == claim;
-            if here.iter().any(is_here) && store.task_counts(job, range)?.are_omitted() {
-                store.set_task_counts(job, range, &task_counts)?;
             }
         }
         Ok(())

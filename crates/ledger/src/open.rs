@@ -294,9 +294,8 @@ impl Ledger {
         }
         let restored = self.read_back()?;
         restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
-        // A page that was written, and is what it was before, hangs together with the others.
-        // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
-        // for which somebody is distrusted.
+        // A disk may lose a write of one page, and the older page still fits the others. A count that was right may be accepted
+        // again after the count that settled the dispute was taken back, but not the count for which a party is distrusted.
         let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
                         JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.checksum = r.checksum \
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \

@@ -1,4 +1,4 @@
-//! Reading jobs, policies and changes of trust back: they are checked before anything rests on them.
+//! Reads jobs, policies and changes of trust back. They are checked before they are used.
 
 use farm::rules::StoredJob;
 use farm::{
