@@ -193,7 +193,7 @@ fn name(job: &JobView) -> Markup {
     }
 }
 
-/// What there is to say of a job besides its numbers, as sentences: why it waits, and what is wrong with it.
+/// Sentences about a job besides its numbers: why it waits, and what is wrong with it.
 pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
     let waits = job.waits_for(all).map(|what| format!("It waits for {what}."));
     let held = job.held.as_ref();

@@ -1,6 +1,6 @@
 //! The map of a plan: a square of 64 by 64 cells, row by row.
 //!
-//! Neighbouring cells of which the same can be said become one rectangle, so that a map costs what its borders cost.
+//! Neighbouring cells that look alike become one rectangle, so that a map costs what its borders cost.
 
 use farm::{Cell, PlanMap};
 use maud::{Markup, html};
@@ -75,7 +75,7 @@ impl Kind {
     }
 }
 
-/// Cells of a row of the map of which the same can be said.
+/// Cells of a row of the map that look alike.
 struct Run<'a> {
     x: usize,
     y: usize,
@@ -86,7 +86,7 @@ struct Run<'a> {
     first: u64,
 }
 
-/// The map, with a legend that says how many tasks are what.
+/// The map, with a legend that has the number of tasks of each kind.
 pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     let rows = map.cells.len().div_ceil(SIDE);
     let tasks = |kind| tasks_of(map, record, kind);

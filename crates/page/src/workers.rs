@@ -19,7 +19,7 @@ const SILENT: Duration = Duration::from_secs(60);
 /// A worker is slow if its threads count less than this part of what is usual for its backend and job.
 const SLOW: f64 = 0.5;
 
-/// In which order workers are listed.
+/// The order of a list of workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Those that need somebody to look first.
@@ -62,7 +62,7 @@ impl Order {
 /// Which workers are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WorkersView {
-    /// In which order.
+    /// Their order.
     pub order: Order,
     /// Which page of them, from 0 on.
     pub page: usize,

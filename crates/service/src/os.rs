@@ -1,4 +1,4 @@
-//! What systems do differently: who may read a file, how full a disk is, and which machine this is.
+//! Functions that differ between systems: permissions of files, free space, and the identity of the machine.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -61,7 +61,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if !path.exists() {
         let folder = path.display();
-        tracing::warn!(%folder, "whoever can read the folder around this one can read the secrets in it");
+        tracing::warn!(%folder, "users who can read the folder around this one can read the secrets in it");
     }
     fs::create_dir_all(path)
 }
@@ -83,7 +83,7 @@ pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// A file belongs to whoever made it.
+/// A file belongs to the user who made it.
 #[cfg(not(unix))]
 pub(crate) fn give(_: &fs::File, _: &Metadata) -> bool {
     true

@@ -1,4 +1,4 @@
-//! Bundles over the network: a job's evidence for whoever may see the job.
+//! Bundles over the network: a job's evidence for clients that may see the job.
 //!
 //! ```text
 //!   client                                    a thread of its own, with the ledger opened to be read
@@ -128,7 +128,7 @@ fn write(ledger: &Path, id: JobId, taker: &Taker<v1::ExportResponse>) -> Result<
     Ok(written)
 }
 
-/// The answers of a bundle, in a file without a name beside the ledger: it is gone with whoever has it open.
+/// The answers of a bundle, in a file without a name beside the ledger. The system removes it when it is closed.
 struct Written {
     file: File,
     folder: PathBuf,

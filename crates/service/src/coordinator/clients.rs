@@ -78,7 +78,7 @@ impl ClientService for Clients {
         }
         let before = JobId(if after == 0 { u64::MAX } else { after });
         let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
-        // One more than is told of shows whether there are more.
+        // One more than is listed shows whether there are more.
         let seen = self.farm.look(move |farm| -> Vec<JobView> {
             if newest_first {
                 farm.jobs(..before, |_| true).rev().take(most + 1).collect()
@@ -112,17 +112,17 @@ impl ClientService for Clients {
         let (sender, receiver) = mpsc::channel(1);
         let clients = self.clone();
         tokio::spawn(async move {
-            let mut tell = Ok(last.clone());
+            let mut next = Ok(last.clone());
             loop {
-                let over = !matches!(&tell, Ok(job) if !job.state.is_over());
-                if sender.send(tell.map(Into::into)).await.is_err() || over {
+                let over = !matches!(&next, Ok(job) if !job.state.is_over());
+                if sender.send(next.map(Into::into)).await.is_err() || over {
                     return;
                 }
-                tell = tokio::select! {
+                next = tokio::select! {
                     () = clients.credentials.ended(&identity) => Err(SessionFault::Expired.into()),
                     changed = clients.changed(&last, &sender) => changed,
                 };
-                if let Ok(job) = &tell {
+                if let Ok(job) = &next {
                     last = job.clone();
                 }
             }

@@ -1,5 +1,5 @@
-//! Copies of the ledger for whoever runs the farm, made and sent while it goes on. One is sent at a time, for no longer than one of
-//! its length may be on its way.
+//! Copies of the ledger for admins, made and sent while the farm goes on. One is sent at a time, within a time that depends on
+//! its length.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! The one owner of the farm: puts the world's events in line, and carries the effects out.
+//! The one owner of the farm. It puts events in order, and carries the effects out.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub struct EventLoop {
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     /// Clients whose requests are not answered.
     waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
-    /// Who wants to know of a job's end.
+    /// Requests that wait for a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
     /// Jobs of which the log says that no worker has the memory for them.
     stranded: BTreeSet<JobId>,
@@ -110,7 +110,7 @@ impl EventLoop {
         (farm, handle)
     }
 
-    /// Runs until it is told to stop, or until the ledger fails.
+    /// Runs until it is stopped, or until the ledger fails.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await?;
         let mut looks = tokio::time::interval(LOOK);
@@ -235,12 +235,12 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Sessions tell their workers.
+    /// Sessions send it to their workers.
     fn send_pace(&self) {
         let now = self.farm.pace();
         let is_new = |reported: &mut Pace| std::mem::replace(reported, now) != now;
         if self.pace.send_if_modified(is_new) {
-            tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
+            tracing::debug!(report_ms = now.report_ms(), "workers report at another interval");
         }
     }
 
@@ -311,7 +311,7 @@ impl EventLoop {
                     Dismissal::Unproven => "unproven",
                 });
                 let outbox = self.outboxes.remove(&session);
-                // One that takes no orders is told when it comes back.
+                // A worker that takes no orders gets the reason when it comes back.
                 if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
                     let _ = outbox.try_send(Err(reason));
                 }
@@ -325,7 +325,7 @@ impl EventLoop {
         None
     }
 
-    /// Tells those who wait for a job that waiting longer is no use.
+    /// Answers the requests that wait for the end of a job.
     fn tell_end(&mut self, job: JobId) {
         let view = self.farm.job(job).expect("a job with something pending is not removed");
         for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
@@ -338,7 +338,7 @@ impl EventLoop {
     }
 }
 
-/// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
+/// One process may be lost with a cable. The operator should look at a machine that loses more.
 fn log_lost(principal: &Principal, processes: usize) {
     if processes > 1 && processes.is_power_of_two() {
         tracing::warn!(%principal, processes,
@@ -348,7 +348,7 @@ fn log_lost(principal: &Principal, processes: usize) {
     }
 }
 
-/// A contradiction is a machine that miscounts: whoever runs the farm should know which.
+/// A contradiction means that a machine miscounts. The operator should know which.
 fn log_dispute(command: &LedgerCommand) {
     match command {
         LedgerCommand::Dispute { report, author } => {

@@ -1,4 +1,4 @@
-//! What sessions and clients hold of the event loop: how they reach the farm.
+//! The handle by which sessions and clients reach the event loop.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl FarmHandle {
         self.tell(Input::Session(event)).await
     }
 
-    /// Has the farm do what a client of the owner `by` asks for, or says why not, once the answer is durable.
+    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is durable.
     pub async fn ask(
         &self,
         by: &str,
@@ -56,7 +56,7 @@ impl FarmHandle {
         answer.await.map_err(|_| CoordinatorGone)
     }
 
-    /// What somebody sees who looks at the farm between two events. It holds the farm up for as long as it takes.
+    /// Reads the farm between two events. The farm waits meanwhile.
     pub async fn look<T: Send + 'static>(
         &self,
         see: impl FnOnce(&mut Farm) -> T + Send + 'static,
@@ -135,7 +135,7 @@ impl FarmHandle {
     }
 }
 
-/// What the event loop takes in.
+/// An input of the event loop.
 pub(super) enum Input {
     /// A worker begins a session.
     Join {
@@ -148,13 +148,13 @@ pub(super) enum Input {
     Session(Event),
     /// A client asks for something.
     Ask { by: String, ask: Request, reply: oneshot::Sender<Result<Answer, Refusal>> },
-    /// Somebody looks at the farm.
+    /// A read of the farm.
     Look(Box<dyn FnOnce(&mut Farm) + Send>),
-    /// Somebody waits for the end of a job.
+    /// A client waits for the end of a job.
     End(JobId, oneshot::Sender<JobView>),
     /// The event loop is to end.
     Stop,
 }
 
-/// What the event loop tells a session: an order for its worker, or why the session ends.
+/// A message of the event loop to a session: an order for its worker, or why the session ends.
 pub(super) type Order = Result<CoordinatorMessage, Dismissal>;

@@ -65,8 +65,7 @@ impl FromRef<Web> for FarmHandle {
     }
 }
 
-/// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else. Must be called within
-/// a runtime.
+/// All routes. Those of `readers` are only for callers that may see the farm. Must be called within a runtime.
 pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
     let guard = Guard::new(gate);
     let show = Show::of(farm.clone());
@@ -132,8 +131,8 @@ async fn harden(request: Request, next: Next) -> Response {
     answer
 }
 
-/// Refuses what is no gRPC. A browser can send a form to any site over HTTP/1.1, with the address of whoever
-/// opened it; it can neither do so over HTTP/2 without TLS nor claim that a form is gRPC.
+/// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do so
+/// over HTTP/2 without TLS nor claim that a form is gRPC.
 pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
     Ok(if is_grpc(&request) { next.run(request).await } else { Fault::no_grpc().into_response() })
 }

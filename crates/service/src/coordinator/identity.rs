@@ -4,8 +4,7 @@ use farm::JobView;
 use ledger::Role;
 use tonic::Status;
 
-/// The owner of whoever can connect where no credential is needed, and of the worker of a count without a
-/// server.
+/// The owner of all clients where no credential is needed, and of the worker of a count without a server.
 pub const LOCAL_OWNER: &str = "local";
 
 /// The greatest priority that somebody who is no admin may give a job, and the least without its sign.
@@ -98,7 +97,7 @@ impl Identity {
         };
         let role = self.role.name();
         Err(Status::permission_denied(format!(
-            "this credential is a {role}'s, and this needs that of {wanted}; ask whoever runs the farm for one"
+            "this credential is a {role}'s, and this needs that of {wanted}; ask the farm's operator for one"
         )))
     }
 }

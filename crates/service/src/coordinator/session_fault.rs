@@ -1,4 +1,4 @@
-//! Why a session ends before its worker leaves, and what its worker is told.
+//! Why a session ends before its worker leaves, and the status that the worker gets.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub enum SessionFault {
     /// A count of the worker's machine or owner was proven wrong.
     #[error(
         "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
-         machine, then ask whoever runs the farm to trust it again (`queens trust`)"
+         machine, then ask the farm's operator to trust it again (`queens trust`)"
     )]
     Distrusted,
     /// The worker reported or held what was not leased to its owner.
@@ -45,7 +45,7 @@ pub enum SessionFault {
     )]
     Unproven,
     /// The worker's credential has expired or was revoked.
-    #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
+    #[error("the credential has expired or was revoked; ask the farm's operator for another one")]
     Expired,
     /// The coordinator failed.
     #[error(transparent)]

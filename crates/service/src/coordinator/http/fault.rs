@@ -64,7 +64,7 @@ impl Fault {
     }
 }
 
-/// The answer is the sentence, and has the fault with it, so that whoever knows the address can make a page of it.
+/// The answer is the sentence. It carries the fault, of which a layer that knows the address makes a page.
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let mut answer = (self.status, format!("{}\n", self.text)).into_response();

@@ -61,9 +61,9 @@ enum Denied {
     Name,
 }
 
-/// Said to whoever comes by a name that anybody may have made.
+/// The answer to a request by a name that anybody may have registered.
 const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there only under an address, localhost \
-                            or a name without a dot: a site of that name could act for whoever opens it";
+                            or a name without a dot: a site of that name could act in the browser of a person who opens it";
 
 impl Guard {
     pub(super) fn new(gate: Gate) -> Guard {

@@ -122,7 +122,7 @@ struct Viewer {
     view: View,
     reader: Reader,
     caller: Caller,
-    /// The events that told it of each part last.
+    /// The latest event of each part that was sent to it.
     has: Vec<(&'static str, Bytes)>,
     /// When it is to hear of changes again.
     next: Instant,

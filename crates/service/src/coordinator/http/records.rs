@@ -1,7 +1,7 @@
-//! What the ledger tells of what somebody looks at: who counted what of a job, what happened to it, what somebody has counted.
+//! What the pages show from the ledger: who counted what of a job, what happened to it, and what an owner or a worker has counted.
 //!
-//! It is read beside the farm, by a connection of its own, one thing at a time. A ledger with many rows takes long, so
-//! that it is read the less often the longer it takes.
+//! It is read beside the farm, by a connection of its own, one thing at a time. The longer a reading takes, the less often it
+//! is repeated.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -33,7 +33,7 @@ const MOST: usize = 64;
 pub(super) struct Records<K, V> {
     ledger: Option<Arc<PathBuf>>,
     known: Arc<Mutex<HashMap<K, Known<V>>>>,
-    /// Whoever reads holds it.
+    /// Held by the thread that reads.
     reading: Arc<Mutex<()>>,
 }
 
@@ -61,7 +61,7 @@ where
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
-    /// The latest that was read of `key`. If that is some time ago, it is read again, for whoever asks next. Must be
+    /// The latest that was read of `key`. If that is some time ago, it is read again for the next caller. Must be
     /// called within a runtime.
     pub(super) fn of(
         &self,

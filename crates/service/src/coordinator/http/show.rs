@@ -36,7 +36,7 @@ pub(super) enum View {
 pub(super) struct Shown {
     pub(super) page: Page,
     pub(super) job: Option<JobView>,
-    /// What tells a browser of each part, by the part's id: made once for all browsers.
+    /// The event that sends each part to a browser, by the part's id. It is made once for all browsers.
     pub(super) events: Vec<(&'static str, Bytes)>,
 }
 
@@ -184,8 +184,7 @@ fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
         }
 }
 
-/// Values that are made anew when somebody asks for one that is no longer fresh. Whoever asks meanwhile waits for
-/// the same one.
+/// Values that are made anew when one is asked for that is no longer fresh. Callers that come meanwhile wait for the same one.
 struct Fresh<K, V>(Mutex<HashMap<K, (Instant, V)>>);
 
 impl<K, V> Default for Fresh<K, V> {

@@ -3,7 +3,7 @@
 //!
 //! A stranger shares its address with others: everybody who comes through a tunnel has that of the tunnel. So nobody is
 //! refused for what others behind the address do. What makes room is the connection that has been without a credential for
-//! the longest time; whoever has a credential shows it long before.
+//! the longest time. A client with a credential shows it long before.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,12 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::stream::select_all;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_stream::Stream;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
@@ -83,12 +85,15 @@ fn accept_within(
     tokio::spawn(async move {
         // The oldest first. A connection that was not admitted ends when what stands here for it is dropped.
         let mut strangers: VecDeque<oneshot::Sender<()>> = VecDeque::new();
-        for turn in 0.. {
+        // They take turns, so that a crowd at one of them does not shut the others out.
+        let mut listeners = select_all(listeners.into_iter().map(TcpListenerStream::new));
+        loop {
             let accepted = tokio::select! {
-                accepted = accept_any(&listeners, turn) => accepted,
+                accepted = listeners.next() => accepted.expect("listeners do not end"),
                 () = sender.closed() => return,
             };
-            let Ok((stream, peer)) = accepted else {
+            let Ok((stream, peer)) = accepted.and_then(|it| it.peer_addr().map(|peer| (it, peer)))
+            else {
                 // The process is out of descriptors, or the peer is gone already: wait a little.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -150,14 +155,6 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Opened>
         None => Ok(Either::Left(stream)),
         Some(tls) => Ok(Either::Right(Box::new(tls.accept(stream).await?))),
     }
-}
-
-/// Accepts the next connection of any listener. Each is the first to be looked at in its turn, so that a crowd
-/// at one of them does not shut the others out.
-async fn accept_any(listeners: &[TcpListener], turn: usize) -> io::Result<(TcpStream, SocketAddr)> {
-    let (others, first) = listeners.split_at(turn % listeners.len());
-    let accepting = first.iter().chain(others).map(|listener| Box::pin(listener.accept()));
-    futures_util::future::select_all(accepting).await.0
 }
 
 /// Number of connections that the system may hold until we accept them. If a thousand workers return at
@@ -282,7 +279,6 @@ mod tests {
     use std::time::Instant;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio_stream::StreamExt;
 
     use super::*;
     use crate::KeyFolder;
