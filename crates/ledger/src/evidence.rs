@@ -60,12 +60,6 @@ impl Evidence {
         Evidence { ledger, jobs, distrusted }
     }
 
-    /// Number of accepted ranges of all jobs.
-    pub(crate) fn ranges(&self) -> Result<u64, LedgerFault> {
-        let count = "SELECT count(*) FROM ranges";
-        self.ledger.db.query_row_and_then(count, [], |row| super::entry::unsigned(row, 0))
-    }
-
     /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
     pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
         let mut changes = SqlStore(&self.ledger.db).trust_changes()?;

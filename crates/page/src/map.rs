@@ -48,30 +48,22 @@ impl Kind {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// Its name, and its meaning for a task.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Disputed => "disputed",
-            Kind::Poisoned => "poisoned",
-            Kind::Leased => "leased",
-            Kind::Audited => "audited",
-            Kind::Accepted => "accepted",
-            Kind::Partly => "partly",
-            Kind::Free => "free",
-            Kind::Foreign => "foreign",
+            Kind::Disputed => ("disputed", "counted with different results"),
+            Kind::Poisoned => ("poisoned", "not leased any more: workers were lost with it"),
+            Kind::Leased => ("leased", "leased to workers"),
+            Kind::Audited => ("audited", "accepted, and counted by two parties alike"),
+            Kind::Accepted => ("accepted", "accepted"),
+            Kind::Partly => ("partly", "accepted in part"),
+            Kind::Free => ("free", "to be leased"),
+            Kind::Foreign => ("foreign", "not of this job's part of the plan"),
         }
     }
 
-    fn meaning(self) -> &'static str {
-        match self {
-            Kind::Disputed => "counted with different results",
-            Kind::Poisoned => "not leased any more: workers were lost with it",
-            Kind::Leased => "leased to workers",
-            Kind::Audited => "accepted, and counted by two parties alike",
-            Kind::Accepted => "accepted",
-            Kind::Partly => "accepted in part",
-            Kind::Free => "to be leased",
-            Kind::Foreign => "not of this job's part of the plan",
-        }
+    fn name(self) -> &'static str {
+        self.words().0
     }
 }
 
@@ -169,7 +161,7 @@ fn title(run: &Run<'_>) -> String {
         Kind::Leased => format!(": {workers}"),
         _ => format!(", counted by {workers}"),
     };
-    format!("{tasks}: {}{by}", run.kind.meaning())
+    format!("{tasks}: {}{by}", run.kind.words().1)
 }
 
 #[cfg(test)]

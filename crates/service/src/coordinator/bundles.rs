@@ -43,15 +43,15 @@ const RESERVE: u64 = 256 << 20;
 /// Writes bundles from the coordinator's ledger, one at a time, and sends a few.
 #[derive(Clone)]
 pub(super) struct Bundles {
-    ledger: Option<PathBuf>,
+    ledger: Option<Arc<Path>>,
     turn: Arc<Semaphore>,
     places: Arc<Semaphore>,
 }
 
 impl Bundles {
-    pub(super) fn new(ledger: Option<&Path>) -> Bundles {
+    pub(super) fn new(ledger: Option<Arc<Path>>) -> Bundles {
         let [turn, places] = [1, PLACES].map(|number| Arc::new(Semaphore::new(number)));
-        Bundles { ledger: ledger.map(Path::to_path_buf), turn, places }
+        Bundles { ledger, turn, places }
     }
 
     /// Begins to write a bundle, and then sends it. Ends without a word if nobody takes it.
@@ -222,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn who_reads_slowly_holds_up_neither_the_log_nor_others() {
         let (_folder, path, ledger) = ledger();
-        let bundles = Bundles::new(Some(&path));
+        let bundles = Bundles::new(Some(path.as_path().into()));
 
         // Given clients that take no more than the first answers
         let begun = [(); PLACES - 1].map(|()| bundles.begin(JOB));
@@ -266,7 +266,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_reads_the_ledger_for_a_while_behind_a_bundle() {
         let (_folder, path, _ledger) = ledger();
-        let bundles = Bundles::new(Some(&path));
+        let bundles = Bundles::new(Some(path.as_path().into()));
         let mut bundle = bundles.begin(JOB).expect("there are places");
 
         next(&mut bundle).await;
@@ -282,7 +282,7 @@ mod tests {
     async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
-        let mut bundle = Bundles::new(Some(&path)).begin(JOB);
+        let mut bundle = Bundles::new(Some(path.as_path().into())).begin(JOB);
         let bundle = bundle.as_mut().expect("there are places");
         next(bundle).await;
         // The ledger with its lock and its log.

@@ -150,7 +150,8 @@ impl ClientService for Clients {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
         let request = request.into_inner();
-        let role = role(request.role())?;
+        let role = ROLES.iter().find(|(_, role)| *role == request.role());
+        let &(role, _) = role.ok_or(WireError::Missing("role"))?;
         let owner = wire::name("owner", request.owner)?;
         if owner.contains('/') {
             return Err(Status::invalid_argument(
@@ -245,29 +246,22 @@ impl ClientService for Clients {
     }
 }
 
-fn role(role: v1::Role) -> Result<Role, Status> {
-    match role {
-        v1::Role::Unspecified => Err(WireError::Missing("role").into()),
-        v1::Role::Admin => Ok(Role::Admin),
-        v1::Role::Submitter => Ok(Role::Submitter),
-        v1::Role::Viewer => Ok(Role::Viewer),
-        v1::Role::Worker => Ok(Role::Worker),
-        v1::Role::TrustedWorker => Ok(Role::TrustedWorker),
-    }
-}
+/// The roles and their messages.
+const ROLES: [(Role, v1::Role); 5] = [
+    (Role::Admin, v1::Role::Admin),
+    (Role::Submitter, v1::Role::Submitter),
+    (Role::Viewer, v1::Role::Viewer),
+    (Role::Worker, v1::Role::Worker),
+    (Role::TrustedWorker, v1::Role::TrustedWorker),
+];
 
 fn reported(credential: Credential) -> v1::Token {
-    let role = match credential.role {
-        Role::Admin => v1::Role::Admin,
-        Role::Submitter => v1::Role::Submitter,
-        Role::Viewer => v1::Role::Viewer,
-        Role::Worker => v1::Role::Worker,
-        Role::TrustedWorker => v1::Role::TrustedWorker,
-    };
+    let role = ROLES.iter().find(|(role, _)| *role == credential.role);
+    let (_, role) = role.expect("it has all of them");
     v1::Token {
         id: credential.id,
         owner: credential.owner,
-        role: role.into(),
+        role: (*role).into(),
         created_at_ms: credential.created_at_ms,
         expires_at_ms: credential.expires_at_ms,
         revoked_at_ms: credential.revoked_at_ms,

@@ -29,8 +29,8 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Copies of this ledger, if it is in a file; `copied_at` is set after each.
-    pub(super) fn of(ledger: Option<&Path>, copied_at: Gauge) -> Copies {
-        Copies { ledger: ledger.map(Arc::from), turn: Arc::new(Semaphore::new(1)), copied_at }
+    pub(super) fn of(ledger: Option<Arc<Path>>, copied_at: Gauge) -> Copies {
+        Copies { ledger, turn: Arc::new(Semaphore::new(1)), copied_at }
     }
 
     /// Begins a copy.

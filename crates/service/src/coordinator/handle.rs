@@ -19,8 +19,11 @@ pub struct FarmHandle {
     pub(super) inputs: mpsc::Sender<Input>,
     /// It is the event loop that keeps the ledger open.
     pub(super) ledger: mpsc::WeakSender<LedgerRequest>,
+    /// Counters of the service.
     pub(super) meters: Meters,
+    /// The ledger's file, if there is one.
     pub(super) ledger_path: Option<Arc<Path>>,
+    /// How often workers are to report, now and when it changes.
     pub(super) paces: watch::Receiver<Pace>,
     /// Whether requests are answered.
     pub(super) open: watch::Sender<bool>,
@@ -97,21 +100,6 @@ impl FarmHandle {
         sent.map_err(|_| CoordinatorGone)?;
         drop(ledger);
         written.await.map_err(|_| CoordinatorGone)
-    }
-
-    /// What is measured while the farm runs.
-    pub(super) fn meters(&self) -> &Meters {
-        &self.meters
-    }
-
-    /// The ledger's file, if there is one.
-    pub(super) fn ledger_path(&self) -> Option<&Path> {
-        self.ledger_path.as_deref()
-    }
-
-    /// How often workers are to report, now and when it changes.
-    pub(super) fn paces(&self) -> watch::Receiver<Pace> {
-        self.paces.clone()
     }
 
     /// Requests are answered from now on.

@@ -86,7 +86,7 @@ fn routes_of(
     limits: Limits,
     reflection: ServerReflectionServer<impl ServerReflection>,
 ) -> Router {
-    let meters = farm.meters().clone();
+    let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
     let jobs = JobApi::new(farm.clone(), plans.clone(), credentials.clone());
@@ -96,8 +96,8 @@ fn routes_of(
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let bundles = Bundles::new(farm.ledger_path());
-    let copies = Copies::of(farm.ledger_path(), meters.copied_at.clone());
+    let bundles = Bundles::new(farm.ledger_path.clone());
+    let copies = Copies::of(farm.ledger_path.clone(), meters.copied_at.clone());
     let clients = Clients { farm, jobs, credentials, bundles, copies };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let services = Routes::new(worker_service).add_service(clients).add_service(reflection);

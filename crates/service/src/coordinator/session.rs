@@ -67,7 +67,7 @@ pub async fn host(
         if out.send(CoordinatorMessage::Welcome { leases_in_ms }).await.is_err() {
             return Ok(());
         }
-        let send_pace = send_pace(farm.paces(), out.clone());
+        let send_pace = send_pace(farm.paces.clone(), out.clone());
         let answers = out.clone();
         let mut heard = pin!(listen(&farm, session, &mut messages));
         tokio::select! {
@@ -86,7 +86,7 @@ pub async fn host(
 
     let _ = farm.session(Event::Left { session }).await;
     if let Some(gone) = result.as_ref().err().and_then(SessionFault::reason) {
-        farm.meters().dismissed(gone);
+        farm.meters.dismissed(gone);
     }
     if let Err(
         fault @ (SessionFault::Message(_)

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const MOST: usize = 64;
 
 /// The records of a ledger, each of what `K` names; of one in memory there are none.
 pub(super) struct Records<K, V> {
-    ledger: Option<Arc<PathBuf>>,
+    ledger: Option<Arc<Path>>,
     known: Arc<Mutex<HashMap<K, Known<V>>>>,
     /// Held by the thread that reads.
     reading: Arc<Mutex<()>>,
@@ -56,8 +56,7 @@ where
     K: Clone + Debug + Eq + Hash + Send + 'static,
     V: Send + Sync + 'static,
 {
-    pub(super) fn new(ledger: Option<&Path>) -> Records<K, V> {
-        let ledger = ledger.map(|path| Arc::new(path.to_path_buf()));
+    pub(super) fn new(ledger: Option<Arc<Path>>) -> Records<K, V> {
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
@@ -176,7 +175,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_records_of_the_jobs_that_were_asked_for_last_are_kept_for_a_while() {
-        let records = Jobs::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         for job in 0..200 {
             ask(&records, job).await;
             // Somebody looks at job 0 all the time.
@@ -192,7 +191,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_long_to_read_is_read_the_less_often() {
-        let records = Jobs::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         ask(&records, 1).await;
         let until_again = |took| {
             records.note(&JobId(1), Ok(JobRecord::default()), took);
@@ -205,7 +204,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_job_is_forgotten_while_it_is_read_and_no_more_are_begun() {
-        let records = Jobs::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         let reading = records.reading.lock().expect("nobody panics while holding it");
         for job in 0..200 {
             begin(&records, job);

@@ -78,8 +78,8 @@ impl Show {
     pub(super) fn of(farm: FarmHandle) -> Show {
         Show(Arc::new(Inner {
             past: Past::follow(farm.clone()),
-            records: Records::new(farm.ledger_path()),
-            credits: Records::new(farm.ledger_path()),
+            records: Records::new(farm.ledger_path.clone()),
+            credits: Records::new(farm.ledger_path.clone()),
             farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
@@ -137,7 +137,7 @@ impl Show {
             }
             View::Credits(of) => {
                 let credits = self.0.credits.of(of.clone(), Look::credits);
-                let may_be = self.0.farm.ledger_path().is_some() && credits.is_none();
+                let may_be = self.0.farm.ledger_path.is_some() && credits.is_none();
                 if !may_be && !is_anybody(snapshot, &of, &credits) {
                     return Ok(None);
                 }

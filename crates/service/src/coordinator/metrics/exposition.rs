@@ -32,8 +32,8 @@ pub(in crate::coordinator) async fn exposition(
     gauge(&mut metrics, "event_queue_length", "Events that wait for the farm", event_queue as u64);
     let help = "Requests that wait for the ledger";
     gauge(&mut metrics, "ledger_queue_requests", help, ledger_queue as u64);
-    of_service(&mut metrics, farm.meters());
-    let ledger = farm.ledger_path().map(Path::to_path_buf);
+    of_service(&mut metrics, &farm.meters);
+    let ledger = farm.ledger_path.clone();
     // A disk may be slow.
     let text = tokio::task::spawn_blocking(move || {
         ledger.inspect(|ledger| of_disk(&mut metrics, ledger));
