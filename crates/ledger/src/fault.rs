@@ -78,22 +78,6 @@ impl LedgerFault {
         LedgerError { path, fault: self }
     }
 
-    /// What SQLite found when it checked its pages: a damage, or a page that the disk did not hand over, of which it says
-    /// no more than the number of the error.
-    pub(crate) fn from_check(words: String) -> LedgerFault {
-        const UNREAD: &str = "unable to get the page. error code=";
-        let code = words.split_once(UNREAD).and_then(|(_, rest)| {
-            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
-            digits?.parse::<i32>().ok()
-        });
-        match code.map(rusqlite::ffi::Error::new) {
-            Some(error) if error.code == ErrorCode::SystemIoFailure => {
-                rusqlite::Error::SqliteFailure(error, None).into()
-            }
-            _ => LedgerFault::Content(words),
-        }
-    }
-
     /// What the fault means.
     pub fn kind(&self) -> FaultKind {
         match self {
@@ -128,25 +112,5 @@ impl LedgerFault {
                 | ErrorCode::Unknown,
                 ) | None
             )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_that_could_not_be_read_is_no_damage() {
-        let said = |code| {
-            format!(
-                "*** in database main ***\nTree 20 page 20: unable to get the page. error code={code}"
-            )
-        };
-        for (code, kind) in
-            [(266, FaultKind::Write), (522, FaultKind::Damaged), (11, FaultKind::Damaged)]
-        {
-            assert_eq!(LedgerFault::from_check(said(code)).kind(), kind, "{code}");
-        }
-        assert_eq!(LedgerFault::from_check("row 1 missing".into()).kind(), FaultKind::Damaged);
     }
 }

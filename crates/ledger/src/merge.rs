@@ -17,7 +17,7 @@ use super::entry::{signed, state_number};
 use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
-/// What became of a part.
+/// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absorbed {
     /// Tasks that were added.
@@ -94,7 +94,7 @@ impl Ledger {
                     open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
                 }
                 EvidenceRecord::Audit { row, at_ms } => {
-                    // That of a range which is left out confirms nothing.
+                    // The second count of a range that is left out confirms nothing.
                     if let Some(overlap) = &mut open {
                         overlap.seconds.push((row, at_ms));
                     }

@@ -55,7 +55,7 @@ pub struct LedgerLock {
     name: PathBuf,
 }
 
-/// What is wrong with a ledger of which not all rows have a job.
+/// The fault of a ledger that has rows without a job.
 pub(super) const OF_NO_JOB: &str = "it has rows of jobs that it does not have";
 
 impl CheckedLedger {
@@ -217,12 +217,12 @@ impl Ledger {
         })
     }
 
-    /// Who may use the coordinator.
+    /// The credentials of the coordinator.
     pub fn credentials(&self) -> Result<Vec<Credential>, LedgerFault> {
         credentials::read(&self.db)
     }
 
-    /// Changes who may use the coordinator, before a writer has the ledger.
+    /// Changes the credentials, before a writer has the ledger.
     ///
     /// # Errors
     ///
@@ -282,7 +282,7 @@ impl Ledger {
         format::check(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
-            return Err(LedgerFault::from_check(verdict));
+            return content(verdict);
         }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content(OF_NO_JOB.into());

@@ -15,7 +15,7 @@ pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, 
      submitted_at, ended_at, begun_at FROM jobs \
      LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
-/// What `changes.state` says of a job of which the first range was leased.
+/// The value of `changes.state` that notes that the first range of a job was leased.
 pub(super) const BEGUN: &str = "begun";
 
 /// A job from the columns of [`JOBS`].

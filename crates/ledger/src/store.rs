@@ -450,5 +450,5 @@ impl Store for SqlStore<'_> {
     }
 }
 
-/// Where the second count of the row of a range `r` is.
+/// The second count of the row of a range `r`, in SQL.
 const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";

@@ -1,4 +1,4 @@
-//! What each task of an accepted range counts: a column of its row.
+//! The counts of the single tasks of an accepted range: a column of its row.
 //!
 //! Rows are read without it. The digest of a row is its checksum. A row without it is a row of which only the sum is known.
 
@@ -15,7 +15,7 @@ pub(super) fn bytes(counts: &TaskCounts) -> Option<Vec<u8>> {
     (!counts.are_omitted()).then(bytes)
 }
 
-/// What a column says about a range.
+/// The counts of a range from a column.
 pub(super) fn read(
     columns: &rusqlite::Row<'_>,
     at: usize,

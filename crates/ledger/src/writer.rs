@@ -55,9 +55,9 @@ pub enum LedgerEvent {
 /// The farm's end of the ledger.
 #[derive(Debug)]
 pub struct LedgerHandle {
-    /// What it is to do. The ledger is closed once this is dropped and everything is written.
+    /// Requests to the ledger. It is closed once this is dropped and everything is written.
     pub requests: mpsc::Sender<LedgerRequest>,
-    /// What it has done for the farm.
+    /// Answers to the farm.
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
 }
 

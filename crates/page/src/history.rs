@@ -1,4 +1,4 @@
-//! How much was counted when, since the coordinator was started: of each job, and of the whole farm for the last hours.
+//! The history of what was counted since the coordinator was started: of each job, and of the whole farm for the last hours.
 //!
 //! ```text
 //!   the farm   2,160 slots of 10 s: six hours, of which the oldest goes
@@ -19,7 +19,7 @@ const SHORTEST_MS: i64 = 10_000;
 /// The history of a job of which nothing was counted for so long is forgotten, ms.
 const KEPT_MS: i64 = 7 * 24 * 3_600_000;
 
-/// What was done in a slot of time.
+/// The work in a slot of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
     /// Placements in the counts that were accepted, before symmetry.
@@ -34,7 +34,7 @@ pub struct History {
     rings: BTreeMap<Option<JobId>, Ring>,
 }
 
-/// What was done in neighbouring slots, up to a time.
+/// The work in neighbouring slots, up to a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// The length of a slot, ms.
@@ -45,7 +45,7 @@ pub struct Past {
     pub until_ms: i64,
 }
 
-/// Slots of one length in ascending order: their numbers since 1970, and what was done.
+/// Slots of one length in ascending order: their numbers since 1970, and their work.
 #[derive(Clone, Debug)]
 struct Ring {
     slot_ms: i64,
@@ -53,7 +53,7 @@ struct Ring {
 }
 
 impl History {
-    /// Notes what was done for a job, or for the farm, until `unix_ms`.
+    /// Notes work for a job, or for the farm, until `unix_ms`.
     pub fn add(&mut self, job: Option<JobId>, unix_ms: i64, load: Load) {
         let new = || Ring { slot_ms: SHORTEST_MS, loads: VecDeque::new() };
         let ring = self.rings.entry(job).or_insert_with(new);
@@ -75,8 +75,8 @@ impl History {
         self.rings.retain(|_, ring| is_kept(ring));
     }
 
-    /// What was done for a job, or for the farm: up to its end, or, if it goes on, up to the slot of `unix_ms`, which is not
-    /// over. `None` if nothing is known.
+    /// The work for a job, or for the farm: up to its end, or, if it goes on, up to the slot of `unix_ms`, which is not over.
+    /// `None` if nothing is known.
     pub fn of(&self, job: Option<JobId>, unix_ms: i64, ended_ms: Option<i64>) -> Option<Past> {
         let Ring { slot_ms, loads } = self.rings.get(&job)?;
         let now = unix_ms.div_euclid(*slot_ms);
@@ -174,9 +174,11 @@ mod tests {
             history.add(None, hour * HOUR, load(1));
             history.forget(hour * HOUR);
         }
-        let past = history.of(JOB, year * HOUR, None).expect("it is known");
+        // The last slot is over then.
+        let past = history.of(JOB, (year + 24) * HOUR, None).expect("it is known");
         assert_eq!(sum(&past), year as f64);
-        assert!(past.loads.len() as i64 <= SLOTS, "{}", past.loads.len());
+        let kept = history.rings[&JOB].loads.len();
+        assert!(kept as i64 <= SLOTS, "{kept}");
         let farm = history.of(None, year * HOUR, None).expect("it is known");
         assert_eq!((farm.slot_ms, sum(&farm)), (10_000, 6.0), "six hours");
         history.forget(year * HOUR + KEPT_MS);

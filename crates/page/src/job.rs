@@ -76,7 +76,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     Page { title: format!("Job {}", view.id), root: "../", live, parts }
 }
 
-/// What the job was asked for, large, and why it may be trusted.
+/// The total, large, and the reasons to trust it.
 fn result(job: &JobView, total: u128) -> Markup {
     let facts = known::facts(job.spec.plan.problem).into_iter();
     let facts = facts.filter(|fact| job.spec.slice.is_all() && fact.allows(job.counted));
@@ -158,7 +158,7 @@ fn facts(job: &JobView) -> Markup {
     }
 }
 
-/// What the sum of the counts is called.
+/// The label of the sum of the counts.
 fn counted(job: &JobView) -> String {
     let is_covered = job.tasks_done == job.tasks();
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
@@ -176,7 +176,7 @@ pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
 }
 
-/// What can be done with a job in its state.
+/// The buttons for a job in its state.
 fn buttons(job: &JobView) -> Markup {
     let button = |action: &str, text: &str| {
         html! {

@@ -261,12 +261,12 @@ fn total(job: &JobView) -> Markup {
     }
 }
 
-/// Who submitted a job. Nobody has submitted the job of ledgers that were merged.
+/// The owner of a job. The job of a merged ledger has none.
 pub(crate) fn owner(job: &JobView) -> &str {
     if job.spec.origin.owner.is_empty() { "unknown" } else { &job.spec.origin.owner }
 }
 
-/// How much of a job is counted, as numbers and as a bar.
+/// The progress of a job, as numbers and as a bar.
 pub(crate) fn done(job: &JobView) -> Markup {
     let (done, all) = (job.tasks_done, job.tasks());
     html! {
@@ -296,7 +296,7 @@ pub(crate) fn state(job: &JobView, all: &[JobView]) -> Markup {
     }
 }
 
-/// What was typed into the form of a submission.
+/// The fields of a submission's form as they were typed.
 pub type Typed<'a> = &'a dyn Fn(&str) -> Option<&'a str>;
 
 /// The part of [`jobs`] with which `reader` submits jobs, if they may.
@@ -350,7 +350,7 @@ fn submit(typed: Typed<'_>) -> Markup {
     }
 }
 
-/// What a policy chooses, in percent of the ranges.
+/// The share of ranges that a policy chooses, in percent.
 pub(crate) fn share(share_ppm: u32) -> f64 {
     100.0 * f64::from(share_ppm) / f64::from(AuditPolicy::ALL)
 }

@@ -10,7 +10,7 @@ use crate::text::grouped;
 
 const SIDE: usize = 64;
 
-/// What a cell is, the most remarkable first.
+/// The kind of a cell, the most remarkable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Disputed,
@@ -107,7 +107,7 @@ pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     }
 }
 
-/// How many tasks of a map are of a kind. A task that is in dispute is accepted, too, and is not said twice.
+/// The number of tasks of a kind. A task that is in dispute is accepted, too, and is counted once.
 fn tasks_of(map: &PlanMap, record: Option<&JobRecord>, kind: Kind) -> u64 {
     let of = |(at, cell): (usize, &Cell)| {
         let audited = record.and_then(|record| record.cells.get(at)).map_or(0, |cell| cell.audited);

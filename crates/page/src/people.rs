@@ -1,4 +1,4 @@
-//! Who counts: the pages of all owners, of one owner and of one worker.
+//! The pages of those who count: all owners, one owner, and one worker.
 //!
 //! What they have counted comes from the ledger, so that it is there after they have left. How fast they count now comes from
 //! the farm.
@@ -90,7 +90,7 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
 }
 
-/// What the jobs of an owner have taken, and what they may take.
+/// The hours that the jobs of an owner have taken, and may take.
 fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
     let Share { weight, limit_us } = account.share;
     let limit =
@@ -154,7 +154,7 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
     page(name, &of_worker(principal, name).replacen('?', "/live?", 1), &top, &listed)
 }
 
-/// What a worker that is connected is, and does.
+/// The state of a connected worker.
 fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
     let farm::WorkerView { author, backend, threads, memory, .. } = &detail.view;
     html! {

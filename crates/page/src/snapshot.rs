@@ -44,7 +44,7 @@ impl Snapshot {
     }
 }
 
-/// What is shown of one job besides its view.
+/// One job, with the map of its plan, its record and its history.
 #[derive(Clone, Debug)]
 pub struct JobDetail {
     /// The job.
@@ -53,7 +53,7 @@ pub struct JobDetail {
     pub map: PlanMap,
     /// Its record in the ledger; `None` if there is no file, or it was not read yet.
     pub record: Option<Arc<JobRecord>>,
-    /// What was done when.
+    /// Its history.
     pub history: Option<Past>,
 }
 

@@ -38,24 +38,24 @@ pub enum Order {
 }
 
 impl Order {
-    const ALL: [Order; 6] =
-        [Order::Trouble, Order::Name, Order::Owner, Order::Threads, Order::Rate, Order::Heard];
+    /// All of them, with their words in addresses.
+    const ALL: [(Order, &str); 6] = [
+        (Order::Trouble, "trouble"),
+        (Order::Name, "name"),
+        (Order::Owner, "owner"),
+        (Order::Threads, "threads"),
+        (Order::Rate, "rate"),
+        (Order::Heard, "heard"),
+    ];
 
     /// The word for it in addresses.
     pub fn word(self) -> &'static str {
-        match self {
-            Order::Trouble => "trouble",
-            Order::Name => "name",
-            Order::Owner => "owner",
-            Order::Threads => "threads",
-            Order::Rate => "rate",
-            Order::Heard => "heard",
-        }
+        Order::ALL[self as usize].1
     }
 
     /// The order of that word.
     pub fn named(word: &str) -> Option<Order> {
-        Order::ALL.into_iter().find(|order| order.word() == word)
+        Order::ALL.into_iter().find_map(|(order, its)| (its == word).then_some(order))
     }
 }
 

@@ -235,7 +235,7 @@ fn dialler(
     })
 }
 
-/// What was wrong with a handshake, which an error of input and output does not name as its cause.
+/// The fault of a handshake. An error of input and output does not name it as its cause.
 fn tls_fault(error: io::Error) -> tower::BoxError {
     error.downcast::<rustls::Error>().map_or_else(Into::into, Into::into)
 }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -139,7 +139,7 @@ impl Credentials {
     /// A status that says why the secret is refused.
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let of = |owner: &str, role, credential| Identity { owner: owner.into(), role, credential };
         match hash.and_then(|hash| known.by_hash(&hash)) {
             Some(found) => match status(found) {
@@ -213,7 +213,7 @@ impl Credentials {
     /// All credentials, the oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Credential> {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let mut all: Vec<Credential> = known.0.values().cloned().collect();
         all.sort_by_key(|credential| credential.id);
         all
@@ -221,13 +221,13 @@ impl Credentials {
 
     /// Whether somebody has, or had, a credential of this owner.
     pub(super) fn know(&self, owner: &str) -> bool {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         known.0.values().any(|credential| credential.owner == owner)
     }
 
     /// The default scope of audits: between owners as soon as two of them may count.
     pub(super) fn across(&self) -> AuditScope {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let counts = |credential: &&Credential| {
             let is_worker = matches!(credential.role, Role::Worker | Role::TrustedWorker);
             is_worker && status(credential).is_none()
@@ -253,6 +253,10 @@ impl Credentials {
         }
     }
 
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.shared.known.read().expect("nobody panics while holding it")
+    }
+
     /// Whether access is open, so that a request without a credential is an admin's.
     pub(super) fn are_needless(&self) -> bool {
         self.shared.own.is_none()
@@ -260,7 +264,7 @@ impl Credentials {
 
     /// Whether the identity's credential is still valid.
     pub(super) fn still_allow(&self, identity: &Identity) -> bool {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let is_valid = |hash| known.by_hash(&hash).is_some_and(|found| status(found).is_none());
         identity.credential.is_none_or(is_valid)
     }

@@ -1,4 +1,4 @@
-//! What a coordinator answers besides gRPC: its page, on the same port, over HTTP/1.1 or HTTP/2.
+//! The page of a coordinator, on the port of its gRPC services, over HTTP/1.1 or HTTP/2.
 //!
 //! ```text
 //!   request ──► another site's form? ──► Guard: who is it, and may they see? ──► handler
@@ -44,7 +44,7 @@ use super::limits::Admission;
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
 
-/// What handlers need.
+/// The state of the handlers.
 #[derive(Clone)]
 struct Web {
     farm: FarmHandle,
@@ -87,7 +87,7 @@ pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
         .with_state(Web { farm, jobs, guard, show })
 }
 
-/// There is no page and no service of that name.
+/// The answer to an unknown address.
 async fn nothing(request: Request) -> Response {
     if is_grpc(&request) {
         Status::unimplemented("there is no such service").into_http()
@@ -96,8 +96,8 @@ async fn nothing(request: Request) -> Response {
     }
 }
 
-/// What a browser may do with an answer: nothing but show it, with what comes from here. Over TLS, it is to come back over
-/// TLS for the next month. A refusal becomes a page.
+/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over TLS, the browser is to use TLS
+/// for the next month. A refusal becomes a page.
 async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (

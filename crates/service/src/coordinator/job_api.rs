@@ -139,7 +139,7 @@ impl JobApi {
     }
 }
 
-/// What is known of the counts of a slice of a plan, and of what they take, before they are counted.
+/// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
 pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
     Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
 }

@@ -1,4 +1,4 @@
-//! What a coordinator is doing: what its health says, and what it answers meanwhile.
+//! The phases of a coordinator: its health, and what it answers meanwhile.
 //!
 //! ```text
 //!   Starting ──► Serving ──► Draining ──► Stopped
@@ -27,7 +27,7 @@ use super::{Credentials, FarmHandle};
 /// The gRPC services of whose health may be asked.
 const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<ClientServiceServer<()>>()];
 
-/// What a coordinator is doing.
+/// The phase of a coordinator.
 #[derive(Clone)]
 pub enum Phase {
     /// It reads its ledger. Only health is answered.
@@ -70,7 +70,7 @@ const fn name<S: NamedService>() -> &'static str {
 /// Services and pages that are there once the ledger is read.
 pub(super) type Late = Arc<OnceLock<Router>>;
 
-/// What is answered before the ledger is read.
+/// The answer before the ledger is read.
 const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
 
 /// Has the late routes answer a request. Until they are there, the answer is to try again: the gRPC status `UNAVAILABLE`, or

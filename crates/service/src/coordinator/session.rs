@@ -16,7 +16,7 @@ use super::sender::send_messages;
 use super::session_fault::{HELLO_TIMEOUT, SessionFault};
 use super::{FarmHandle, Plans};
 
-/// How long a worker that has hung up is listened to: what it sent before may still be on its way from the connection.
+/// How long messages of a worker that has hung up are still read. They may be on their way from the connection.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The worker's end of a session, and who it belongs to.

@@ -1,4 +1,4 @@
-//! How a refusal looks over HTTP.
+//! Refusals over HTTP.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -37,7 +37,7 @@ impl From<Status> for Fault {
     }
 }
 
-/// What HTTP has for the status of gRPC.
+/// The HTTP status for a gRPC status.
 pub(super) fn status_code(status: &Status) -> StatusCode {
     match status.code() {
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
@@ -58,7 +58,7 @@ impl From<CoordinatorGone> for Fault {
 }
 
 impl Fault {
-    /// The page that says it, from which `root` leads to the farm's first one.
+    /// The page of this refusal. `root` leads from it to the farm's first page.
     pub(super) fn page(&self, root: &str) -> Body {
         page::fault(self.status.as_u16(), &self.text, root).into_string().into()
     }

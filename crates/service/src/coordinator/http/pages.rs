@@ -1,4 +1,4 @@
-//! The pages themselves, and how browsers hear of what changes in them.
+//! The pages, and the streams of changes in them.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
 use crate::coordinator::{Identity, Right};
 
-/// How often a browser hears of what has changed.
+/// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How often it hears something although nothing has changed, so that a broken connection is noticed.
+/// How often something is sent although nothing has changed, so that a broken connection is noticed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 /// The routes of all pages, each with the stream of what changes in it.
@@ -43,7 +43,7 @@ pub(super) fn routes() -> Router<Web> {
 impl<S: Send + Sync> FromRequestParts<S> for View {
     type Rejection = Fault;
 
-    /// The page that an address names. What means nothing behind its question mark is ignored.
+    /// The page that an address names. Unknown fields of the query are ignored.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Fault> {
         let fields = Fields::of_query(parts.uri.query());
         let name = |field| fields.text(field).map(str::to_string);
@@ -67,7 +67,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
     }
 }
 
-/// Who asks, and by which login.
+/// The identity and the login of a caller.
 pub(super) type Caller = (Extension<Identity>, Extension<Login>);
 
 pub(super) fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
@@ -115,7 +115,7 @@ async fn document(State(web): State<Web>, view: View, caller: Caller) -> Result<
     Ok(shown.page.document(&reader, &own))
 }
 
-/// A browser that looks on.
+/// A browser that follows a page.
 struct Viewer {
     show: Show,
     guard: Guard,
@@ -124,9 +124,9 @@ struct Viewer {
     caller: Caller,
     /// The latest event of each part that was sent to it.
     has: Vec<(&'static str, Bytes)>,
-    /// When it is to hear of changes again.
+    /// When changes are sent to it next.
     next: Instant,
-    /// When it last heard anything.
+    /// When something was sent to it last.
     heard: Instant,
     _seat: OwnedSemaphorePermit,
 }
@@ -151,7 +151,7 @@ async fn follow(State(web): State<Web>, view: View, caller: Caller) -> Result<Re
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
 }
 
-/// What changes, until the coordinator stops or the caller may not see it any more.
+/// The changes of a page, until the coordinator stops or the caller may not see it any more.
 fn changes(viewer: Viewer) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let news = futures_util::stream::unfold(viewer, async |mut viewer| {
         let news = viewer.news().await?;

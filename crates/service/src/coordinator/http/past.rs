@@ -1,4 +1,4 @@
-//! How far jobs have come and when, for charts.
+//! Remembers the progress of jobs, for charts.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Past {
         let past = Past::default();
         let remembering = past.clone();
         tokio::spawn(async move {
-            // What was done before is no news.
+            // Progress from before this moment is dropped.
             if farm.look(Farm::take_progress).await.is_err() {
                 return;
             }
@@ -39,7 +39,7 @@ impl Past {
         past
     }
 
-    /// What was done for a job, or for all of them, up to its end or to now.
+    /// The history of a job, or of the farm, up to its end or to now.
     pub(super) fn of(
         &self,
         job: Option<JobId>,

@@ -16,20 +16,20 @@ use ledger::{LedgerFault, Look, SeenRange};
 use page::{CellRecord, JobRecord};
 use tokio::time::Instant;
 
-/// How often the same is read at most.
+/// The shortest time between two readings of one record.
 const LEAST: Duration = Duration::from_secs(5);
 /// The rest after reading before the same is read again, as a multiple of the time that it took.
 const REST: u32 = 50;
-/// The same before anything else is read: SQLite's log begins anew only while nobody reads.
+/// The rest before another record is read, as the same multiple. SQLite restarts its log only while nothing is read.
 const REST_OF_ALL: u32 = 4;
 /// The longest that a job's rows are read.
 const LONGEST: Duration = Duration::from_secs(5);
-/// A record that nobody has asked for is forgotten after this time.
+/// A record that was not requested for this time is forgotten.
 const KEPT: Duration = Duration::from_secs(600);
-/// The most records that are kept: those that were asked for last. One takes some hundred KiB, 2 MiB at most.
+/// The most records that are kept. They are those that were requested last. One takes some hundred KiB, 2 MiB at most.
 const MOST: usize = 64;
 
-/// The records of a ledger, each of what `K` names; of one in memory there are none.
+/// The records of a ledger by their keys. A ledger in memory has none.
 pub(super) struct Records<K, V> {
     ledger: Option<Arc<Path>>,
     known: Arc<Mutex<HashMap<K, Known<V>>>>,
@@ -73,7 +73,7 @@ where
         known.retain(|_, known| known.again.is_none() || now.duration_since(known.asked) < KEPT);
         if known.len() >= MOST && !known.contains_key(&key) {
             let oldest = known.iter().filter(|(_, known)| known.again.is_some());
-            // Of those that are being read none is forgotten, and no more are begun.
+            // A record that is being read is not forgotten. If all are, none is begun.
             let oldest = oldest.min_by_key(|(_, known)| known.asked);
             let oldest = oldest.map(|(key, _)| key.clone())?;
             known.remove(&oldest);

@@ -1,4 +1,4 @@
-//! What readers see: made at most once a second, only while somebody looks, and shared among all who do.
+//! Makes the pages: at most once a second, only for viewers, and shared among all of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -25,7 +25,7 @@ const VIEWERS: usize = 1_024;
 /// A page that somebody looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum View {
-    /// What was counted lately, all jobs that have not ended, and those that have: the latest, or the latest before this job.
+    /// The farm, with the jobs that have not ended and the latest that have, or the latest before this job.
     Jobs(Option<JobId>),
     Job(JobId),
     Workers(WorkersView),
@@ -91,7 +91,7 @@ impl Show {
     pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
         let inner = &self.0;
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
-        // What nobody has is no page of its own, so that asking for much takes no memory.
+        // A request for something unknown gets no page of its own, so that many of them take no memory.
         let view = match view {
             View::Workers(view) => View::Workers(view.within(&snapshot)),
             View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
