@@ -31,14 +31,6 @@ impl Hours {
         }
     }
 
-    /// So many hours of processors and of graphics processors.
-    #[must_use]
-    pub fn of_hours(processor: f64, gpu: f64) -> Hours {
-        // Numbers that are too large, negative or none become the nearest that there is.
-        let us = |hours: f64| (hours * Hours::US as f64).round() as u64;
-        Hours { processor_us: us(processor), gpu_us: us(gpu) }
-    }
-
     /// Hours of processors.
     #[must_use]
     pub fn processor(self) -> f64 {

@@ -11,13 +11,39 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::place;
-use super::{Evidence, LedgerFault, format, scrub, wait};
+use super::{Evidence, LedgerFault, ScrubReport, format, scrub, wait};
+
+/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock have
+/// put beside it.
+#[derive(Debug)]
+pub(crate) struct Unfinished(pub(crate) PathBuf);
+
+impl Unfinished {
+    /// The file `path`. One that another process has left is removed.
+    pub(crate) fn new(path: PathBuf) -> Unfinished {
+        let unfinished = Unfinished(path);
+        unfinished.remove();
+        unfinished
+    }
+
+    fn remove(&self) {
+        for suffix in ["", "-journal", "-wal", "-shm", "-lock"] {
+            let _ = fs::remove_file(place::with_suffix(&self.0, suffix));
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
 
 /// A copy that is being made, in a file beside its final place that only its owner may read. Dropping it removes the
 /// file.
 #[derive(Debug)]
 pub struct Draft {
-    path: PathBuf,
+    file: Unfinished,
     /// What the file will be called.
     to: PathBuf,
 }
@@ -30,28 +56,23 @@ pub struct Copy {
     /// Its size.
     pub bytes: u64,
     /// Number of its jobs.
-    pub jobs: usize,
+    pub jobs: u64,
     /// Number of its accepted ranges.
     pub ranges: u64,
 }
 
 impl Draft {
-    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. What a process has left of
-    /// such a draft is removed.
+    /// Begins a copy in the file `path`, which is to become the file `to` of the same folder. A draft that another process has
+    /// left is removed.
     ///
     /// # Errors
     ///
     /// [`LedgerFault::File`], if there is a file `to` already, or the draft cannot be made.
     pub fn begin(path: PathBuf, to: &Path) -> Result<Draft, LedgerFault> {
         refuse_existing(to)?;
-        for file in [path.clone(), place::with_suffix(&path, "-journal")] {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-        }
-        place::private().create_new(true).open(&path)?;
-        Ok(Draft { path, to: to.to_path_buf() })
+        let file = Unfinished::new(path);
+        place::private().create_new(true).open(&file.0)?;
+        Ok(Draft { file, to: to.to_path_buf() })
     }
 
     /// Fills it with what the ledger in `from` holds at one moment.
@@ -64,7 +85,7 @@ impl Draft {
         place::warn_of_missing_log(from)?;
         let mut source = format::reader(from)?;
         source.busy_handler(Some(wait::for_others))?;
-        let mut copy = Connection::open(&self.path)?;
+        let mut copy = Connection::open(&self.file.0)?;
         let backup = Backup::new(&source, &mut copy)?;
         // All pages in one step, which is one transaction. Otherwise every write to the ledger would begin it anew.
         match backup.step(-1)? {
@@ -82,7 +103,7 @@ impl Draft {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.file.0
     }
 
     /// The file, to be written to.
@@ -91,7 +112,7 @@ impl Draft {
     ///
     /// The system's.
     pub fn open(&self) -> io::Result<File> {
-        OpenOptions::new().write(true).open(&self.path)
+        OpenOptions::new().write(true).open(&self.file.0)
     }
 
     /// Reads it as a ledger, waits until it is on disk, and gives it its name.
@@ -100,10 +121,9 @@ impl Draft {
     ///
     /// [`LedgerFault`], if it is not a sound ledger, or there is a file of that name meanwhile.
     pub fn finish(self) -> Result<Copy, LedgerFault> {
-        let evidence = Evidence::open(&self.path)?;
-        let (jobs, ranges) = (evidence.jobs().len(), evidence.ranges()?);
-        drop(evidence);
-        if let Some(damage) = scrub(&self.path)?.damages.into_iter().next() {
+        Evidence::open(&self.file.0)?;
+        let ScrubReport { jobs, ranges, damages, .. } = scrub(&self.file.0)?;
+        if let Some(damage) = damages.into_iter().next() {
             return Err(LedgerFault::Content(damage));
         }
         // Windows waits for the disk only where a file may be written to.
@@ -111,17 +131,9 @@ impl Draft {
         file.sync_all()?;
         let bytes = file.metadata()?.len();
         refuse_existing(&self.to)?;
-        fs::rename(&self.path, &self.to)?;
+        fs::rename(&self.file.0, &self.to)?;
         place::sync_folder_of(&self.to)?;
         Ok(Copy { path: self.to.clone(), bytes, jobs, ranges })
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        for suffix in ["", "-journal", "-wal", "-shm"] {
-            let _ = fs::remove_file(place::with_suffix(&self.path, suffix));
-        }
     }
 }
 

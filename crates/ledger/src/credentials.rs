@@ -1,11 +1,11 @@
-//! Who may use a coordinator. A ledger keeps the hash of each secret, never the secret.
+//! The credentials of a coordinator. A ledger keeps the hash of each secret, never the secret.
 
 use rusqlite::Connection;
 
 use super::LedgerFault;
 use super::entry::{signed, unsigned};
 
-/// What a credential allows.
+/// The rights of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Everything.
@@ -49,7 +49,7 @@ impl Role {
 pub struct Credential {
     /// Its number in the ledger, from 1 on.
     pub id: u64,
-    /// Who answers for what is done with it.
+    /// The owner, who is responsible for what is done with it.
     pub owner: String,
     /// What it allows.
     pub role: Role,
@@ -57,7 +57,7 @@ pub struct Credential {
     pub hash: [u8; 32],
     /// When it was made, Unix milliseconds.
     pub created_at_ms: i64,
-    /// When it stops to be valid, Unix milliseconds; `None` if never.
+    /// When it expires, Unix milliseconds; `None` if never.
     pub expires_at_ms: Option<i64>,
     /// When it was revoked, Unix milliseconds.
     pub revoked_at_ms: Option<i64>,

@@ -60,12 +60,6 @@ impl Evidence {
         Evidence { ledger, jobs, distrusted }
     }
 
-    /// Number of accepted ranges of all jobs.
-    pub(crate) fn ranges(&self) -> Result<u64, LedgerFault> {
-        let count = "SELECT count(*) FROM ranges";
-        self.ledger.db.query_row_and_then(count, [], |row| super::entry::unsigned(row, 0))
-    }
-
     /// All changes of trust, the oldest first; a job of theirs that proves something is called `job`.
     pub(crate) fn trust_changes(&self, job: JobId) -> Result<Vec<TrustChange>, LedgerFault> {
         let mut changes = SqlStore(&self.ledger.db).trust_changes()?;
@@ -122,7 +116,7 @@ impl Evidence {
         })?;
         let changes = SqlStore(db).trust_changes()?;
         changes.into_iter().try_for_each(|change| see(EvidenceRecord::Trust(change)))?;
-        let plan = self.telling(job);
+        let plan = self.plan_with_task_counts(job);
         let query = format!(
             "SELECT {}, r.accepted_at, r.audit, r.task_counts, a.counted_at, {} FROM ranges r \
              LEFT JOIN audits a ON a.job = r.job AND a.first = r.first AND a.past = r.past \
@@ -150,8 +144,8 @@ impl Evidence {
         })
     }
 
-    /// A job's plan, if what its tasks count is told.
-    fn telling(&self, job: JobId) -> Option<&Plan> {
+    /// A job's plan, if counts of single tasks are published for it.
+    fn plan_with_task_counts(&self, job: JobId) -> Option<&Plan> {
         let job = self.jobs.iter().find(|restored| restored.id == job)?;
         job.spec.plan.tells_tasks().then_some(&job.spec.plan)
     }
@@ -176,8 +170,8 @@ fn get<T: FromSql>(columns: &Row<'_>, at: usize) -> Result<T, LedgerFault> {
     Ok(columns.get(at)?)
 }
 
-/// An accepted range, with what its tasks count if there is a plan that tells it. Where that was altered, it is omitted:
-/// a scrub says so, and the sum is sound.
+/// An accepted range, with the counts of its tasks if `plan` is given. Counts that were altered are omitted, because the sum is
+/// sound; a scrub reports them.
 fn read_range(
     job: JobId,
     plan: Option<&Plan>,
@@ -191,7 +185,7 @@ fn read_range(
     });
     let task_counts = match reported.transpose() {
         Err(LedgerFault::Content(damage)) => {
-            tracing::warn!(damage, "what single tasks count is left out");
+            tracing::warn!(damage, "the counts of single tasks are left out");
             TaskCounts::default()
         }
         reported => reported?.unwrap_or_default(),

@@ -44,7 +44,7 @@ pub struct LedgerError {
     pub fault: LedgerFault,
 }
 
-/// What a fault means to whoever runs the ledger.
+/// What a fault means to an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Another process holds it.
@@ -76,22 +76,6 @@ impl LedgerFault {
     pub fn at(self, path: Option<&Path>) -> LedgerError {
         let path = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
         LedgerError { path, fault: self }
-    }
-
-    /// What SQLite found when it checked its pages: a damage, or a page that the disk did not hand over, of which it says
-    /// no more than the number of the error.
-    pub(crate) fn from_check(words: String) -> LedgerFault {
-        const UNREAD: &str = "unable to get the page. error code=";
-        let code = words.split_once(UNREAD).and_then(|(_, rest)| {
-            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
-            digits?.parse::<i32>().ok()
-        });
-        match code.map(rusqlite::ffi::Error::new) {
-            Some(error) if error.code == ErrorCode::SystemIoFailure => {
-                rusqlite::Error::SqliteFailure(error, None).into()
-            }
-            _ => LedgerFault::Content(words),
-        }
     }
 
     /// What the fault means.
@@ -128,25 +112,5 @@ impl LedgerFault {
                 | ErrorCode::Unknown,
                 ) | None
             )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_that_could_not_be_read_is_no_damage() {
-        let said = |code| {
-            format!(
-                "*** in database main ***\nTree 20 page 20: unable to get the page. error code={code}"
-            )
-        };
-        for (code, kind) in
-            [(266, FaultKind::Write), (522, FaultKind::Damaged), (11, FaultKind::Damaged)]
-        {
-            assert_eq!(LedgerFault::from_check(said(code)).kind(), kind, "{code}");
-        }
-        assert_eq!(LedgerFault::from_check("row 1 missing".into()).kind(), FaultKind::Damaged);
     }
 }

@@ -1,4 +1,4 @@
-//! How a file says that it is a ledger of this program, and of which format.
+//! The format of a ledger: its number, and its tables.
 //!
 //! A ledger may come from a stranger. So nothing of it is run: it has the tables, indices and the
 //! view that this program makes, and no triggers; and no value of it is larger than those that this
@@ -19,9 +19,9 @@ const APPLICATION_ID: i32 = 0x514e_534c;
 const FORMAT: i32 = 1;
 /// Bytes of the largest row that is read or written. What the tasks of a row count takes at most 32 KiB of it.
 const MOST_BYTES: i32 = 1 << 20;
-/// What every ledger holds.
+/// The tables, indices and views of every ledger.
 const SCHEMA: &str = include_str!("schema.sql");
-/// What a ledger that Litestream replicates may hold besides.
+/// The tables that Litestream may add.
 const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
                              CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)";
 
@@ -72,7 +72,7 @@ pub(super) fn check(db: &Connection) -> Result<(), LedgerFault> {
 /// A table, an index, a view or a trigger: its kind, its name, and the SQL that makes it, if it has any.
 type Part = (String, String, Option<String>);
 
-/// Refuses whatever is not exactly what this program makes.
+/// Refuses tables, indices, views and triggers that this program does not make.
 fn check_schema(db: &Connection) -> Result<(), LedgerFault> {
     let read = |db: &Connection, most: usize| -> Result<BTreeSet<Part>, rusqlite::Error> {
         let mut query = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;

@@ -1,4 +1,4 @@
-//! How often a ledger was opened.
+//! Numbers the openings of a ledger.
 
 use rusqlite::Connection;
 

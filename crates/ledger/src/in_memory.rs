@@ -7,7 +7,7 @@ use super::writer::{MAX_BATCH, QUEUE};
 use super::{LedgerEvent, LedgerHandle, LedgerRequest};
 
 /// Makes both ends of a ledger in memory: what is to run beside the farm, and the farm's end. It is for a farm within one
-/// process, which has neither credentials nor followers: whoever asks for these gets no answer.
+/// process, which has no credentials: a request to change them gets no answer.
 pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) {
     let (requests, mut queue) = mpsc::channel(QUEUE);
     let (answers, events) = mpsc::unbounded_channel();
@@ -16,7 +16,7 @@ pub fn in_memory() -> (impl Future<Output = ()> + Send + 'static, LedgerHandle) 
         while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
             for request in batch.drain(..) {
                 let LedgerRequest::Farm(asker, command) = request else { continue };
-                // If nobody listens any more, whoever asked has gone, and needs no answer.
+                // If the receiver is gone, nobody needs the answer.
                 let _ = match rules::execute(&mut store, &command) {
                     Ok(answer) => {
                         answers.send(LedgerEvent::Answered(asker, Box::new(command), answer))

@@ -11,6 +11,8 @@ use farm::{
     Slice, TrustChange,
 };
 
+use crate::backup::Unfinished;
+use crate::place;
 use crate::store::SqlStore;
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, MergeFault,
@@ -113,7 +115,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
         }
     }
 
-    let temp = TempLedger::new(into);
+    let temp = Unfinished::new(place::with_suffix(into, ".merging"));
     let at_temp = |fault: LedgerFault| fault.at(Some(&temp.0));
     let ledger = CheckedLedger::open(&temp.0).and_then(CheckedLedger::begin).map_err(at_temp)?;
     let merged = join(&ledger, plan, &parts)?;
@@ -122,7 +124,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
         Some(lock) => Some(lock),
         None => parts.swap_remove(0).1.close().map_err(at_into)?,
     };
-    temp.rename(into)?;
+    fs::rename(&temp.0, into).map_err(|error| at_into(error.into()))?;
     drop(lock);
     Ok(merged)
 }
@@ -214,8 +216,8 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     })
 }
 
-/// What the parts say of parties that were wrong, once each. Reinstatements are not among it: a part that
-/// knows of no verdict has not taken back what that party had counted.
+/// The verdicts of all parts about parties that were wrong, once each. A reinstatement does not undo one here, because a part
+/// without the verdict still has what that party counted.
 fn verdicts(parts: &[Part<'_>]) -> Result<Vec<TrustChange>, JoinError> {
     let mut verdicts = Vec::new();
     for (path, evidence, _) in parts {
@@ -243,36 +245,4 @@ fn note(ledger: &Ledger, verdicts: &[TrustChange], parts: &[Part<'_>]) -> Result
         let why = "in all ledgers merged here";
         reinstatements.into_iter().try_for_each(|party| store.change_trust(party, true, None, why))
     })
-}
-
-/// An unfinished ledger, in a file beside its final place. Dropping it removes the file.
-struct TempLedger(PathBuf);
-
-impl TempLedger {
-    fn new(into: &Path) -> TempLedger {
-        let mut name = into.as_os_str().to_os_string();
-        name.push(".merging");
-        let temp = TempLedger(name.into());
-        temp.remove();
-        temp
-    }
-
-    fn rename(&self, into: &Path) -> Result<(), LedgerError> {
-        fs::rename(&self.0, into).map_err(|error| LedgerFault::from(error).at(Some(into)))
-    }
-
-    /// Removes the file, and the files that SQLite and the lock have put beside it.
-    fn remove(&self) {
-        for suffix in ["", "-wal", "-shm", "-lock"] {
-            let mut name = self.0.as_os_str().to_os_string();
-            name.push(suffix);
-            let _ = fs::remove_file(PathBuf::from(name));
-        }
-    }
-}
-
-impl Drop for TempLedger {
-    fn drop(&mut self) {
-        self.remove();
-    }
 }

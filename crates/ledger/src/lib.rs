@@ -39,7 +39,7 @@ pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use in_memory::in_memory;
 pub use join::{JoinError, Joined, join_ledgers};
-pub use look::{Look, SeenRange, Slot};
+pub use look::{Look, SeenRange};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::check_name;

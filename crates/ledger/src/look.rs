@@ -1,7 +1,7 @@
-//! What people want to see of a ledger, read while its coordinator goes on.
+//! Reads a ledger for the pages while its coordinator goes on.
 //!
-//! Whatever is read here is shown and decides nothing. So it is not checked like evidence is, and costs little more
-//! than the rows that are read.
+//! What is read here is shown and decides nothing. So it is not checked as evidence is, and costs little more than the rows
+//! that are read.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Look {
     pub(super) db: Connection,
 }
 
-/// An accepted range, as far as people want to see it.
+/// An accepted range, as far as a page shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenRange<'a> {
     /// The ordinals.
@@ -31,19 +31,6 @@ pub struct SeenRange<'a> {
     pub is_audited: bool,
 }
 
-/// What was accepted within a slot of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slot {
-    /// The job; `None` for all of them together.
-    pub job: Option<JobId>,
-    /// The beginning of the slot, Unix milliseconds.
-    pub at_ms: i64,
-    /// Placements, before symmetry.
-    pub placements: f64,
-    /// Workers that counted them.
-    pub workers: u64,
-}
-
 /// The files in the folder of keys with which a ledger was served.
 pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
     let mut statement = db.prepare("SELECT name FROM keys ORDER BY name")?;
@@ -52,7 +39,7 @@ pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
 }
 
 impl Look {
-    /// The most incidents of one kind of which a job's log tells: the latest.
+    /// The most incidents of one kind in a job's log. They are the latest.
     pub const INCIDENTS: u32 = 50;
 
     /// The ledger in `path`, which has to be there.
@@ -164,36 +151,6 @@ impl Look {
         Ok(found)
     }
 
-    /// Calls `see` with what was accepted from one time to another, Unix milliseconds, in slots of `slot_ms`: for each job, and
-    /// for all together, in the order of time. It reads all rows twice.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerFault`], if it cannot be read.
-    pub fn history(
-        &self,
-        (from_ms, to_ms): (i64, i64),
-        slot_ms: i64,
-        mut see: impl FnMut(Slot),
-    ) -> Result<(), LedgerFault> {
-        for of in ["job", "NULL"] {
-            let query = format!(
-                "SELECT {of} AS of, accepted_at / ?3 AS slot, total(CAST(count AS REAL)), count(DISTINCT worker) \
-                 FROM ranges WHERE accepted_at >= ?1 AND accepted_at < ?2 GROUP BY of, slot ORDER BY of, slot"
-            );
-            self.each(&query, (from_ms, to_ms, slot_ms), |row| {
-                see(Slot {
-                    job: job(row.get_ref(0)?),
-                    at_ms: row.get::<_, i64>(1)?.saturating_mul(slot_ms),
-                    placements: row.get(2)?,
-                    workers: number(row.get_ref(3)?),
-                });
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
     /// What was counted by whom, the most placements first; [`Credit::MOST`] at most. It reads all rows once.
     ///
     /// # Errors
@@ -216,7 +173,7 @@ impl Look {
         };
         let ranges = from("ranges", ("past - first", "count", "audit = 2", "0", "accepted_at"));
         let audits = from("audits", ("0", "0", "1", "0", "counted_at"));
-        // Whoever was right about a range that is settled has contradicted nobody else.
+        // The count that settled a range contradicts no other one.
         let is_wrong = "SELECT 1 FROM ranges r WHERE r.job = disputes.job AND r.first = disputes.first \
                         AND r.past = disputes.past AND r.digest = disputes.digest";
         let disputes = from("disputes", ("0", "0", "0", "1", "noted_at"));

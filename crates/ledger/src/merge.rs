@@ -17,7 +17,7 @@ use super::entry::{signed, state_number};
 use super::store::{SqlStore, own_state};
 use super::{Evidence, Ledger, LedgerFault};
 
-/// What became of a part.
+/// What a part contributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absorbed {
     /// Tasks that were added.
@@ -94,7 +94,7 @@ impl Ledger {
                     open = Some(Overlap { rows: vec![own], seconds: Vec::new(), range });
                 }
                 EvidenceRecord::Audit { row, at_ms } => {
-                    // That of a range which is left out confirms nothing.
+                    // The second count of a range that is left out confirms nothing.
                     if let Some(overlap) = &mut open {
                         overlap.seconds.push((row, at_ms));
                     }
@@ -177,7 +177,7 @@ impl Ledger {
                 return Err(MergeFault::Conflict { range, here, there });
             }
             absorbed.compared += 1;
-            return self.tell(job, &here, rows);
+            return Ok(());
         }
         for (counted, task_counts) in rows {
             let range = counted.row.range;
@@ -188,26 +188,6 @@ impl Ledger {
             } else {
                 let parts = overlap.iter().filter_map(|row| row.range.intersect(range));
                 absorbed.left_out += range.len() - parts.map(Range::len).sum::<u64>();
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps what a part tells of the tasks of rows that are here, and of which nothing is told here.
-    fn tell(
-        &self,
-        job: JobId,
-        here: &[Row],
-        there: Vec<(CountedRange, TaskCounts)>,
-    ) -> Result<(), MergeFault> {
-        let mut store = SqlStore(&self.db);
-        for (counted, task_counts) in
-            there.into_iter().filter(|(_, reported)| !reported.are_omitted())
-        {
-            let (range, claim) = (counted.row.range, counted.row.tally.claim());
-            let is_here = |row: &Row| row.range == range && row.tally.claim() == claim;
-            if here.iter().any(is_here) && store.task_counts(job, range)?.are_omitted() {
-                store.set_task_counts(job, range, &task_counts)?;
             }
         }
         Ok(())

@@ -55,7 +55,7 @@ pub struct LedgerLock {
     name: PathBuf,
 }
 
-/// What is wrong with a ledger of which not all rows have a job.
+/// The fault of a ledger that has rows without a job.
 pub(super) const OF_NO_JOB: &str = "it has rows of jobs that it does not have";
 
 impl CheckedLedger {
@@ -217,12 +217,12 @@ impl Ledger {
         })
     }
 
-    /// Who may use the coordinator.
+    /// The credentials of the coordinator.
     pub fn credentials(&self) -> Result<Vec<Credential>, LedgerFault> {
         credentials::read(&self.db)
     }
 
-    /// Changes who may use the coordinator, before a writer has the ledger.
+    /// Changes the credentials, before a writer has the ledger.
     ///
     /// # Errors
     ///
@@ -282,7 +282,7 @@ impl Ledger {
         format::check(&self.db)?;
         let verdict: String = self.db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
         if verdict != "ok" {
-            return Err(LedgerFault::from_check(verdict));
+            return content(verdict);
         }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content(OF_NO_JOB.into());
@@ -294,9 +294,8 @@ impl Ledger {
         }
         let restored = self.read_back()?;
         restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
-        // A page that was written, and is what it was before, hangs together with the others.
-        // Whoever was right may be accepted again after the count that settled the dispute was taken back; but not the count
-        // for which somebody is distrusted.
+        // A disk may lose a write of one page, and the older page still fits the others. A count that was right may be accepted
+        // again after the count that settled the dispute was taken back, but not the count for which a party is distrusted.
         let returned = "SELECT r.job, r.first, r.owner, r.machine FROM ranges r \
                         JOIN disputes d ON d.job = r.job AND d.first = r.first AND d.past = r.past AND d.checksum = r.checksum \
                         JOIN trust t ON t.job = r.job AND t.first = r.first AND t.past = r.past AND NOT t.trusted \

@@ -21,7 +21,7 @@ pub(crate) struct Place {
     identity: Identity,
 }
 
-/// What tells a file from all others: its device and its number there.
+/// The identity of a file: its device and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity(u64, u64);
 

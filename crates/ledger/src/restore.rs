@@ -1,4 +1,4 @@
-//! Reading jobs, policies and changes of trust back: they are checked before anything rests on them.
+//! Reads jobs, policies and changes of trust back. They are checked before they are used.
 
 use farm::rules::StoredJob;
 use farm::{
@@ -15,7 +15,7 @@ pub(super) const JOBS: &str = "SELECT id, problem, n, method, parameter, tasks, 
      submitted_at, ended_at, begun_at FROM jobs \
      LEFT JOIN audit_policies p ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)";
 
-/// What `changes.state` says of a job of which the first range was leased.
+/// The value of `changes.state` that notes that the first range of a job was leased.
 pub(super) const BEGUN: &str = "begun";
 
 /// A job from the columns of [`JOBS`].

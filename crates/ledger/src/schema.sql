@@ -45,12 +45,12 @@ CREATE TABLE removed (
 
 -- What `accounting` said of jobs when they were removed.
 CREATE TABLE removed_hours (
-    job             INTEGER NOT NULL REFERENCES removed (job),
-    owner           TEXT NOT NULL,
-    counted_by      TEXT NOT NULL,
-    day             TEXT NOT NULL,
-    processor_hours REAL NOT NULL,
-    gpu_hours       REAL NOT NULL
+    job          INTEGER NOT NULL REFERENCES removed (job) DEFERRABLE INITIALLY DEFERRED,
+    owner        TEXT NOT NULL,
+    counted_by   TEXT NOT NULL,
+    day          TEXT NOT NULL,
+    processor_us INTEGER NOT NULL,
+    gpu_us       INTEGER NOT NULL
 ) STRICT;
 
 -- What the jobs of owners may take; the latest row about an owner holds. None is ever deleted.
@@ -185,19 +185,20 @@ CREATE TABLE credentials (
     revoked_at INTEGER
 ) STRICT;
 
--- The thread time of a job's counts, by who counted and on which day in UTC they were noted:
--- accepted ranges, second counts, and what is only evidence.
+-- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were noted: accepted ranges,
+-- second counts, and what is only evidence. The microseconds are exact, the hours are for people.
 CREATE VIEW accounting AS
-SELECT job,
-       jobs.owner AS owner,          -- whose job it is
-       counted.owner AS counted_by,  -- the owner of the worker's credential
-       date(at / 1000, 'unixepoch') AS day,
-       total(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END) / 3.6e9 AS processor_hours,
-       total(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END) / 3.6e9 AS gpu_hours
-FROM (SELECT job, owner, kernel, busy_us, accepted_at AS at FROM ranges
-      UNION ALL SELECT job, owner, kernel, busy_us, counted_at FROM audits
-      UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
-JOIN jobs ON jobs.id = job
-WHERE job NOT IN (SELECT job FROM removed)
-GROUP BY 1, 3, 4
-UNION ALL SELECT job, owner, counted_by, day, processor_hours, gpu_hours FROM removed_hours;
+SELECT *, processor_us / 3.6e9 AS processor_hours, gpu_us / 3.6e9 AS gpu_hours
+FROM (SELECT job,
+             jobs.owner AS owner,          -- whose job it is
+             counted.owner AS counted_by,  -- the owner of the worker's credential
+             date(at / 1000, 'unixepoch') AS day,
+             sum(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END) AS processor_us,
+             sum(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END) AS gpu_us
+      FROM (SELECT job, owner, kernel, busy_us, accepted_at AS at FROM ranges
+            UNION ALL SELECT job, owner, kernel, busy_us, counted_at FROM audits
+            UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted
+      JOIN jobs ON jobs.id = job
+      WHERE job NOT IN (SELECT job FROM removed)
+      GROUP BY 1, 3, 4
+      UNION ALL SELECT job, owner, counted_by, day, processor_us, gpu_us FROM removed_hours);

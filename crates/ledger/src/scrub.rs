@@ -1,4 +1,4 @@
-//! Reads a whole ledger and says what is damaged in it.
+//! Reads a whole ledger and reports what is damaged in it.
 //!
 //! SQLite checks the structure of the file. Then each row is read with its checksum, and all rows
 //! are summed again. Opening a ledger checks less, and ends at the first fault.
@@ -14,7 +14,7 @@ use super::place;
 use super::restore::{JOBS, read_job};
 use super::{LedgerFault, format, open, task_counts, wait};
 
-/// What was read, and what is damaged of it.
+/// The result of a scrub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubReport {
     /// Jobs.
@@ -48,7 +48,7 @@ pub fn scrub(path: &Path) -> Result<ScrubReport, LedgerFault> {
     let check = "PRAGMA integrity_check";
     report.each(&db, check, None, |row| match row.get::<_, String>(0)? {
         word if word == "ok" => Ok(()),
-        word => Err(LedgerFault::from_check(word)),
+        word => Err(content(word)),
     })?;
     if db.prepare("PRAGMA foreign_key_check")?.exists([])? {
         report.note(content(open::OF_NO_JOB.into()))?;

@@ -1,4 +1,4 @@
-//! Rows in SQLite, as the farm's rules want to see and change them.
+//! The tables of a ledger as the store of the farm's rules.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use super::entry::{
 use super::restore::{BEGUN, JOBS, POLICY, TRUST, read_job, read_trust};
 use super::{LedgerFault, task_counts};
 
-/// A ledger's tables. Whoever changes them does so within a transaction.
+/// A ledger's tables. They are changed only within a transaction.
 pub(super) struct SqlStore<'a>(pub(super) &'a Connection);
 
 impl SqlStore<'_> {
@@ -218,27 +218,16 @@ impl Store for SqlStore<'_> {
         const MOST: u32 = if cfg!(test) { 2 } else { 4_096 };
         let id = signed(job.0);
         // Only the first time, while the job has all of its counts.
-        let begun = self.all("SELECT 1 FROM removed WHERE job = ?", [id], |_| Ok(()))?;
-        let hours: Vec<(String, String, String, f64, f64)> = if begun.is_empty() {
-            self.all(
-                "SELECT owner, counted_by, day, processor_hours, gpu_hours FROM accounting WHERE job = ?",
-                [id],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
-            )?
-        } else {
-            Vec::new()
-        };
+        self.change(
+            "INSERT INTO removed_hours SELECT job, owner, counted_by, day, processor_us, gpu_us FROM accounting \
+             WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM removed WHERE job = ?1)",
+            [id],
+        )?;
         self.change(
             "INSERT OR IGNORE INTO removed (job, owner, problem, n, method, parameter, state, total, removed_at) \
              SELECT id, owner, problem, n, method, parameter, state, total, ? FROM jobs WHERE id = ?",
             (unix_ms(), id),
         )?;
-        for (owner, counted_by, day, processor, gpu) in hours {
-            self.change(
-                "INSERT INTO removed_hours VALUES (?, ?, ?, ?, ?, ?)",
-                (id, owner, counted_by, day, processor, gpu),
-            )?;
-        }
         self.change(
             "UPDATE jobs SET state = ?, total = NULL, key = NULL WHERE id = ?",
             (JobState::Cancelled.name(), id),
@@ -362,16 +351,10 @@ impl Store for SqlStore<'_> {
         }
     }
 
-    fn set_task_counts(
-        &mut self,
-        job: JobId,
-        range: Range,
-        task_counts: &TaskCounts,
-    ) -> Result<(), LedgerFault> {
-        let (job, first, past) = key(job, range);
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), LedgerFault> {
         self.change(
-            "UPDATE ranges SET task_counts = ? WHERE job = ? AND first = ? AND past = ?",
-            (task_counts::bytes(task_counts), job, first, past),
+            "UPDATE ranges SET task_counts = NULL WHERE job = ? AND first = ? AND past = ?",
+            key(job, range),
         )?;
         Ok(())
     }
@@ -453,9 +436,10 @@ impl Store for SqlStore<'_> {
     }
 
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, LedgerFault> {
-        let query = "SELECT job, owner, total(processor_hours), total(gpu_hours) FROM accounting GROUP BY 1, 2";
+        let query =
+            "SELECT job, owner, sum(processor_us), sum(gpu_us) FROM accounting GROUP BY 1, 2";
         let all = self.all(query, [], |row| {
-            let hours = Hours::of_hours(row.get(2)?, row.get(3)?);
+            let hours = Hours { processor_us: unsigned(row, 2)?, gpu_us: unsigned(row, 3)? };
             Ok((JobId(unsigned(row, 0)?), (row.get(1)?, hours)))
         })?;
         Ok(all.into_iter().collect())
@@ -466,5 +450,5 @@ impl Store for SqlStore<'_> {
     }
 }
 
-/// Where the second count of the row of a range `r` is.
+/// The second count of the row of a range `r`, in SQL.
 const SECOND: &str = "FROM audits a WHERE a.job = r.job AND a.first = r.first";

@@ -22,8 +22,7 @@ use tempfile::TempDir;
 
 use super::store::SqlStore;
 use super::{
-    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look, Slot, scrub,
-    spawn, unix_ms,
+    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look, scrub, spawn,
 };
 
 const JOB: JobId = JobId(1);

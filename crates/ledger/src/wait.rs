@@ -1,4 +1,4 @@
-//! How a ledger waits for other programs that read it or have locked it, such as `sqlite3`.
+//! Waits for other programs that read a ledger or have locked it, such as `sqlite3`.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The one writer: whatever has queued up goes into one transaction.
+//! The one writer. All requests that have queued up go into one transaction.
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ pub(super) const QUEUE: usize = 65_536;
 /// Commands in one transaction: keeps the wait for an acknowledgement short.
 pub(super) const MAX_BATCH: usize = 8_192;
 
-/// What the ledger is asked for.
+/// A request to the ledger.
 #[derive(Debug)]
 pub enum LedgerRequest {
-    /// A command of the farm, and who waits for its answer.
+    /// A command of the farm, and the asker who gets the answer.
     Farm(Asker, LedgerCommand),
     /// A change of the credentials; the answer comes when it is durable.
     Credential(CredentialChange, oneshot::Sender<()>),
-    /// Whether the ledger's file is still there, which is looked at before every commit too. It has no answer.
+    /// Checks that the ledger's file is still there, as every commit does. It has no answer.
     Look,
 }
 
@@ -36,30 +36,28 @@ impl LedgerRequest {
     }
 }
 
-/// What the ledger answers to the farm, in the order in which it was asked.
+/// An event of the ledger for the farm, in the order of the requests.
 #[derive(Debug)]
 pub enum LedgerEvent {
-    /// So many requests became durable together. Their answers follow.
+    /// Requests became durable together. Their answers follow.
     Committed {
-        /// Number of requests in the transaction.
-        requests: usize,
         /// How long it took, from the first look at its rows until the disk had it.
         took: Duration,
     },
     /// The answer to a command.
     Answered(Asker, Box<LedgerCommand>, LedgerAnswer),
-    /// The last word: the ledger cannot be written any more.
+    /// The last event: the ledger cannot be written any more.
     Failed(LedgerFault),
-    /// The last word: everything is written, and the ledger is closed.
+    /// The last event: everything is written, and the ledger is closed.
     Closed,
 }
 
 /// The farm's end of the ledger.
 #[derive(Debug)]
 pub struct LedgerHandle {
-    /// What it is to do. The ledger is closed once this is dropped and everything is written.
+    /// Requests to the ledger. It is closed once this is dropped and everything is written.
     pub requests: mpsc::Sender<LedgerRequest>,
-    /// What it has done for the farm.
+    /// Answers to the farm.
     pub events: mpsc::UnboundedReceiver<LedgerEvent>,
 }
 
@@ -91,25 +89,23 @@ pub fn spawn(ledger: Ledger) -> LedgerHandle {
 impl Writer {
     /// Writes until the farm drops its end or the ledger fails.
     pub(crate) fn run(self) {
-        // Answers are dropped last: whoever sees their end finds the queue closed and the ledger given up.
+        // Answers are dropped last, so that their receiver finds the queue closed and the ledger released.
         let Writer { answers, mut queue, ledger } = self;
         let mut batch = Vec::new();
         while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
             let began = Instant::now();
-            // If nobody listens any more, whoever asked has gone, and needs no answer.
+            // If the receiver is gone, nobody needs the answer.
             let done = match ledger.serve(&batch) {
                 Ok(done) => done,
                 Err(fault) => {
-                    // Whoever reads the last word can open the ledger.
+                    // The lock is released before the last event is sent.
                     drop(ledger);
                     let _ = answers.send(LedgerEvent::Failed(fault));
                     return;
                 }
             };
-            let asks = |request: &&LedgerRequest| !matches!(request, LedgerRequest::Look);
-            let (requests, took) = (batch.iter().filter(asks).count(), began.elapsed());
-            if requests > 0 {
-                let _ = answers.send(LedgerEvent::Committed { requests, took });
+            if !batch.iter().all(|request| matches!(request, LedgerRequest::Look)) {
+                let _ = answers.send(LedgerEvent::Committed { took: began.elapsed() });
             }
             batch.drain(..).zip(done).for_each(|(request, answer)| match request {
                 LedgerRequest::Farm(asker, command) => {
@@ -121,7 +117,7 @@ impl Writer {
                 LedgerRequest::Look => {}
             });
         }
-        // Closing gives up the lock, so that whoever reads the last word can open the ledger.
+        // Closing releases the lock, before the last event is sent.
         let closed = ledger.close().map(drop);
         let _ = answers.send(match closed {
             Ok(()) => LedgerEvent::Closed,

@@ -7,7 +7,7 @@ use axum::routing::get;
 /// How long a browser may keep them.
 const KEPT: (header::HeaderName, &str) = (header::CACHE_CONTROL, "max-age=60");
 
-/// The routes of the style sheet, the scripts and the icon. They tell nothing of a farm.
+/// The routes of the style sheet, the scripts and the icon. They reveal nothing about a farm.
 pub fn assets<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/style.css", asset("text/css; charset=utf-8", include_str!("../assets/style.css")))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::history::{Load, Past, Span};
+use crate::history::{Load, Past};
 use crate::text::{short, time, utc};
 
 const WIDTH: f64 = 1_000.0;
@@ -15,9 +15,9 @@ const POINTS: usize = 500;
 
 /// Placements per second and workers over the slots of a history, which ends now or with a job.
 pub(crate) fn chart(past: &Past, end: &str) -> Markup {
-    let Past { span, loads, until_ms } = past;
+    let Past { slot_ms, loads, until_ms } = past;
     let together = loads.len().div_ceil(POINTS).max(1);
-    let slot_s = span.slot_ms() as f64 / 1_000.0;
+    let slot_s = *slot_ms as f64 / 1_000.0;
     let rate = |loads: &[Load]| {
         loads.iter().fold(0.0, |sum, load| sum + load.placements) / (slot_s * loads.len() as f64)
     };
@@ -43,7 +43,7 @@ pub(crate) fn chart(past: &Past, end: &str) -> Markup {
                     polyline.line points=(line(&workers, worker_top)) {}
                 }
                 (scale(&[&worker_top.to_string(), "0"]))
-                div.ends { span { (moment(*span, begun_ms)) } span { (moment(*span, *until_ms)) ", " (end) } }
+                div.ends { span { (utc(begun_ms)) } span { (utc(*until_ms)) ", " (end) } }
             }
             figcaption {
                 span.key-area { "placements/s, on the left" }
@@ -51,13 +51,6 @@ pub(crate) fn chart(past: &Past, end: &str) -> Markup {
             }
         }
     }
-}
-
-/// A time of day, or a day where the chart has days.
-fn moment(span: Span, unix_ms: i64) -> String {
-    let text = utc(unix_ms);
-    let (day, hour) = text.split_once(' ').unwrap_or((&text, ""));
-    if span == Span::Hours { hour.into() } else { day.into() }
 }
 
 /// The values of an axis from the top down, beside the picture. Its label says them to those who cannot see it.
@@ -114,7 +107,7 @@ mod tests {
     #[test]
     fn the_chart_says_when_it_begins_and_ends() {
         let load = Load { placements: 5e9, workers: 3 };
-        let past = Past { span: Span::Hours, loads: vec![load; 6], until_ms: 60_000 };
+        let past = Past { slot_ms: 10_000, loads: vec![load; 6], until_ms: 60_000 };
         let html = chart(&past, "its end").into_string();
         for text in ["00:00:00", "00:01:00, its end", "at most 500\u{a0}M placements per second"] {
             assert!(html.contains(text), "{text}: {html}");

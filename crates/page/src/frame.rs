@@ -1,9 +1,9 @@
-//! What surrounds every page, and the pages that show nothing of the farm.
+//! The frame of every page, and the pages that show nothing of the farm.
 
 use farm::{JobView, Origin};
 use maud::{DOCTYPE, Markup, html};
 
-/// Who reads a page, and what they may do.
+/// The reader of a page, and their rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
     /// The owner of the credential.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use farm::{Fact, JobId, JobState, JobView};
 use maud::{Markup, html};
 
+use crate::address::of_owner;
 use crate::chart::chart;
 use crate::frame::{self, Reader};
 use crate::jobs::{audits, done, owner, remarks, share, state};
 use crate::map::map;
 use crate::parts::{Page, Part, fact, stats};
-use crate::people::of_owner;
 use crate::snapshot::{JobDetail, Snapshot};
 use crate::text::{ago, end, grouped, hours, plural, rate, sentence, size, time, utc};
 
@@ -76,7 +76,7 @@ pub fn job(detail: &JobDetail, snapshot: &Snapshot) -> Page {
     Page { title: format!("Job {}", view.id), root: "../", live, parts }
 }
 
-/// What the job was asked for, large, and why it may be trusted.
+/// The total, large, and the reasons to trust it.
 fn result(job: &JobView, total: u128) -> Markup {
     let facts = known::facts(job.spec.plan.problem).into_iter();
     let facts = facts.filter(|fact| job.spec.slice.is_all() && fact.allows(job.counted));
@@ -158,7 +158,7 @@ fn facts(job: &JobView) -> Markup {
     }
 }
 
-/// What the sum of the counts is called.
+/// The label of the sum of the counts.
 fn counted(job: &JobView) -> String {
     let is_covered = job.tasks_done == job.tasks();
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
@@ -176,7 +176,7 @@ pub fn actions(job: &JobView, reader: &Reader) -> Part {
     Part::new(ACTIONS, &html! { @if reader.may_change(job) { (buttons(job)) } })
 }
 
-/// What can be done with a job in its state.
+/// The buttons for a job in its state.
 fn buttons(job: &JobView) -> Markup {
     let button = |action: &str, text: &str| {
         html! {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::chart::chart;
 use crate::frame::{self, Reader};
-use crate::history::{Past, Span};
+use crate::history::Past;
 use crate::parts::{Page, Part, bar, stats};
 use crate::snapshot::Snapshot;
 use crate::text::{ago, end, grouped, percent, plural, rate, sentence, time};
@@ -24,13 +24,9 @@ pub struct EndedBefore {
     pub jobs: Vec<JobView>,
 }
 
-/// The farm: what was counted over `span`, all jobs that have not ended, and the latest that have, or others that have. The
+/// The farm: what was counted lately, all jobs that have not ended, and the latest that have, or others that have. The
 /// part with which jobs are submitted depends on the reader: see [`submission`].
-pub fn jobs(
-    snapshot: &Snapshot,
-    (span, past): (Span, Option<&Past>),
-    earlier: Option<&EndedBefore>,
-) -> Page {
+pub fn jobs(snapshot: &Snapshot, past: Option<&Past>, earlier: Option<&EndedBefore>) -> Page {
     let Overview { live, ended, ended_in_all, workers, .. } = &snapshot.overview;
     let ended = earlier.map_or(ended, |earlier| &earlier.jobs);
     let oldest = ended.last().filter(|_| ended.len() == Farm::ENDED_SHOWN);
@@ -48,10 +44,10 @@ pub fn jobs(
         }
         div.hero {
             div.panel {
-                div.head { h2 { (rate(snapshot.placements_per_second())) " placements/s" } (spans(span)) }
+                h2 { (rate(snapshot.placements_per_second())) " placements/s" }
                 @match past.filter(|past| past.loads.len() > 1) {
                     Some(past) => (chart(past, "now")),
-                    None => p.empty { "Nothing was counted in this time." },
+                    None => p.empty { "Nothing was counted in the last six hours." },
                 }
             }
             (numbers(snapshot))
@@ -86,21 +82,8 @@ pub fn jobs(
         Part::new(SUBMISSION, &html! {}),
         Part::new("ended", &ended),
     ];
-    let before = earlier.map_or(String::new(), |earlier| format!("&before={}", earlier.before));
-    let live = format!("live?span={}{before}", span.name());
+    let live = earlier.map_or("live".into(), |earlier| format!("live?before={}", earlier.before));
     Page { title: "Farm".into(), root: "", live, parts }
-}
-
-fn spans(shown: Span) -> Markup {
-    html! {
-        nav.switch aria-label="Time shown" {
-            @for span in Span::ALL {
-                a href=(format!("./?span={}", span.name())) aria-current=[(span == shown).then_some("true")] {
-                    (span.name())
-                }
-            }
-        }
-    }
 }
 
 fn numbers(snapshot: &Snapshot) -> Markup {
@@ -210,7 +193,7 @@ fn name(job: &JobView) -> Markup {
     }
 }
 
-/// What there is to say of a job besides its numbers, as sentences: why it waits, and what is wrong with it.
+/// Sentences about a job besides its numbers: why it waits, and what is wrong with it.
 pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
     let waits = job.waits_for(all).map(|what| format!("It waits for {what}."));
     let held = job.held.as_ref();
@@ -278,12 +261,12 @@ fn total(job: &JobView) -> Markup {
     }
 }
 
-/// Who submitted a job. Nobody has submitted the job of ledgers that were merged.
+/// The owner of a job. The job of a merged ledger has none.
 pub(crate) fn owner(job: &JobView) -> &str {
     if job.spec.origin.owner.is_empty() { "unknown" } else { &job.spec.origin.owner }
 }
 
-/// How much of a job is counted, as numbers and as a bar.
+/// The progress of a job, as numbers and as a bar.
 pub(crate) fn done(job: &JobView) -> Markup {
     let (done, all) = (job.tasks_done, job.tasks());
     html! {
@@ -313,7 +296,7 @@ pub(crate) fn state(job: &JobView, all: &[JobView]) -> Markup {
     }
 }
 
-/// What was typed into the form of a submission.
+/// The fields of a submission's form as they were typed.
 pub type Typed<'a> = &'a dyn Fn(&str) -> Option<&'a str>;
 
 /// The part of [`jobs`] with which `reader` submits jobs, if they may.
@@ -367,7 +350,7 @@ fn submit(typed: Typed<'_>) -> Markup {
     }
 }
 
-/// What a policy chooses, in percent of the ranges.
+/// The share of ranges that a policy chooses, in percent.
 pub(crate) fn share(share_ppm: u32) -> f64 {
     100.0 * f64::from(share_ppm) / f64::from(AuditPolicy::ALL)
 }

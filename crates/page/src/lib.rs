@@ -13,6 +13,7 @@
 //! database: who may see what, and how often it is looked at, is up to `service`.
 #![forbid(unsafe_code)]
 
+mod address;
 mod assets;
 mod chart;
 mod frame;
@@ -28,7 +29,7 @@ mod workers;
 
 pub use assets::assets;
 pub use frame::{Reader, fault, login, root};
-pub use history::{History, Load, Past, Span};
+pub use history::{History, Load, Past};
 pub use job::{actions, job, refused_priority};
 pub use jobs::{EndedBefore, Typed, jobs, refused_submission, submission};
 pub use parts::{Page, Part};

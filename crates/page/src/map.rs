@@ -1,6 +1,6 @@
 //! The map of a plan: a square of 64 by 64 cells, row by row.
 //!
-//! Neighbouring cells of which the same can be said become one rectangle, so that a map costs what its borders cost.
+//! Neighbouring cells that look alike become one rectangle, so that a map costs what its borders cost.
 
 use farm::{Cell, PlanMap};
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::text::grouped;
 
 const SIDE: usize = 64;
 
-/// What a cell is, the most remarkable first.
+/// The kind of a cell, the most remarkable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Disputed,
@@ -48,34 +48,26 @@ impl Kind {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// Its name, and its meaning for a task.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Disputed => "disputed",
-            Kind::Poisoned => "poisoned",
-            Kind::Leased => "leased",
-            Kind::Audited => "audited",
-            Kind::Accepted => "accepted",
-            Kind::Partly => "partly",
-            Kind::Free => "free",
-            Kind::Foreign => "foreign",
+            Kind::Disputed => ("disputed", "counted with different results"),
+            Kind::Poisoned => ("poisoned", "not leased any more: workers were lost with it"),
+            Kind::Leased => ("leased", "leased to workers"),
+            Kind::Audited => ("audited", "accepted, and counted by two parties alike"),
+            Kind::Accepted => ("accepted", "accepted"),
+            Kind::Partly => ("partly", "accepted in part"),
+            Kind::Free => ("free", "to be leased"),
+            Kind::Foreign => ("foreign", "not of this job's part of the plan"),
         }
     }
 
-    fn meaning(self) -> &'static str {
-        match self {
-            Kind::Disputed => "counted with different results",
-            Kind::Poisoned => "not leased any more: workers were lost with it",
-            Kind::Leased => "leased to workers",
-            Kind::Audited => "accepted, and counted by two parties alike",
-            Kind::Accepted => "accepted",
-            Kind::Partly => "accepted in part",
-            Kind::Free => "to be leased",
-            Kind::Foreign => "not of this job's part of the plan",
-        }
+    fn name(self) -> &'static str {
+        self.words().0
     }
 }
 
-/// Cells of a row of the map of which the same can be said.
+/// Cells of a row of the map that look alike.
 struct Run<'a> {
     x: usize,
     y: usize,
@@ -86,7 +78,7 @@ struct Run<'a> {
     first: u64,
 }
 
-/// The map, with a legend that says how many tasks are what.
+/// The map, with a legend that has the number of tasks of each kind.
 pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     let rows = map.cells.len().div_ceil(SIDE);
     let tasks = |kind| tasks_of(map, record, kind);
@@ -115,7 +107,7 @@ pub(crate) fn map(map: &PlanMap, record: Option<&JobRecord>) -> Markup {
     }
 }
 
-/// How many tasks of a map are of a kind. A task that is in dispute is accepted, too, and is not said twice.
+/// The number of tasks of a kind. A task that is in dispute is accepted, too, and is counted once.
 fn tasks_of(map: &PlanMap, record: Option<&JobRecord>, kind: Kind) -> u64 {
     let of = |(at, cell): (usize, &Cell)| {
         let audited = record.and_then(|record| record.cells.get(at)).map_or(0, |cell| cell.audited);
@@ -169,7 +161,7 @@ fn title(run: &Run<'_>) -> String {
         Kind::Leased => format!(": {workers}"),
         _ => format!(", counted by {workers}"),
     };
-    format!("{tasks}: {}{by}", run.kind.meaning())
+    format!("{tasks}: {}{by}", run.kind.words().1)
 }
 
 #[cfg(test)]

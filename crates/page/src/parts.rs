@@ -64,6 +64,12 @@ pub(crate) fn stats<const N: usize>(numbers: [(&str, String, String); N]) -> Mar
     }
 }
 
+/// What part of all something is, as a bar and in percent.
+pub(crate) fn share(part: f64, all: f64) -> Markup {
+    let percent = if all > 0.0 { 100.0 * part / all } else { 0.0 };
+    html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }
+}
+
 /// A bar of which `part` of `whole` is filled.
 pub(crate) fn bar(part: f64, whole: f64) -> Markup {
     let percent = if whole > 0.0 { (100.0 * part / whole).clamp(0.0, 100.0) } else { 0.0 };

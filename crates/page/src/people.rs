@@ -1,6 +1,6 @@
-//! Who counts: the pages of all owners, of one owner and of one worker.
+//! The pages of those who count: all owners, one owner, and one worker.
 //!
-//! What they have counted comes from the ledger, so that it is there although they are gone; how fast they count now, from
+//! What they have counted comes from the ledger, so that it is there after they have left. How fast they count now comes from
 //! the farm.
 
 use std::collections::HashMap;
@@ -9,17 +9,16 @@ use std::time::Duration;
 
 use farm::{Author, Credit, Hours, OwnerView, Party, Principal, Rate, Share};
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::parts::{Page, Part, fact, stats};
+use crate::address::{of_owner, of_worker};
+use crate::parts::{Page, Part, fact, share, stats};
 use crate::snapshot::{Credits, Snapshot};
 use crate::text::{ago, grouped, hours, plural, rate, short, size, time};
-use crate::workers::{Marked, doing, marked, share};
+use crate::workers::{Marked, doing, marked};
 
 /// All owners of workers' credentials that have counted, or count now.
 pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
-    let known = credits.as_ref().map_or(&[][..], |credits| credits);
-    let mut all: Vec<Credit> = known.to_vec();
+    let mut all = known(credits).to_vec();
     let machines = snapshot.machines();
     for machine in &machines {
         if !all.iter().any(|credit| credit.owner == machine.owner) {
@@ -29,44 +28,34 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
     let sums = sums(&all);
     let now = |credit: &Credit| machines.iter().filter(|it| it.owner == credit.owner).count();
     let rates = rates(snapshot, |author| Some(author.principal.owner.as_str()));
-    let rate_of = |credit: &Credit| rates.get(credit.owner.as_str()).copied().unwrap_or(0.0);
     let counting = all.iter().filter(|credit| now(credit) > 0).count();
     let top = html! {
         h1 { "Contributors" }
         (stats([
             ("Connected now", grouped(counting), format!("of {}", plural(all.len(), "owner"))),
-            ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task"))),
-            ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
-            ("Counted twice alike", grouped(sums.agreed), format!("{} contradicted", sums.contradicted)),
+            placements(&sums), thread_time(&sums), twice(&sums, ""),
         ]))
     };
-    let listed = html! {
-        (unread(credits))
-        table.cards {
-            caption { "Owners" }
-            thead { (heads("Owner", true)) }
-            tbody { @for credit in &all {
-                tr {
-                    th scope="row" { a href=(of_owner(&credit.owner)) { (credit.owner) }
-                        span.sub { (plural(now(credit), "machine")) " now" } }
-                    (cells(credit, Some(rate_of(credit)), sums.placements, snapshot))
-                }
-            } }
-        }
+    let row = |credit: &Credit| {
+        let head = html! {
+            a href=(of_owner(&credit.owner)) { (credit.owner) }
+            span.sub { (plural(now(credit), "machine")) " now" }
+        };
+        (head, Some(rates.get(credit.owner.as_str()).copied().unwrap_or(0.0)))
     };
-    page("Contributors", "owners/live", &top, &listed)
+    page("Contributors", "owners/live", &top, &table("Owner", snapshot, credits, &all, row))
 }
 
 /// One owner: what was counted by which worker.
 pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
-    let known = credits.as_ref().map_or(&[][..], |credits| credits);
-    let mut all: Vec<Credit> = known.to_vec();
+    let mut all = known(credits).to_vec();
     for worker in &snapshot.overview.workers {
-        let author = &worker.view.author;
-        let is_it = |it: &Credit| is_of(it, &author.principal, &author.worker);
-        if author.principal.owner == owner && !all.iter().any(is_it) {
-            let (machine, worker) = (author.principal.machine.clone(), author.worker.clone());
-            all.push(Credit { owner: owner.into(), machine, worker, ..Credit::default() });
+        let Author { principal: Principal { owner: of, machine }, worker, .. } =
+            &worker.view.author;
+        let is_it = |it: &Credit| it.machine == *machine && it.worker == *worker;
+        if of == owner && !all.iter().any(is_it) {
+            let (owner, machine, worker) = (of.clone(), machine.clone(), worker.clone());
+            all.push(Credit { owner, machine, worker, ..Credit::default() });
         }
     }
     let sums = sums(&all);
@@ -74,44 +63,34 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     let rates = rates(snapshot, |Author { principal, worker, .. }| {
         (principal.owner == owner).then_some((principal.machine.as_str(), worker.as_str()))
     });
-    let rate_of = |credit: &Credit| {
-        rates.get(&(credit.machine.as_str(), credit.worker.as_str())).copied().unwrap_or(0.0)
-    };
     let jobs = snapshot.overview.live.iter().filter(|job| job.spec.origin.owner == owner).count();
+    let submitted = format!("; {} submitted", plural(jobs, "live job"));
     let top = html! {
         h1 { (owner) span.sub { " an owner of credentials" } }
         (distrust(snapshot, &Party { owner: owner.into(), machine: None }))
         (stats([
-            ("Placements/s", rate(rates.values().sum()),
-                format!("{} now", plural(machines, "machine"))),
-            ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task"))),
-            ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
-            ("Counted twice alike", grouped(sums.agreed),
-                format!("{} contradicted; {} submitted", sums.contradicted, plural(jobs, "live job"))),
+            ("Placements/s", rate(rates.values().sum()), format!("{} now", plural(machines, "machine"))),
+            placements(&sums), thread_time(&sums), twice(&sums, &submitted),
         ]))
+    };
+    let row = |credit: &Credit| {
+        let Credit { machine, worker, .. } = credit;
+        let principal = Principal { owner: owner.into(), machine: machine.clone() };
+        let head = html! {
+            a href=(of_worker(&principal, worker)) { (worker) }
+            @if machine != worker { span.sub { "on " (machine) } }
+        };
+        (head, Some(rates.get(&(machine.as_str(), worker.as_str())).copied().unwrap_or(0.0)))
     };
     let account = snapshot.overview.owners.iter().find(|account| account.owner == owner);
     let listed = html! {
         @if let Some(account) = account { (taken(account, &snapshot.overview.owners)) }
-        (unread(credits))
-        table.cards {
-            caption { "Workers" }
-            thead { (heads("Worker", true)) }
-            tbody { @for credit in &all {
-                @let principal = Principal { owner: owner.into(), machine: credit.machine.clone() };
-                tr {
-                    th scope="row" { a href=(of_worker(&principal, &credit.worker)) { (credit.worker) }
-                        @if credit.machine != credit.worker { span.sub { "on " (credit.machine) } } }
-                    (cells(credit, Some(rate_of(credit)), sums.placements, snapshot))
-                }
-            } }
-        }
-        @if known.len() == Credit::MOST { p.hint { "These have counted the most." } }
+        (table("Worker", snapshot, credits, &all, row))
     };
     page(owner, &of_owner(owner).replacen('?', "/live?", 1), &top, &listed)
 }
 
-/// What the jobs of an owner have taken, and what they may take.
+/// The hours that the jobs of an owner have taken, and may take.
 fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
     let Share { weight, limit_us } = account.share;
     let limit =
@@ -133,7 +112,7 @@ fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
 
 /// One worker: how it does, and what it has counted of which job.
 pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &Credits) -> Page {
-    let all = credits.as_ref().map_or(&[][..], |credits| credits);
+    let all = known(credits);
     let sums = sums(all);
     let marked = marked(&snapshot.overview);
     let is_it = |it: &&Marked<'_>| {
@@ -144,45 +123,38 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
     let speed: Rate = now.iter().map(|it| it.detail.view.rate).sum();
     let seconds = sums.busy_us as f64 / 1e6;
     let mean = if seconds > 0.0 { sums.placements / seconds } else { 0.0 };
+    let connected_now = if now.is_empty() { "it is not connected" } else { "now" };
+    let party = Party { owner: principal.owner.clone(), machine: Some(principal.machine.clone()) };
     let top = html! {
         h1 { (name) span.sub { " " a href=(of_owner(&principal.owner)) { (principal.owner) } " / " (principal.machine) } }
-        (distrust(snapshot, &Party { owner: principal.owner.clone(), machine: Some(principal.machine.clone()) }))
+        (distrust(snapshot, &party))
         @for it in now.iter().filter(|it| !it.troubles.is_empty()) {
             p.notice role="status" { "To look at: " (it.troubles.join(", ")) "." }
         }
         (stats([
-            ("Placements/s", rate(speed.placements_per_second),
-                if now.is_empty() { "it is not connected".into() } else { "now".into() }),
+            ("Placements/s", rate(speed.placements_per_second), connected_now.into()),
             ("A thread", rate(mean), "placements/s, the mean of all that it has counted".into()),
-            ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into()),
-            ("Counted twice alike", grouped(sums.agreed), format!("{} contradicted", sums.contradicted)),
+            thread_time(&sums), twice(&sums, ""),
         ]))
         @for it in now { (connected(it)) }
     };
+    let row = |credit: &Credit| {
+        let head = html! {
+            @if let Some(job) = credit.job {
+                a href=(format!("jobs/{job}")) { (job) }
+                @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
+            }
+        };
+        (head, None)
+    };
     let listed = html! {
         h2 { "What it has counted" }
-        (unread(credits))
-        table.cards {
-            caption { "Jobs" }
-            thead { (heads("Job", false)) }
-            tbody { @for credit in all {
-                tr {
-                    th scope="row" {
-                        @if let Some(job) = credit.job {
-                            a href=(format!("jobs/{job}")) { (job) }
-                            @if let Some(job) = snapshot.job(job) { span.sub { (job.spec.plan.to_string()) } }
-                        }
-                    }
-                    (cells(credit, None, sums.placements, snapshot))
-                }
-            } }
-        }
-        @if all.len() == Credit::MOST { p.hint { "Of these jobs it has counted the most." } }
+        (table("Job", snapshot, credits, all, row))
     };
     page(name, &of_worker(principal, name).replacen('?', "/live?", 1), &top, &listed)
 }
 
-/// What a worker that is connected is, and does.
+/// The state of a connected worker.
 fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
     let farm::WorkerView { author, backend, threads, memory, .. } = &detail.view;
     html! {
@@ -204,9 +176,21 @@ fn page(title: &str, live: &str, top: &Markup, listed: &Markup) -> Page {
     Page { title: title.into(), root: "", live: live.into(), parts }
 }
 
-/// Said while nothing is known of the ledger.
-fn unread(credits: &Credits) -> Markup {
-    html! { @if credits.is_none() { p.hint { "What was counted is being read from the ledger, if it is a file." } } }
+fn known(credits: &Credits) -> &[Credit] {
+    credits.as_ref().map_or(&[], |credits| credits)
+}
+
+fn placements(sums: &Credit) -> (&'static str, String, String) {
+    ("Placements", short(sums.placements), format!("in {}", plural(sums.tasks, "task")))
+}
+
+fn thread_time(sums: &Credit) -> (&'static str, String, String) {
+    ("Thread time", time(Duration::from_micros(sums.busy_us)), "of one thread".into())
+}
+
+fn twice(sums: &Credit, more: &str) -> (&'static str, String, String) {
+    let contradicted = format!("{} contradicted{more}", sums.contradicted);
+    ("Counted twice alike", grouped(sums.agreed), contradicted)
 }
 
 fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
@@ -222,40 +206,49 @@ fn distrust(snapshot: &Snapshot, party: &Party) -> Markup {
     }
 }
 
-fn heads(first: &str, has_rates: bool) -> Markup {
+/// A table of what was counted. `row` gives the head of a row, and the placements per second of now if the table has them.
+fn table(
+    first: &str,
+    snapshot: &Snapshot,
+    credits: &Credits,
+    all: &[Credit],
+    row: impl Fn(&Credit) -> (Markup, Option<f64>),
+) -> Markup {
+    let rows: Vec<_> = all.iter().map(|credit| (row(credit), credit)).collect();
+    let has_rates = rows.iter().any(|((_, now), _)| now.is_some());
+    let sum = sums(all).placements;
     html! {
-        tr {
-            th scope="col" { (first) } th scope="col" { "Kernels" }
-            @if has_rates { th.n scope="col" { "Placements/s" } }
-            th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
-            th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Counted twice" }
-            th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
+        @if credits.is_none() {
+            p.hint { "What was counted is being read from the ledger, if it is a file." }
         }
+        table.cards {
+            caption { (first) "s" }
+            thead { tr {
+                th scope="col" { (first) } th scope="col" { "Kernels" }
+                @if has_rates { th.n scope="col" { "Placements/s" } }
+                th.n scope="col" { "Placements" } th.c2 scope="col" { "Share" } th.n.c2 scope="col" { "Tasks" }
+                th.n scope="col" { "Thread time" } th.n.c3 scope="col" { "Counted twice" }
+                th.n.c3 scope="col" { "Contradicted" } th.n.c2 scope="col" { "Last" }
+            } }
+            tbody { @for ((head, now), credit) in rows { tr {
+                th scope="row" { (head) }
+                td data-label="Kernels" {
+                    @for kernel in credit.kernels.split(',').filter(|name| !name.is_empty()) { span.chip { (kernel) } " " }
+                }
+                @if let Some(now) = now { td.n data-label="Placements/s" { (rate(now)) } }
+                td.n data-label="Placements" { (short(credit.placements)) }
+                td.c2 data-label="Share" { (share(credit.placements, sum)) }
+                td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
+                td.n data-label="Thread time" { (time(Duration::from_micros(credit.busy_us))) }
+                td.n.c3 data-label="Counted twice" { (grouped(credit.agreed)) }
+                td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (grouped(credit.contradicted)) }
+                td.n.c2 data-label="Last" {
+                    @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
+                }
+            } } }
+        }
+        @if known(credits).len() == Credit::MOST { p.hint { "Those with the most placements are listed." } }
     }
-}
-
-fn cells(credit: &Credit, now: Option<f64>, all: f64, snapshot: &Snapshot) -> Markup {
-    html! {
-        td data-label="Kernels" {
-            @for kernel in credit.kernels.split(',').filter(|name| !name.is_empty()) { span.chip { (kernel) } " " }
-        }
-        @if let Some(now) = now { td.n data-label="Placements/s" { (rate(now)) } }
-        td.n data-label="Placements" { (short(credit.placements)) }
-        td.c2 data-label="Share" { (share(credit.placements, all)) }
-        td.n.c2 data-label="Tasks" { (grouped(credit.tasks)) }
-        td.n data-label="Thread time" { (time(Duration::from_micros(credit.busy_us))) }
-        td.n.c3 data-label="Counted twice" { (grouped(credit.agreed)) }
-        td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (grouped(credit.contradicted)) }
-        td.n.c2 data-label="Last" {
-            @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
-        }
-    }
-}
-
-fn is_of(credit: &Credit, principal: &Principal, worker: &str) -> bool {
-    credit.owner == principal.owner
-        && credit.machine == principal.machine
-        && credit.worker == worker
 }
 
 /// Placements per second of the connected workers, by what `key` makes of them; without those of which it makes nothing.
@@ -281,19 +274,4 @@ fn sums(credits: &[Credit]) -> Credit {
         sum.contradicted += it.contradicted;
         sum
     })
-}
-
-/// The address of an owner's page.
-pub(crate) fn of_owner(owner: &str) -> String {
-    format!("owner?owner={}", encoded(owner))
-}
-
-/// The address of a worker's page.
-pub(crate) fn of_worker(Principal { owner, machine }: &Principal, worker: &str) -> String {
-    let [owner, machine, worker] = [owner, machine, worker].map(encoded);
-    format!("worker?owner={owner}&machine={machine}&worker={worker}")
-}
-
-fn encoded(name: &str) -> String {
-    utf8_percent_encode(name, NON_ALPHANUMERIC).to_string()
 }

@@ -1,4 +1,4 @@
-//! What the pages show: the farm at one moment.
+//! The farm at one moment, as the pages show it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::history::Past;
 /// The farm at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// What the farm tells.
+    /// The farm's own view.
     pub overview: Overview,
     /// When that was, Unix milliseconds.
     pub unix_ms: i64,
@@ -44,38 +44,38 @@ impl Snapshot {
     }
 }
 
-/// What is shown of one job besides its view.
+/// One job, with the map of its plan, its record and its history.
 #[derive(Clone, Debug)]
 pub struct JobDetail {
     /// The job.
     pub view: JobView,
     /// Its plan.
     pub map: PlanMap,
-    /// What the ledger tells of it; `None` if there is no file, or it was not read yet.
+    /// Its record in the ledger; `None` if there is no file, or it was not read yet.
     pub record: Option<Arc<JobRecord>>,
-    /// What was done when.
+    /// Its history.
     pub history: Option<Past>,
 }
 
-/// What a ledger tells of a job.
+/// What a ledger has about a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobRecord {
     /// For each cell of the map, what is accepted of it.
     pub cells: Vec<CellRecord>,
-    /// Whether that is all that the ledger tells of them: it is read for some seconds, in the order of the tasks.
+    /// Whether the ledger was read to the end. It is read for some seconds at most, in the order of the tasks.
     pub is_whole: bool,
     /// What happened to it, the latest first.
     pub log: Vec<Incident>,
 }
 
-/// What a ledger tells of a cell.
+/// What a ledger has about a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellRecord {
-    /// Who counted it: names of workers, a few at most.
+    /// Names of the workers that counted it, a few at most.
     pub workers: Vec<String>,
     /// How many of its tasks two parties counted alike.
     pub audited: u64,
 }
 
-/// What a ledger tells of who counted what; `None` if there is no file, or it was not read yet.
+/// What a ledger has about who counted what; `None` if there is no file, or it was not read yet.
 pub type Credits = Option<Arc<Vec<Credit>>>;

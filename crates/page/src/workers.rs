@@ -7,8 +7,8 @@ use std::time::Duration;
 use farm::{JobId, Overview, Party, Principal, WorkerDetail};
 use maud::{Markup, html};
 
-use crate::parts::{Page, Part, bar, stats};
-use crate::people::{of_owner, of_worker};
+use crate::address::{of_owner, of_worker};
+use crate::parts::{Page, Part, share, stats};
 use crate::snapshot::Snapshot;
 use crate::text::{grouped, plural, rate, time};
 
@@ -19,7 +19,7 @@ const SILENT: Duration = Duration::from_secs(60);
 /// A worker is slow if its threads count less than this part of what is usual for its backend and job.
 const SLOW: f64 = 0.5;
 
-/// In which order workers are listed.
+/// The order of a list of workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Those that need somebody to look first.
@@ -38,31 +38,31 @@ pub enum Order {
 }
 
 impl Order {
-    const ALL: [Order; 6] =
-        [Order::Trouble, Order::Name, Order::Owner, Order::Threads, Order::Rate, Order::Heard];
+    /// All of them, with their words in addresses.
+    const ALL: [(Order, &str); 6] = [
+        (Order::Trouble, "trouble"),
+        (Order::Name, "name"),
+        (Order::Owner, "owner"),
+        (Order::Threads, "threads"),
+        (Order::Rate, "rate"),
+        (Order::Heard, "heard"),
+    ];
 
     /// The word for it in addresses.
     pub fn word(self) -> &'static str {
-        match self {
-            Order::Trouble => "trouble",
-            Order::Name => "name",
-            Order::Owner => "owner",
-            Order::Threads => "threads",
-            Order::Rate => "rate",
-            Order::Heard => "heard",
-        }
+        Order::ALL[self as usize].1
     }
 
     /// The order of that word.
     pub fn named(word: &str) -> Option<Order> {
-        Order::ALL.into_iter().find(|order| order.word() == word)
+        Order::ALL.into_iter().find_map(|(order, its)| (its == word).then_some(order))
     }
 }
 
 /// Which workers are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WorkersView {
-    /// In which order.
+    /// Their order.
     pub order: Order,
     /// Which page of them, from 0 on.
     pub page: usize,
@@ -259,12 +259,6 @@ fn row(worker: &Marked<'_>, all: f64) -> Markup {
             td data-label="To look at" { (troubles.join(", ")) }
         }
     }
-}
-
-/// What part of all something is, as a bar and in percent.
-pub(crate) fn share(part: f64, all: f64) -> Markup {
-    let percent = if all > 0.0 { 100.0 * part / all } else { 0.0 };
-    html! { div.sharecell { (bar(part, all)) span { (format!("{percent:.1}%")) } } }
 }
 
 pub(crate) fn doing(detail: &WorkerDetail) -> Markup {

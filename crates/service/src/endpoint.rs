@@ -20,10 +20,10 @@ use tower::{Service, ServiceExt, service_fn};
 
 use crate::{JoinString, Pin, ServiceError, Token};
 
-/// Where a coordinator is, how it is recognised, and what it wants to be shown.
+/// The address of a coordinator, how it is recognised, and the secret that it wants.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// How errors name the coordinator.
+    /// The name of the coordinator in errors.
     name: String,
     place: Place,
 }
@@ -66,7 +66,7 @@ impl Endpoint {
         &self.name
     }
 
-    /// Checks what waiting does not mend.
+    /// Finds faults that waiting does not mend.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Endpoint {
         }
     }
 
-    /// What tells the secret that it would show now from another one. `None` if a file cannot be used now.
+    /// The hash of the secret that it would show now, if any. `None` if a file cannot be used now.
     pub(crate) fn secret(&self) -> Option<Option<blake3::Hash>> {
         let target = self.target().ok()?;
         Some(target.token.as_ref().map(Token::hash))
@@ -213,7 +213,7 @@ impl Target {
 /// A connection that was dialled.
 type Dialled = TokioIo<Either<TcpStream, Box<TlsStream<TcpStream>>>>;
 
-/// Dials URIs: in plain text, or whoever has the certificate with the hash `pin`.
+/// Dials URIs: in plain text, or over TLS to a server that has the certificate with the hash `pin`.
 fn dialler(
     pin: Option<Pin>,
 ) -> impl Service<Uri, Response = Dialled, Error = tower::BoxError, Future: Send> + Send {
@@ -235,7 +235,7 @@ fn dialler(
     })
 }
 
-/// What was wrong with a handshake, which an error of input and output does not name as its cause.
+/// The fault of a handshake. An error of input and output does not name it as its cause.
 fn tls_fault(error: io::Error) -> tower::BoxError {
     error.downcast::<rustls::Error>().map_or_else(Into::into, Into::into)
 }

@@ -62,8 +62,8 @@ pub enum ServiceError {
         /// Why it cannot be used.
         reason: String,
     },
-    /// Whoever answers is not the coordinator.
-    #[error("whoever answers at {url} does not prove to be the coordinator: {reason}")]
+    /// Another program answers instead of the coordinator.
+    #[error("the program that answers at {url} does not prove to be the coordinator: {reason}")]
     Impostor {
         /// The address of the coordinator.
         url: String,

@@ -1,4 +1,4 @@
-//! The join string: all that a worker or client needs to know of a coordinator.
+//! The join string: all that a worker or client needs to connect to a coordinator.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use crate::{Pin, ServiceError, Token, secret_file};
 
-/// `queens://SECRET@HOST:PORT#PIN`: where a coordinator is, how it is recognised, and the secret that it wants. Its text contains the secret; its debug output does not.
+/// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and the secret that it wants. The
+/// text contains the secret. The debug output does not.
 #[derive(Clone)]
 pub struct JoinString {
     /// The secret.
@@ -23,9 +24,9 @@ pub struct JoinString {
 pub struct JoinFile {
     /// The file, which only its owner can read.
     pub path: PathBuf,
-    /// What stands in the join string besides the secret: where the coordinator is,
+    /// The address of the coordinator.
     pub address: HostPort,
-    /// and which certificate it shows.
+    /// The hash of the certificate that the coordinator shows.
     pub pin: Pin,
 }
 

@@ -1,4 +1,4 @@
-//! What lets Prometheus in: a folder that a coordinator writes and that holds nothing else.
+//! The folder with what Prometheus needs to read a coordinator.
 
 use std::path::Path;
 

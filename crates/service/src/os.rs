@@ -1,4 +1,4 @@
-//! What systems do differently: who may read a file, how full a disk is, and which machine this is.
+//! Functions that differ between systems: permissions of files, free space, and the identity of the machine.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -18,42 +18,33 @@ pub fn machine() -> String {
     }
 }
 
-/// The space of a file system, bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DiskSpace {
-    pub(crate) total: u64,
-    /// What this process may still write there.
-    pub(crate) free: u64,
-}
-
 /// The folder in which a file is.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// The space of the file system in which a folder is.
+/// The bytes that this process may still write to the file system of a folder.
 #[cfg(unix)]
-pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
+pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     let system = rustix::fs::statvfs(folder)?;
-    let [total, free] = [system.f_blocks, system.f_bavail].map(|blocks| blocks * system.f_frsize);
-    Ok(DiskSpace { total, free })
+    Ok(system.f_bavail * system.f_frsize)
 }
 
 #[cfg(windows)]
-pub(crate) fn disk_space(folder: &Path) -> io::Result<DiskSpace> {
+pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     use std::os::windows::ffi::OsStrExt as _;
     let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
-    let (mut free, mut total) = (0, 0);
-    // SAFETY: the name ends with a zero, and the two numbers are written to.
+    let mut free = 0;
+    // SAFETY: the name ends with a zero, and the number is written to.
     let reported = unsafe {
         windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW(
             name.as_ptr(),
             &mut free,
-            &mut total,
+            std::ptr::null_mut(),
             std::ptr::null_mut(),
         )
     };
-    if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(DiskSpace { total, free }) }
+    if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
 /// Makes a folder that only its owner can enter, if there is none.
@@ -70,7 +61,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if !path.exists() {
         let folder = path.display();
-        tracing::warn!(%folder, "whoever can read the folder around this one can read the secrets in it");
+        tracing::warn!(%folder, "users who can read the folder around this one can read the secrets in it");
     }
     fs::create_dir_all(path)
 }
@@ -92,7 +83,7 @@ pub(crate) fn give(file: &fs::File, before: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn readable(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// A file belongs to whoever made it.
+/// A file belongs to the user who made it.
 #[cfg(not(unix))]
 pub(crate) fn give(_: &fs::File, _: &Metadata) -> bool {
     true

@@ -1,4 +1,4 @@
-//! Files with secrets: nobody but their owner and their group may read them, and nobody ever reads half of one.
+//! Files with secrets. Only their owner and their group may read them, and a reader never finds half of one.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

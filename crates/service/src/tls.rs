@@ -1,13 +1,13 @@
-//! TLS 1.3 between coordinators and those who connect to them.
+//! TLS 1.3 between coordinators and their workers and clients.
 //!
 //! ```text
-//!   Authority ──its certificate──► whoever connects: is its hash the Pin?
+//!   Authority ──its certificate──► client: is its hash the Pin?
 //!       └──────────hash──► Pin ──► join string ──────────────┘
 //! ```
 //!
-//! A farm is its own authority, and whoever connects knows the hash of its certificate and nothing else. So no name, no
-//! address and no clock is looked at, and tunnels and address translation do not matter. The certificate has no end: a farm
-//! whose authority is replaced needs new join strings.
+//! A farm is its own authority. A worker or client knows the hash of its certificate and nothing else, so that names, addresses,
+//! clocks, tunnels and address translation do not matter. The certificate does not expire. A farm whose authority is replaced
+//! needs new join strings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::{KeyFolder, ServiceError};
 
-/// The name in the certificates of all farms, which whoever verifies names wants to hear. It resolves nowhere.
+/// The name in the certificates of all farms, for programs that verify names. It resolves nowhere.
 const NAME: &str = "coordinator.queens.internal";
 
 /// The key and the certificate of a farm, which are one secret file as PEM.
@@ -70,7 +70,7 @@ impl Authority {
             .with_protocol_versions(&[&TLS13])?
             .with_no_client_auth()
             .with_single_cert(vec![certificate.clone()], key)?;
-        // HTTP/1.1 is for whoever reads the page or the figures.
+        // HTTP/1.1 is for browsers and for readers of `/metrics`.
         config.alpn_protocols = vec![b"h2".into(), b"http/1.1".into()];
         // Connections last for days, so that resuming them is not worth the memory.
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -90,7 +90,7 @@ impl Authority {
         pem("CERTIFICATE", &self.certificate)
     }
 
-    /// What shows the certificate to whoever connects.
+    /// The server's end of handshakes, which shows the certificate.
     #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.config.clone())
@@ -107,7 +107,7 @@ fn make() -> String {
     pem("PRIVATE KEY", key.serialized_der()) + &pem("CERTIFICATE", certificate.der())
 }
 
-/// What is binary, as text of short lines between two that name it (RFC 7468).
+/// Bytes as PEM (RFC 7468): text of short lines between two that name them.
 fn pem(what: &str, bytes: &[u8]) -> String {
     let base64 = BASE64_STANDARD.encode(bytes);
     let lines = base64.as_bytes().chunks(64).map(String::from_utf8_lossy);
@@ -132,8 +132,8 @@ impl Pin {
         Pin(hash.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
-    /// How to connect to whoever shows the certificate with this hash, and the name to ask for. `protocol` is what is
-    /// spoken.
+    /// The client's end of handshakes with a server that shows the certificate with this hash, and the name to ask for. The
+    /// application protocol is `protocol`.
     pub(crate) fn connector(self, protocol: &[u8]) -> (TlsConnector, ServerName<'static>) {
         let verifier = Pinned { pin: self, provider: provider() };
         let mut config = ClientConfig::builder_with_provider(provider())
@@ -163,7 +163,7 @@ impl fmt::Display for Pin {
     }
 }
 
-/// Accepts one certificate, which is known by its hash, from whoever has its key.
+/// Accepts one certificate, which is known by its hash, from a server that has its key.
 #[derive(Debug)]
 struct Pinned {
     pin: Pin,

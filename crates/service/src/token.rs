@@ -47,7 +47,7 @@ impl Token {
         Token::read(&keys.path(name))
     }
 
-    /// Writes it to the file `path`, in the place of the one that is there.
+    /// Writes it to the file `path` and replaces the file that is there.
     ///
     /// # Errors
     ///

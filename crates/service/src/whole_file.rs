@@ -1,4 +1,4 @@
-//! Files that are replaced as a whole, whatever stands under their names.
+//! Replaces files as a whole.
 //!
 //! A regular file is replaced in one step, and keeps its owner, where the system allows it. If the name is a link, the
 //! link stays, and what it names is replaced or made. A pipe or a device is written to.
@@ -11,13 +11,13 @@ use tempfile::NamedTempFile;
 
 use crate::os;
 
-/// Who may read a file.
+/// The users who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Those who could read the file before. A new file is read by whomever the umask allows.
+    /// Those who could read the file before. The umask decides for a new file.
     AsBefore,
-    /// Those who could read the file before, if others than its owner and group could not. A new file is read by its
-    /// owner alone.
+    /// Those who could read the file before, if these were only its owner and group. Otherwise, and for a new file, its owner
+    /// alone.
     Owner,
 }
 
@@ -91,7 +91,7 @@ fn draft(path: &Path, readers: Readers) -> io::Result<(NamedTempFile, PathBuf)> 
     Ok((file, place))
 }
 
-/// What `path` names, which need not be there yet, behind all links.
+/// The file that `path` names behind all links. It need not exist yet.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     /// As many as Linux follows.
     const MOST: usize = 40;

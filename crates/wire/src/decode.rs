@@ -241,29 +241,6 @@ impl v1::Change {
     }
 }
 
-impl v1::ask_request::Request {
-    /// The kind of change, in one word.
-    #[must_use]
-    pub fn verb(&self) -> &'static str {
-        use v1::ask_request::Request as Asked;
-        use v1::change::Change as Wanted;
-        match self {
-            Asked::Submit(_) => "submit",
-            Asked::Change(v1::Change { change, .. }) => match change {
-                Some(Wanted::Cancel(_)) => "cancel",
-                Some(Wanted::Pause(_)) => "pause",
-                Some(Wanted::Resume(_)) => "resume",
-                Some(Wanted::Priority(_)) => "priority",
-                Some(Wanted::Audit(_)) => "audit",
-                None => "",
-            },
-            Asked::Remove(_) => "remove",
-            Asked::Trust(_) => "trust",
-            Asked::Grant(_) => "grant",
-        }
-    }
-}
-
 /// The longest reason for a change of trust, in bytes.
 const MAX_REASON: usize = 1_024;
 

@@ -200,17 +200,8 @@ impl Store for MemoryStore {
         Ok(self.get(job)?.task_counts.get(&range.start()).cloned().unwrap_or_default())
     }
 
-    fn set_task_counts(
-        &mut self,
-        job: JobId,
-        range: Range,
-        task_counts: &TaskCounts,
-    ) -> Result<(), Contradiction> {
-        let all = &mut self.get(job)?.task_counts;
-        all.remove(&range.start());
-        if !task_counts.are_omitted() {
-            all.insert(range.start(), task_counts.clone());
-        }
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Contradiction> {
+        self.get(job)?.task_counts.remove(&range.start());
         Ok(())
     }
 

@@ -160,7 +160,7 @@ fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<
     // Different counts may have one digest: then nobody knows which are right, and there are draws that would find out.
     let first = store.task_counts(job, report.range)?;
     if !report.task_counts.are_omitted() && report.task_counts != first {
-        store.set_task_counts(job, report.range, &TaskCounts::default())?;
+        store.forget_task_counts(job, report.range)?;
     }
     store.confirm(job, &second)
 }

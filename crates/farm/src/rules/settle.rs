@@ -18,7 +18,7 @@ use super::{Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
     AuditScope, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party,
-    Principal, Range, Report, TaskCounts, Withdrawn,
+    Principal, Range, Report, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -181,7 +181,7 @@ fn fates<S: Store>(
     }
     // Somebody else has confirmed the sum of such a row, and not what its principal has told of its tasks.
     for range in reported {
-        store.set_task_counts(job, range, &TaskCounts::default())?;
+        store.forget_task_counts(job, range)?;
     }
     Ok(fates)
 }

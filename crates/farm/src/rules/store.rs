@@ -54,13 +54,8 @@ pub trait Store {
     ) -> Result<(), Self::Fault>;
     /// What each task of an accepted range counts, if that is told; nothing of what is no row.
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Self::Fault>;
-    /// Changes what is told of the tasks of an accepted range.
-    fn set_task_counts(
-        &mut self,
-        job: JobId,
-        range: Range,
-        task_counts: &TaskCounts,
-    ) -> Result<(), Self::Fault>;
+    /// Forgets what each task of an accepted range counts.
+    fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;
     /// An accepted range waits for a second count from now on, or no longer. One that it has becomes evidence that was taken
     /// back.
     fn set_wanted(&mut self, job: JobId, range: Range, wanted: bool) -> Result<(), Self::Fault>;

@@ -54,7 +54,7 @@ pub(super) async fn run(args: BackupArgs) -> Result<(), Failure> {
     let size = ByteSize(bytes).display().iec();
     stderr::print(format_args!(
         "{jobs} job{} with {ranges} range{}, {size}; all of it was read again and is sound\n",
-        plural(jobs as u64, "s"),
+        plural(jobs, "s"),
         plural(ranges, "s")
     ));
     output::print(path.display())

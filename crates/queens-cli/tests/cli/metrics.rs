@@ -68,16 +68,10 @@ fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
 
     let three = get(&farm.address());
     let lasting = |text: &str| -> BTreeSet<String> {
-        let comes_and_goes = |name: &str| {
-            name.starts_with("queens_rpc_seconds") || name.starts_with("queens_job_remaining")
-        };
-        series(text).filter(|name| !comes_and_goes(name)).collect()
+        series(text).filter(|name| !name.starts_with("queens_job_remaining")).collect()
     };
     assert_eq!(lasting(&three), lasting(&one));
     assert_eq!(value(&three, "queens_jobs{state=\"done\"}"), 1.0);
-    // Each verb of a client has series of its own.
-    let asked = "queens_rpc_seconds_count{method=\"queens.v1.ClientService/Ask\",verb";
-    assert_eq!(value(&three, &format!("{asked}=\"submit\",code=\"OK\"}}")), 2.0);
     assert_eq!(value(&three, "queens_worker_threads{backend=\"portable\"}"), 3.0);
 }
 
@@ -143,7 +137,7 @@ fn alerts_and_dashboard_ask_only_for_what_is_told() {
             asked.insert(name);
         }
     }
-    assert!(texts.len() > 20 && asked.len() > 20, "{} queries, {asked:?}", texts.len());
+    assert!(texts.len() > 20 && asked.len() > 15, "{} queries, {asked:?}", texts.len());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bundles over the network: a job's evidence for whoever may see the job.
+//! Bundles over the network: a job's evidence for clients that may see the job.
 //!
 //! ```text
 //!   client                                    a thread of its own, with the ledger opened to be read
@@ -8,50 +8,44 @@
 //!     blocks of text, compressed          ◄──  the file, as slowly as the client takes it
 //! ```
 //!
-//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. As long as anybody reads it, SQLite does
-//! not begin its log anew, which grows by all that is written. So no client is waited for until it is closed, and one
-//! bundle is written at a time, with a rest behind it.
+//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log grows as long as the ledger is
+//! read. So the bundle is written to a file before the client gets any of it, and one bundle is written at a time.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use farm::JobId;
 use ledger::{Evidence, LedgerFault, unix_ms};
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
 use tonic::Status;
 use wire::v1;
 
-use super::sending::{Stop, Taken, Taker, latest};
-use crate::os::{disk_space, folder_of};
+use super::sending::{Stop, Taken, Taker};
+use crate::os::{folder_of, free_space};
 
 /// Bytes of text in one answer. Compressed, they are far fewer.
 const BLOCK: usize = 1 << 20;
 
-/// How many bundles wait for their turn, are written or are sent at the same time, each by a thread and with a file.
+/// The most bundles that wait for their turn, are written or are sent at a time. Each has a thread and a file.
 const PLACES: usize = 16;
 
-/// How long no bundle is written behind one, at least: SQLite begins its log anew with what is written then.
-const LEAST_REST: Duration = Duration::from_millis(10);
-
-/// What bundles leave to the ledger of the bytes that are free on its disk.
+/// Bytes on the disk of the ledger that bundles leave free.
 const RESERVE: u64 = 256 << 20;
 
 /// Writes bundles from the coordinator's ledger, one at a time, and sends a few.
 #[derive(Clone)]
 pub(super) struct Bundles {
-    ledger: Option<PathBuf>,
+    ledger: Option<Arc<Path>>,
     turn: Arc<Semaphore>,
     places: Arc<Semaphore>,
 }
 
 impl Bundles {
-    pub(super) fn new(ledger: Option<&Path>) -> Bundles {
+    pub(super) fn new(ledger: Option<Arc<Path>>) -> Bundles {
         let [turn, places] = [1, PLACES].map(|number| Arc::new(Semaphore::new(number)));
-        Bundles { ledger: ledger.map(Path::to_path_buf), turn, places }
+        Bundles { ledger, turn, places }
     }
 
     /// Begins to write a bundle, and then sends it. Ends without a word if nobody takes it.
@@ -74,14 +68,8 @@ impl Bundles {
         Ok(Taker::begin(move |taker| {
             let _place = place;
             let turn = taker.wait(turn.acquire_owned())?;
-            let begun = Instant::now();
             let written = write(&ledger, job, taker);
-            let rest = begun.elapsed().max(LEAST_REST);
-            // So that SQLite can begin its log anew, also after a bundle that its client did not wait for.
-            tokio::spawn(async move {
-                tokio::time::sleep(rest).await;
-                drop(turn);
-            });
+            drop(turn);
             written?.send(taker)
         }))
     }
@@ -128,7 +116,7 @@ fn write(ledger: &Path, id: JobId, taker: &Taker<v1::ExportResponse>) -> Result<
     Ok(written)
 }
 
-/// The answers of a bundle, in a file without a name beside the ledger: it is gone with whoever has it open.
+/// The answers of a bundle, in a file without a name beside the ledger. The system removes it when it is closed.
 struct Written {
     file: File,
     folder: PathBuf,
@@ -147,7 +135,7 @@ impl Written {
 
     fn add(&mut self, text: &[u8], is_last: bool) -> io::Result<()> {
         let gzip = evidence::compressed(text);
-        let free = disk_space(&self.folder)?.free;
+        let free = free_space(&self.folder)?;
         if free < self.reserve.saturating_add(gzip.len() as u64) {
             let reserve = self.reserve >> 20;
             let text = format!(
@@ -162,14 +150,10 @@ impl Written {
         Ok(())
     }
 
-    /// Sends it, for as long as a bundle of its length may be on its way.
+    /// Sends it as slowly as the client takes it.
     fn send(mut self, taker: &Taker<v1::ExportResponse>) -> Result<(), Stop> {
-        let latest = latest(self.file.stream_position()?);
         self.file.rewind()?;
         for (answer, bytes) in self.answers {
-            if Instant::now() > latest {
-                return Err(Stop::Gone);
-            }
             let mut gzip = vec![0; bytes];
             self.file.read_exact(&mut gzip)?;
             taker.send(v1::ExportResponse { gzip, ..answer })?;
@@ -181,13 +165,13 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use board::{Method, Problem};
     use farm::{JobSpec, LedgerCommand, Origin, Party, Plan, Slice};
     use ledger::{CheckedLedger, Ledger};
     use tempfile::TempDir;
 
-    use super::super::sending::LONGEST;
     use super::*;
 
     const JOB: JobId = JobId(1);
@@ -222,7 +206,7 @@ mod tests {
     #[tokio::test]
     async fn who_reads_slowly_holds_up_neither_the_log_nor_others() {
         let (_folder, path, ledger) = ledger();
-        let bundles = Bundles::new(Some(&path));
+        let bundles = Bundles::new(Some(path.as_path().into()));
 
         // Given clients that take no more than the first answers
         let begun = [(); PLACES - 1].map(|()| bundles.begin(JOB));
@@ -263,26 +247,11 @@ mod tests {
         in_time.expect("its place is free again");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn nobody_reads_the_ledger_for_a_while_behind_a_bundle() {
-        let (_folder, path, _ledger) = ledger();
-        let bundles = Bundles::new(Some(&path));
-        let mut bundle = bundles.begin(JOB).expect("there are places");
-
-        next(&mut bundle).await;
-
-        assert_eq!(bundles.turn.available_permits(), 0, "it is written, and rests");
-        // The clock stands as long as a thread is at work.
-        drop(bundle);
-        tokio::time::sleep(2 * LEAST_REST).await;
-        assert_eq!(bundles.turn.available_permits(), 1);
-    }
-
     #[tokio::test]
     async fn files_of_bundles_have_no_names_and_leave_room_for_the_ledger() {
         let (folder, path, _ledger) = ledger();
         let names = || fs::read_dir(folder.path()).expect("it is there").count();
-        let mut bundle = Bundles::new(Some(&path)).begin(JOB);
+        let mut bundle = Bundles::new(Some(path.as_path().into())).begin(JOB);
         let bundle = bundle.as_mut().expect("there are places");
         next(bundle).await;
         // The ledger with its lock and its log.
@@ -292,22 +261,5 @@ mod tests {
         let fault = Stop::from(full.add(b"text", true).expect_err("there is not so much room"));
         let Stop::Because(status) = fault else { panic!("somebody waits for it") };
         assert!(status.message().contains("stay free for the ledger"), "{status}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_bundle_is_no_longer_on_its_way_than_it_may_be() {
-        let folder = TempDir::new().expect("a temporary directory");
-        let mut written = Written::begin(&folder.path().join("farm.db"), 0).expect("it is new");
-        (0..400).for_each(|_| written.add(b"text", false).expect("there is room"));
-
-        let mut bundle = Taker::begin(move |taker| written.send(taker));
-        let begun = Instant::now();
-        while let Some(answer) = bundle.recv().await {
-            answer.expect("it can be read");
-            // A third of what the network may take for each: the thread that sends may be two behind.
-            tokio::time::advance(Duration::from_secs(20)).await;
-        }
-        let taken = begun.elapsed();
-        assert!((LONGEST..LONGEST + Duration::from_secs(300)).contains(&taken), "{taken:?}");
     }
 }

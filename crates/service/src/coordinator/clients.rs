@@ -15,7 +15,6 @@ use super::bundles::Bundles;
 use super::copies::Copies;
 use super::credentials::identity;
 use super::job_api::JobApi;
-use super::metrics::Verb;
 use super::sending::{Answers, while_admitted};
 use super::{Credentials, FarmHandle, Right, SessionFault};
 
@@ -58,9 +57,7 @@ impl ClientService for Clients {
         request: Request<v1::AskRequest>,
     ) -> Result<Response<v1::AskResponse>, Status> {
         let identity = identity(&request);
-        let verb = request.extensions().get::<Verb>().cloned();
         let asked = request.into_inner().request.ok_or(WireError::Missing("request"))?;
-        verb.map(|verb| verb.0.set(asked.verb()));
         Ok(Response::new(self.jobs.ask(&identity, asked).await?.into()))
     }
 
@@ -81,7 +78,7 @@ impl ClientService for Clients {
         }
         let before = JobId(if after == 0 { u64::MAX } else { after });
         let after = (Bound::Excluded(JobId(after)), Bound::Unbounded);
-        // One more than is told of shows whether there are more.
+        // One more than is listed shows whether there are more.
         let seen = self.farm.look(move |farm| -> Vec<JobView> {
             if newest_first {
                 farm.jobs(..before, |_| true).rev().take(most + 1).collect()
@@ -114,20 +111,18 @@ impl ClientService for Clients {
         let mut last = self.jobs.view(JobId(request.into_inner().job)).await?;
         let (sender, receiver) = mpsc::channel(1);
         let clients = self.clone();
-        let viewer = self.farm.meters().viewer();
         tokio::spawn(async move {
-            let _viewer = viewer;
-            let mut tell = Ok(last.clone());
+            let mut next = Ok(last.clone());
             loop {
-                let over = !matches!(&tell, Ok(job) if !job.state.is_over());
-                if sender.send(tell.map(Into::into)).await.is_err() || over {
+                let over = !matches!(&next, Ok(job) if !job.state.is_over());
+                if sender.send(next.map(Into::into)).await.is_err() || over {
                     return;
                 }
-                tell = tokio::select! {
+                next = tokio::select! {
                     () = clients.credentials.ended(&identity) => Err(SessionFault::Expired.into()),
                     changed = clients.changed(&last, &sender) => changed,
                 };
-                if let Ok(job) = &tell {
+                if let Ok(job) = &next {
                     last = job.clone();
                 }
             }
@@ -155,7 +150,8 @@ impl ClientService for Clients {
         let identity = identity(&request);
         identity.require(Right::Decide)?;
         let request = request.into_inner();
-        let role = role(request.role())?;
+        let role = ROLES.iter().find(|(_, role)| *role == request.role());
+        let &(role, _) = role.ok_or(WireError::Missing("role"))?;
         let owner = wire::name("owner", request.owner)?;
         if owner.contains('/') {
             return Err(Status::invalid_argument(
@@ -250,29 +246,22 @@ impl ClientService for Clients {
     }
 }
 
-fn role(role: v1::Role) -> Result<Role, Status> {
-    match role {
-        v1::Role::Unspecified => Err(WireError::Missing("role").into()),
-        v1::Role::Admin => Ok(Role::Admin),
-        v1::Role::Submitter => Ok(Role::Submitter),
-        v1::Role::Viewer => Ok(Role::Viewer),
-        v1::Role::Worker => Ok(Role::Worker),
-        v1::Role::TrustedWorker => Ok(Role::TrustedWorker),
-    }
-}
+/// The roles and their messages.
+const ROLES: [(Role, v1::Role); 5] = [
+    (Role::Admin, v1::Role::Admin),
+    (Role::Submitter, v1::Role::Submitter),
+    (Role::Viewer, v1::Role::Viewer),
+    (Role::Worker, v1::Role::Worker),
+    (Role::TrustedWorker, v1::Role::TrustedWorker),
+];
 
 fn reported(credential: Credential) -> v1::Token {
-    let role = match credential.role {
-        Role::Admin => v1::Role::Admin,
-        Role::Submitter => v1::Role::Submitter,
-        Role::Viewer => v1::Role::Viewer,
-        Role::Worker => v1::Role::Worker,
-        Role::TrustedWorker => v1::Role::TrustedWorker,
-    };
+    let role = ROLES.iter().find(|(role, _)| *role == credential.role);
+    let (_, role) = role.expect("it has all of them");
     v1::Token {
         id: credential.id,
         owner: credential.owner,
-        role: role.into(),
+        role: (*role).into(),
         created_at_ms: credential.created_at_ms,
         expires_at_ms: credential.expires_at_ms,
         revoked_at_ms: credential.revoked_at_ms,

@@ -1,4 +1,4 @@
-//! Who may use the coordinator, and what for.
+//! Credentials: who may use the coordinator, and for what.
 //!
 //! ```text
 //!   request ──bearer──► Gate ──hash──► Credentials ──► Identity { owner, role } ──► handler: is that enough?
@@ -6,10 +6,10 @@
 //!
 //! A session that began with a credential ends when the credential does.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -30,8 +30,8 @@ use super::metrics::Meters;
 use crate::error::CoordinatorGone;
 use crate::{JoinFile, ServiceError, Token};
 
-/// The owner of the coordinator's own token, and of the workers of whoever runs the farm: one owner, so that
-/// its counts are no second opinion about each other.
+/// The owner of the coordinator's own token and of the operator's workers. It is one owner, so that its counts are no second
+/// opinion about each other.
 pub(super) const ADMIN_OWNER: &str = "admin";
 
 /// The number of the coordinator's own token among the credentials. It is no credential of the ledger.
@@ -50,7 +50,7 @@ struct Shared {
     changed: watch::Sender<()>,
 }
 
-/// The files with the token of whoever runs the farm, which allows everything.
+/// The files with the operator's token, which allows everything.
 #[derive(Default)]
 pub struct OwnFiles {
     /// The file with the token alone.
@@ -73,13 +73,9 @@ impl OwnFiles {
     }
 }
 
-/// The credentials of a ledger, those that have ended included, and the coordinator's own token.
+/// The credentials of a ledger, those that have ended included, and the coordinator's own token: by the hashes of their secrets.
 #[derive(Default)]
-pub(super) struct Known {
-    by_id: BTreeMap<u64, Credential>,
-    /// The number of the credential whose secret has this hash.
-    ids: HashMap<[u8; 32], u64>,
-}
+pub(super) struct Known(HashMap<[u8; 32], Credential>);
 
 impl Known {
     fn add_own(&mut self, token: &Token) {
@@ -88,12 +84,11 @@ impl Known {
     }
 
     fn add(&mut self, credential: Credential) {
-        self.ids.insert(credential.hash, credential.id);
-        self.by_id.insert(credential.id, credential);
+        self.0.insert(credential.hash, credential);
     }
 
     pub(super) fn by_hash(&self, hash: &blake3::Hash) -> Option<&Credential> {
-        self.by_id.get(self.ids.get(hash.as_bytes())?)
+        self.0.get(hash.as_bytes())
     }
 
     /// A credential with a number that was never used.
@@ -107,7 +102,7 @@ impl Known {
         let now = unix_ms();
         let lifetime_ms = lifetime.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
         Credential {
-            id: self.by_id.last_key_value().map_or(1, |(&last, _)| last + 1),
+            id: self.0.values().map(|known| known.id).max().unwrap_or(0) + 1,
             owner: owner.into(),
             role,
             hash: *token.hash().as_bytes(),
@@ -120,14 +115,12 @@ impl Known {
 
 impl FromIterator<Credential> for Known {
     fn from_iter<I: IntoIterator<Item = Credential>>(credentials: I) -> Known {
-        let mut known = Known::default();
-        credentials.into_iter().for_each(|credential| known.add(credential));
-        known
+        Known(credentials.into_iter().map(|credential| (credential.hash, credential)).collect())
     }
 }
 
 impl Credentials {
-    /// Those of a ledger, and the coordinator's own token with its files. Without one, whoever can connect is an admin.
+    /// Those of a ledger, and the coordinator's own token with its files. Without one, everybody who can connect is an admin.
     #[must_use]
     pub fn new(own: Option<(Token, OwnFiles)>, known: Vec<Credential>) -> Credentials {
         let mut known: Known = known.into_iter().collect();
@@ -139,14 +132,14 @@ impl Credentials {
         Credentials { shared: Arc::new(Shared { own, known, changed }) }
     }
 
-    /// Who shows this secret. The time that a comparison of hashes takes says nothing about the secret.
+    /// The identity that belongs to a secret. Its hash is looked up, so that the time says nothing about the secret.
     ///
     /// # Errors
     ///
-    /// A status that says why nobody is known by it.
+    /// A status that says why the secret is refused.
     pub(super) fn identify(&self, secret: Option<&[u8]>) -> Result<Identity, Status> {
         let hash = secret.map(blake3::hash);
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let of = |owner: &str, role, credential| Identity { owner: owner.into(), role, credential };
         match hash.and_then(|hash| known.by_hash(&hash)) {
             Some(found) => match status(found) {
@@ -197,13 +190,14 @@ impl Credentials {
         let at_ms = unix_ms();
         let revoked = {
             let mut known = self.shared.known.write().expect("nobody panics while holding it");
-            let Some(credential) = known.by_id.get_mut(&id) else { return Ok(None) };
-            let mut revoked = credential.clone();
-            revoked.revoked_at_ms.get_or_insert(at_ms);
+            let found = known.0.values_mut().find(|credential| credential.id == id);
+            let Some(credential) = found else { return Ok(None) };
+            let revoked_at_ms = Some(credential.revoked_at_ms.unwrap_or(at_ms));
+            let revoked = Credential { revoked_at_ms, ..credential.clone() };
             match self.shared.own.as_ref().filter(|_| id == OWN) {
                 Some(files) => {
                     known.add_own(&files.renew()?);
-                    known.ids.remove(&revoked.hash);
+                    known.0.remove(&revoked.hash);
                 }
                 None => *credential = revoked.clone(),
             }
@@ -219,24 +213,26 @@ impl Credentials {
     /// All credentials, the oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Credential> {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
-        known.by_id.values().cloned().collect()
+        let known = self.known();
+        let mut all: Vec<Credential> = known.0.values().cloned().collect();
+        all.sort_by_key(|credential| credential.id);
+        all
     }
 
     /// Whether somebody has, or had, a credential of this owner.
     pub(super) fn know(&self, owner: &str) -> bool {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
-        known.by_id.values().any(|credential| credential.owner == owner)
+        let known = self.known();
+        known.0.values().any(|credential| credential.owner == owner)
     }
 
-    /// Between whom second opinions lie if nobody says otherwise: between owners as soon as two of them may count.
+    /// The default scope of audits: between owners as soon as two of them may count.
     pub(super) fn across(&self) -> AuditScope {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let counts = |credential: &&Credential| {
             let is_worker = matches!(credential.role, Role::Worker | Role::TrustedWorker);
             is_worker && status(credential).is_none()
         };
-        let owners = known.by_id.values().filter(counts).map(|credential| &credential.owner);
+        let owners = known.0.values().filter(counts).map(|credential| &credential.owner);
         if owners.collect::<BTreeSet<_>>().len() >= 2 {
             AuditScope::Owners
         } else {
@@ -257,14 +253,18 @@ impl Credentials {
         }
     }
 
-    /// Whether access is open: who shows no credential is an admin.
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.shared.known.read().expect("nobody panics while holding it")
+    }
+
+    /// Whether access is open, so that a request without a credential is an admin's.
     pub(super) fn are_needless(&self) -> bool {
         self.shared.own.is_none()
     }
 
     /// Whether the identity's credential is still valid.
     pub(super) fn still_allow(&self, identity: &Identity) -> bool {
-        let known = self.shared.known.read().expect("nobody panics while holding it");
+        let known = self.known();
         let is_valid = |hash| known.by_hash(&hash).is_some_and(|found| status(found).is_none());
         identity.credential.is_none_or(is_valid)
     }
@@ -274,13 +274,13 @@ impl Credentials {
 pub(super) fn status(credential: &Credential) -> Option<&'static str> {
     let has_expired = credential.expires_at_ms.is_some_and(|at_ms| at_ms <= unix_ms());
     match credential.revoked_at_ms {
-        Some(_) => Some("was revoked; ask whoever runs the farm for another one"),
-        None if has_expired => Some("has expired; ask whoever runs the farm for another one"),
+        Some(_) => Some("was revoked; ask the farm's operator for another one"),
+        None if has_expired => Some("has expired; ask the farm's operator for another one"),
         None => None,
     }
 }
 
-/// Finds out who a request comes from before any handler runs.
+/// Identifies the sender of each request before any handler runs.
 #[derive(Clone)]
 pub(super) struct Gate {
     pub(super) credentials: Credentials,
@@ -295,7 +295,8 @@ impl Gate {
         Gate { credentials, requests: requests(), meters, lines: Rates::new(1, 1) }
     }
 
-    /// Who shows this secret from the address `peer`. Wrong ones are counted and logged, with a line a second at most.
+    /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are counted, and logged with a line
+    /// a second at most.
     ///
     /// # Errors
     ///
@@ -311,8 +312,8 @@ impl Gate {
         known
     }
 
-    /// Lets a client's request and its connection in, once its owner does not ask for too much: its
-    /// handler finds its identity in its extensions.
+    /// Admits a client's request and its connection, as soon as the rate of its owner's requests allows it. The handler finds
+    /// the identity in the request's extensions.
     pub(super) async fn admit(&self, identity: Identity, extensions: &mut Extensions) {
         let admission = admission(extensions);
         admission.grant();
@@ -327,8 +328,8 @@ pub(super) fn admission(extensions: &Extensions) -> &Admission {
     extensions.get().expect("every connection has one")
 }
 
-/// Lets requests of gRPC in that show a credential, or need none. A worker's session is one request
-/// for as long as it lasts, so that all workers of an owner may come back at once.
+/// Admits gRPC requests that show a credential, or need none. A worker's session is one request for as long as it lasts, and no
+/// rate limits it, so that all workers of an owner may come back at once.
 pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION);
     let peer = admission(request.extensions()).peer();
@@ -356,7 +357,7 @@ pub(super) fn bearer(given: &[u8]) -> Option<&[u8]> {
     given.strip_prefix(b"Bearer ")
 }
 
-/// Who a request that has passed the gate comes from.
+/// The identity behind a request that has passed the gate.
 pub(super) fn identity<T>(request: &tonic::Request<T>) -> Identity {
     request.extensions().get::<Identity>().expect("it has passed the gate").clone()
 }

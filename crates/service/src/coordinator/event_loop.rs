@@ -1,4 +1,4 @@
-//! The one owner of the farm: puts the world's events in line, and carries the effects out.
+//! The one owner of the farm. It puts events in order, and carries the effects out.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::handle::{FarmHandle, Input, Order};
 use super::job_api::known;
-use super::metrics::{Gone, Meters};
+use super::metrics::Meters;
 use crate::error::ServiceError;
 use ledger::{Ledger, LedgerEvent, LedgerHandle, LedgerRequest, unix_ms};
 
@@ -34,17 +34,20 @@ pub struct EventLoop {
     started: Instant,
     path: Option<PathBuf>,
     inputs: mpsc::Receiver<Input>,
-    ledger: LedgerHandle,
+    /// Where requests to the ledger go, until the event loop is stopped.
+    requests: Option<mpsc::Sender<LedgerRequest>>,
+    /// The events of the ledger.
+    events: mpsc::UnboundedReceiver<LedgerEvent>,
     /// The number of the ledger's opening.
     epoch: u64,
     /// Whether the log says that the ledger is an older copy.
-    is_older_told: bool,
+    is_older_logged: bool,
     pace: watch::Sender<Pace>,
     meters: Meters,
     outboxes: HashMap<SessionId, mpsc::Sender<Order>>,
     /// Clients whose requests are not answered.
     waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
-    /// Who wants to know of a job's end.
+    /// Requests that wait for a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
     /// Jobs of which the log says that no worker has the memory for them.
     stranded: BTreeSet<JobId>,
@@ -95,9 +98,10 @@ impl EventLoop {
             started: Instant::now(),
             path,
             inputs,
-            ledger,
+            requests: Some(ledger.requests),
+            events: ledger.events,
             epoch,
-            is_older_told: false,
+            is_older_logged: false,
             pace,
             meters,
             outboxes: HashMap::new(),
@@ -110,7 +114,8 @@ impl EventLoop {
         (farm, handle)
     }
 
-    /// Runs until it is told to stop, or until the ledger fails.
+    /// Runs until it is stopped, or until the ledger fails. It ends when what was taken in is written, and what was written is
+    /// acknowledged.
     pub async fn run(mut self) -> Result<(), ServiceError> {
         self.step(Event::Tick).await?;
         let mut looks = tokio::time::interval(LOOK);
@@ -119,58 +124,40 @@ impl EventLoop {
             let wakeup = self.farm.next_wakeup();
             let now = self.now();
             let sleep = wakeup.map(|at| Duration::from_millis(at.0 - now.0.min(at.0)));
+            let is_open = self.requests.is_some();
             tokio::select! {
                 biased;
-                event = self.ledger.events.recv() => match event {
+                event = self.events.recv() => match event {
                     Some(LedgerEvent::Answered(asker, command, answer)) => {
                         let at_ms = unix_ms();
                         let event = Event::Ledger { asker, command: *command, answer, at_ms };
                         self.step(event).await?;
                     }
-                    Some(LedgerEvent::Committed { requests, took }) => {
-                        self.meters.committed(requests, took);
+                    Some(LedgerEvent::Committed { took }) => self.meters.committed(took),
+                    Some(LedgerEvent::Failed(fault)) => {
+                        return Err(fault.at(self.path.as_deref()).into());
                     }
-                    Some(LedgerEvent::Failed(fault)) => return Err(fault.at(self.path.as_deref()).into()),
-                    Some(LedgerEvent::Closed) | None => return Err(died()),
+                    Some(LedgerEvent::Closed) if !is_open => return Ok(()),
+                    Some(LedgerEvent::Closed) | None => {
+                        return Err(anyhow!("the ledger's writer ended").into());
+                    }
                 },
-                input = self.inputs.recv() => match input {
-                    None | Some(Input::Stop) => break,
+                input = self.inputs.recv(), if is_open => match input {
+                    // The ledger closes when it has done what it was asked for.
+                    None | Some(Input::Stop) => self.requests = None,
                     Some(input) => self.take(input).await?,
                 },
-                _ = looks.tick() => {
-                    // If the ledger is busy, it looks anyway.
-                    let _ = self.ledger.requests.try_send(LedgerRequest::Look);
+                _ = looks.tick(), if is_open => {
+                    if let Some(ledger) = &self.requests {
+                        // If the ledger is busy, it looks anyway.
+                        let _ = ledger.try_send(LedgerRequest::Look);
+                    }
                 }
-                () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => {
+                () = tokio::time::sleep(sleep.unwrap_or_default()), if is_open && sleep.is_some() => {
                     self.step(Event::Tick).await?;
                 }
             }
         }
-        self.close().await
-    }
-
-    /// Waits for the ledger: what was taken in is written, and what is written is acknowledged.
-    async fn close(self) -> Result<(), ServiceError> {
-        let LedgerHandle { requests, mut events } = self.ledger;
-        drop(requests);
-        let (mut farm, mut outboxes, started) = (self.farm, self.outboxes, self.started);
-        while let Some(event) = events.recv().await {
-            match event {
-                LedgerEvent::Failed(fault) => return Err(fault.at(self.path.as_deref()).into()),
-                LedgerEvent::Committed { .. } => {}
-                LedgerEvent::Answered(asker, command, answer) => {
-                    let event =
-                        Event::Ledger { asker, command: *command, answer, at_ms: unix_ms() };
-                    for effect in farm.step(millis_since(started), event) {
-                        if let Effect::Tell { session, order } = effect {
-                            send_to_worker(&mut outboxes, session, order);
-                        }
-                    }
-                }
-                LedgerEvent::Closed => return Ok(()),
-            }
-        }
-        Err(died())
     }
 
     async fn take(&mut self, input: Input) -> Result<(), ServiceError> {
@@ -212,8 +199,9 @@ impl EventLoop {
     /// A worker that holds a lease of a later opening has worked with a later state of the ledger than this one.
     fn warn_of_older_copy(&mut self, Hello { worker, holding, .. }: &Hello) {
         let latest = holding.iter().map(|holding| holding.lease.epoch()).max();
-        if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_told) {
-            self.is_older_told = true;
+        if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_logged)
+        {
+            self.is_older_logged = true;
             tracing::warn!(
                 worker,
                 "an older copy of the ledger is served: the worker holds a lease of its opening {latest}, and here \
@@ -237,12 +225,12 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Sessions tell their workers.
+    /// Sessions send it to their workers.
     fn send_pace(&self) {
         let now = self.farm.pace();
         let is_new = |reported: &mut Pace| std::mem::replace(reported, now) != now;
         if self.pace.send_if_modified(is_new) {
-            tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
+            tracing::debug!(report_ms = now.report_ms(), "workers report at another interval");
         }
     }
 
@@ -273,8 +261,11 @@ impl EventLoop {
         match effect {
             Effect::Ledger { asker, command } => {
                 log_dispute(&command);
-                // A closed queue means that the ledger failed; its last event says why.
-                let _ = self.ledger.requests.send(LedgerRequest::Farm(asker, command)).await;
+                // A closed queue means that the ledger failed, and its last event says why. After the end of the inputs, what
+                // follows from the last answers is left to the next start.
+                if let Some(ledger) = &self.requests {
+                    let _ = ledger.send(LedgerRequest::Farm(asker, command)).await;
+                }
             }
             Effect::Reply { request, answer } => {
                 if let Some(reply) = self.waiting.remove(&request) {
@@ -308,26 +299,26 @@ impl EventLoop {
             }
             Effect::Dismiss { session, reason } => {
                 self.meters.dismissed(match reason {
-                    Dismissal::Replaced => Gone::Replaced,
-                    Dismissal::Distrusted => Gone::Distrusted,
-                    Dismissal::Unproven => Gone::Unproven,
+                    Dismissal::Replaced => "replaced",
+                    Dismissal::Distrusted => "distrusted",
+                    Dismissal::Unproven => "unproven",
                 });
                 let outbox = self.outboxes.remove(&session);
-                // One that takes no orders is told when it comes back.
+                // A worker that takes no orders gets the reason when it comes back.
                 if let Some(outbox) = outbox.filter(|_| reason != Dismissal::Replaced) {
                     let _ = outbox.try_send(Err(reason));
                 }
             }
             Effect::Tell { session, order } => {
                 let slow = send_to_worker(&mut self.outboxes, session, order);
-                slow.inspect(|_| self.meters.dismissed(Gone::Slow));
+                slow.inspect(|_| self.meters.dismissed("slow"));
                 return slow;
             }
         }
         None
     }
 
-    /// Tells those who wait for a job that waiting longer is no use.
+    /// Answers the requests that wait for the end of a job.
     fn tell_end(&mut self, job: JobId) {
         let view = self.farm.job(job).expect("a job with something pending is not removed");
         for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
@@ -340,7 +331,7 @@ impl EventLoop {
     }
 }
 
-/// One process may be lost with a cable. Whoever runs the farm should look at a machine that loses more.
+/// One process may be lost with a cable. The operator should look at a machine that loses more.
 fn log_lost(principal: &Principal, processes: usize) {
     if processes > 1 && processes.is_power_of_two() {
         tracing::warn!(%principal, processes,
@@ -350,7 +341,7 @@ fn log_lost(principal: &Principal, processes: usize) {
     }
 }
 
-/// A contradiction is a machine that miscounts: whoever runs the farm should know which.
+/// A contradiction means that a machine miscounts. The operator should know which.
 fn log_dispute(command: &LedgerCommand) {
     match command {
         LedgerCommand::Dispute { report, author } => {
@@ -388,11 +379,6 @@ fn send_to_worker(
         return Some(session);
     }
     None
-}
-
-/// The error for a ledger that has ended while the event loop still needs it.
-fn died() -> ServiceError {
-    anyhow!("the ledger's writer ended").into()
 }
 
 fn millis_since(started: Instant) -> Millis {

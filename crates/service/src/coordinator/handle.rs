@@ -1,4 +1,4 @@
-//! What sessions and clients hold of the event loop: how they reach the farm.
+//! The handle by which sessions and clients reach the event loop.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use farm::{
 use ledger::{CredentialChange, LedgerRequest};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::metrics::{Figures, Meters};
+use super::metrics::Meters;
 use crate::error::CoordinatorGone;
 
 /// A handle to the event loop, for sessions and clients.
@@ -19,8 +19,11 @@ pub struct FarmHandle {
     pub(super) inputs: mpsc::Sender<Input>,
     /// It is the event loop that keeps the ledger open.
     pub(super) ledger: mpsc::WeakSender<LedgerRequest>,
+    /// Counters of the service.
     pub(super) meters: Meters,
+    /// The ledger's file, if there is one.
     pub(super) ledger_path: Option<Arc<Path>>,
+    /// How often workers are to report, now and when it changes.
     pub(super) paces: watch::Receiver<Pace>,
     /// Whether requests are answered.
     pub(super) open: watch::Sender<bool>,
@@ -45,7 +48,7 @@ impl FarmHandle {
         self.tell(Input::Session(event)).await
     }
 
-    /// Has the farm do what a client of the owner `by` asks for, or says why not, once the answer is durable.
+    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is durable.
     pub async fn ask(
         &self,
         by: &str,
@@ -56,7 +59,7 @@ impl FarmHandle {
         answer.await.map_err(|_| CoordinatorGone)
     }
 
-    /// What somebody sees who looks at the farm between two events. It holds the farm up for as long as it takes.
+    /// Reads the farm between two events. The farm waits meanwhile.
     pub async fn look<T: Send + 'static>(
         &self,
         see: impl FnOnce(&mut Farm) -> T + Send + 'static,
@@ -79,13 +82,11 @@ impl FarmHandle {
         end.await.map_err(|_| CoordinatorGone)
     }
 
-    /// What the farm is like now, for `/metrics`.
-    pub(super) async fn figures(&self) -> Result<Figures, CoordinatorGone> {
+    /// How many inputs wait for the event loop, and how many requests for the ledger.
+    pub(super) fn queues(&self) -> Result<[usize; 2], CoordinatorGone> {
         let event_queue = self.inputs.max_capacity() - self.inputs.capacity();
         let ledger = self.ledger.upgrade().ok_or(CoordinatorGone)?;
-        let ledger_queue = ledger.max_capacity() - ledger.capacity();
-        drop(ledger);
-        self.look(move |farm| Figures::of(farm, event_queue, ledger_queue)).await
+        Ok([event_queue, ledger.max_capacity() - ledger.capacity()])
     }
 
     /// Writes a change of the credentials. Returns when it is durable.
@@ -99,21 +100,6 @@ impl FarmHandle {
         sent.map_err(|_| CoordinatorGone)?;
         drop(ledger);
         written.await.map_err(|_| CoordinatorGone)
-    }
-
-    /// What is measured while the farm runs.
-    pub(super) fn meters(&self) -> &Meters {
-        &self.meters
-    }
-
-    /// The ledger's file, if there is one.
-    pub(super) fn ledger_path(&self) -> Option<&Path> {
-        self.ledger_path.as_deref()
-    }
-
-    /// How often workers are to report, now and when it changes.
-    pub(super) fn paces(&self) -> watch::Receiver<Pace> {
-        self.paces.clone()
     }
 
     /// Requests are answered from now on.
@@ -137,7 +123,7 @@ impl FarmHandle {
     }
 }
 
-/// What the event loop takes in.
+/// An input of the event loop.
 pub(super) enum Input {
     /// A worker begins a session.
     Join {
@@ -150,13 +136,13 @@ pub(super) enum Input {
     Session(Event),
     /// A client asks for something.
     Ask { by: String, ask: Request, reply: oneshot::Sender<Result<Answer, Refusal>> },
-    /// Somebody looks at the farm.
+    /// A read of the farm.
     Look(Box<dyn FnOnce(&mut Farm) + Send>),
-    /// Somebody waits for the end of a job.
+    /// A client waits for the end of a job.
     End(JobId, oneshot::Sender<JobView>),
     /// The event loop is to end.
     Stop,
 }
 
-/// What the event loop tells a session: an order for its worker, or why the session ends.
+/// A message of the event loop to a session: an order for its worker, or why the session ends.
 pub(super) type Order = Result<CoordinatorMessage, Dismissal>;

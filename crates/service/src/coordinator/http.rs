@@ -1,4 +1,4 @@
-//! What a coordinator answers besides gRPC: its page, on the same port, over HTTP/1.1 or HTTP/2.
+//! The page of a coordinator, on the port of its gRPC services, over HTTP/1.1 or HTTP/2.
 //!
 //! ```text
 //!   request ──► another site's form? ──► Guard: who is it, and may they see? ──► handler
@@ -44,7 +44,7 @@ use super::limits::Admission;
 /// The longest form, bytes.
 const MAX_FORM: usize = 16 << 10;
 
-/// What handlers need.
+/// The state of the handlers.
 #[derive(Clone)]
 struct Web {
     farm: FarmHandle,
@@ -65,15 +65,14 @@ impl FromRef<Web> for FarmHandle {
     }
 }
 
-/// All routes. Those of `readers` are answered to whoever may see the farm, and to nobody else. Must be called within
-/// a runtime.
+/// All routes. Those of `readers` are only for callers that may see the farm. Must be called within a runtime.
 pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
     let guard = Guard::new(gate);
     let show = Show::of(farm.clone());
     let readers: Router<Web> = Router::new()
         .merge(pages::routes())
         .merge(acts::routes())
-        .route("/metrics", get(metrics::tell))
+        .route("/metrics", get(metrics::metrics))
         .route_layer(from_fn_with_state(guard.clone(), guard::admit));
     let anybody: Router<Web> = Router::new()
         .route("/login", get(login::form).post(login::begin))
@@ -88,7 +87,7 @@ pub(super) fn routes(gate: Gate, farm: FarmHandle, jobs: JobApi) -> Router {
         .with_state(Web { farm, jobs, guard, show })
 }
 
-/// There is no page and no service of that name.
+/// The answer to an unknown address.
 async fn nothing(request: Request) -> Response {
     if is_grpc(&request) {
         Status::unimplemented("there is no such service").into_http()
@@ -97,8 +96,8 @@ async fn nothing(request: Request) -> Response {
     }
 }
 
-/// What a browser may do with an answer: nothing but show it, with what comes from here. Over TLS, it is to come back over
-/// TLS for the next month. A refusal becomes a page.
+/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over TLS, the browser is to use TLS
+/// for the next month. A refusal becomes a page.
 async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (
@@ -132,8 +131,8 @@ async fn harden(request: Request, next: Next) -> Response {
     answer
 }
 
-/// Refuses what is no gRPC. A browser can send a form to any site over HTTP/1.1, with the address of whoever
-/// opened it; it can neither do so over HTTP/2 without TLS nor claim that a form is gRPC.
+/// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do so
+/// over HTTP/2 without TLS nor claim that a form is gRPC.
 pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
     Ok(if is_grpc(&request) { next.run(request).await } else { Fault::no_grpc().into_response() })
 }

@@ -1,28 +1,27 @@
-//! Who a request comes from, and what that allows.
+//! Identities of clients and workers, and their rights.
 
 use farm::JobView;
 use ledger::Role;
 use tonic::Status;
 
-/// The owner of whoever can connect where no credential is needed, and of the worker of a count without a
-/// server.
+/// The owner of all clients where no credential is needed, and of the worker of a count without a server.
 pub const LOCAL_OWNER: &str = "local";
 
 /// The greatest priority that somebody who is no admin may give a job, and the least without its sign.
 const MOST_PRIORITY: i32 = 10;
 
-/// Who a request comes from.
+/// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Who answers for it.
+    /// The owner of the credential.
     pub owner: String,
-    /// What is allowed.
+    /// The role of the credential.
     pub role: Role,
     /// BLAKE3 of the credential's secret; `None` for open access.
     pub credential: Option<blake3::Hash>,
 }
 
-/// What a request needs.
+/// A right that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// To count.
@@ -31,7 +30,7 @@ pub enum Right {
     See,
     /// To submit and change jobs.
     Change,
-    /// To decide who may do what, and who is trusted.
+    /// To manage credentials, limits of owners and trust.
     Decide,
 }
 
@@ -98,7 +97,7 @@ impl Identity {
         };
         let role = self.role.name();
         Err(Status::permission_denied(format!(
-            "this credential is a {role}'s, and this needs that of {wanted}; ask whoever runs the farm for one"
+            "this credential is a {role}'s, and this needs that of {wanted}; ask the farm's operator for one"
         )))
     }
 }

@@ -1,4 +1,4 @@
-//! What clients ask for, and who may ask for what. The gRPC service and the forms of the page both ask here.
+//! Grants or refuses the requests of clients, which come from the gRPC service and from the forms of the page.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use wire::{AuditDefaults, WireError, v1};
 use super::plans::NoPlan;
 use super::{Credentials, FarmHandle, Identity, Plans, Right};
 
-/// Where the requests of clients are granted or refused.
+/// Grants or refuses requests of clients.
 #[derive(Clone)]
 pub(super) struct JobApi {
     farm: FarmHandle,
@@ -28,7 +28,7 @@ impl JobApi {
         JobApi { farm, plans, credentials }
     }
 
-    /// Has the farm do what somebody asks for who may.
+    /// Has the farm carry out a request, if the identity allows it.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl JobApi {
         self.farm.job(job).await?.ok_or_else(|| refused(Refusal::NoSuchJob(job)))
     }
 
-    /// The jobs that somebody submits.
+    /// The jobs of a request to submit.
     async fn submissions(
         &self,
         identity: &Identity,
@@ -80,7 +80,7 @@ impl JobApi {
         Ok(Request::Submit(submissions))
     }
 
-    /// A job that somebody submits. Its plan is made only for those who may.
+    /// A submitted job. Its plan is made only if the identity may submit.
     async fn submission(
         &self,
         identity: &Identity,
@@ -99,7 +99,7 @@ impl JobApi {
         Ok(Submission { spec, audit, known: known(&plan, Slice::ALL).into() })
     }
 
-    /// Refuses what somebody may not ask for.
+    /// Refuses a request that the identity does not allow.
     async fn require(&self, identity: &Identity, ask: &Request) -> Result<(), Status> {
         match ask {
             Request::Submit(_) => Ok(()),
@@ -118,8 +118,7 @@ impl JobApi {
         }
     }
 
-    /// Refuses a name that no owner of jobs or credentials has: it would be a slip of the keyboard
-    /// that nobody sees.
+    /// Refuses a name that no owner of jobs or credentials has, because a slip of the keyboard would go unnoticed.
     async fn require_known(&self, owner: &str) -> Result<(), Status> {
         if self.credentials.know(owner) {
             return Ok(());
@@ -140,12 +139,12 @@ impl JobApi {
     }
 }
 
-/// What is known of the counts of a slice of a plan, and of what they take, before they are counted.
+/// Facts about the counts of a slice of a plan, and the memory that they take, which are known before it is counted.
 pub(crate) fn known(plan: &Plan, slice: Slice) -> Known {
     Known { thread_memory: executor::thread_memory(plan), ..known::of(plan, slice) }
 }
 
-/// Tells the log what was done for whom.
+/// Logs what was done, and for which owner.
 fn log(ask: &Request, answer: &Answer, by: &str) {
     match (ask, answer) {
         (Request::Submit(_), Answer::Jobs(jobs)) => {

@@ -1,14 +1,14 @@
-//! What others may ask of a coordinator: plain limits, set in one place.
+//! Limits of the requests to a coordinator, in one place.
 //!
-//! | of whom | limit |
+//! | who | limit |
 //! |---|---|
 //! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
 //! | a connection without a credential | time and bytes until one is shown; how many others come until then |
 //! | an owner | requests a second; what is beyond them waits; sessions of workers at a time |
 //!
-//! They hold strangers up. Whoever has a credential is trusted not to flood: an owner who does so
-//! all the same loses it (`queens token revoke`).
+//! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so all the same loses it
+//! (`queens token revoke`).
 
 mod listen;
 mod places;
@@ -35,8 +35,7 @@ const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 2 * STREAM_WINDOW;
 /// Bytes of the headers of a request.
 const HEADERS: u32 = 16 << 10;
-/// How often a connection that is silent is asked whether it is still there, and how long it may
-/// take to answer.
+/// How often a silent connection is pinged, and how long the answer may take.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// Limits of the connections to a coordinator.
@@ -99,7 +98,7 @@ pub(super) fn requests() -> Rates<String> {
     Rates::new(64, 256)
 }
 
-/// Whose requests are counted together.
+/// The key by which requests are counted together.
 pub(super) fn asker(identity: &Identity, admission: &Admission) -> String {
     match identity.credential.is_none() {
         true => machine(admission.peer()).to_string(),

@@ -1,21 +1,18 @@
-//! What a coordinator tells Prometheus: a picture of the farm at the time of the request, and what was measured
-//! since the coordinator began.
+//! The metrics that a coordinator serves to Prometheus: the state of the farm at the time of the request, and counters since
+//! the coordinator began.
 //!
 //! ```text
-//!   GET /metrics ──► farm: Figures (one look at the farm) ──┐
-//!                    Meters (measured by the service) ─────┼──► OpenMetrics, or plain text
-//!                    this process, the ledger's disk ──────┘
+//!   GET /metrics ──► the farm, between two events ──┐
+//!                    Meters of the service ─────────┼──► OpenMetrics, or plain text
+//!                    this process, the ledger's disk┘
 //! ```
 //!
-//! No label has more values than there are kernels, verdicts, methods and jobs that have not ended: what is told
-//! does not grow with the workers, nor with the past. `docs/METRICS.md` lists all of it.
+//! A metric is here because an alert, the dashboard or an autoscaler asks for it, or because it accounts for hours. The labels
+//! have no more values than there are kernels, verdicts, reasons, owners and jobs that have not ended, so that the number of
+//! series grows neither with the workers nor with time. `docs/METRICS.md` lists them.
 
-mod disk;
 mod exposition;
-mod figures;
 mod meters;
-mod process;
 
 pub(super) use exposition::{exposition, plain_text};
-pub(super) use figures::Figures;
-pub(super) use meters::{Gone, Meters, Verb, measure_call};
+pub(super) use meters::Meters;

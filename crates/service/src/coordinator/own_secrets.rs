@@ -41,7 +41,7 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
     Err(ServiceError::SecretFile { path: keys.path(""), reason })
 }
 
-/// Notes with which files of its folder of keys a ledger is served.
+/// Notes in a ledger the files of the folder of keys with which it is served.
 ///
 /// # Errors
 ///
@@ -73,15 +73,15 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
     Ok(farm::LeaseKey::new(bytes))
 }
 
-/// A secret of the role `role` for whoever runs the farm: a worker's for their workers, or a viewer's for what watches the
-/// farm by `/metrics`. It is in the folder of secrets, and made when it is first asked for; the ledger knows its hash.
+/// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system that
+/// reads `/metrics`. It is in the folder of secrets, and made when it is first needed. The ledger has its hash.
 ///
 /// # Errors
 ///
 /// [`ServiceError::SecretFile`], if the secret cannot be read or made, or was revoked;
 /// [`ServiceError::Ledger`], if the ledger cannot be read or written.
 pub fn role_token(keys: &KeyFolder, ledger: &Ledger, role: Role) -> Result<Token, ServiceError> {
-    // Requests of what watches are counted apart.
+    // Requests of a monitoring system are counted apart.
     let owner = if role == Role::Viewer { "monitor" } else { ADMIN_OWNER };
     let token = Token::of_folder(keys, role.name())?;
     let path = keys.path(role.name());

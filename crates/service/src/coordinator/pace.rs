@@ -1,15 +1,15 @@
-//! What each worker is told when it changes: how often to report.
+//! Sends each worker how often to report, whenever that changes.
 
 use std::time::Duration;
 
 use farm::{CoordinatorMessage, Pace};
 use tokio::sync::{mpsc, watch};
 
-/// How long a session gathers changes before it tells its worker of them: a farm has many workers.
+/// How long a session gathers changes before it sends them, because a farm has many workers.
 const GATHER: Duration = Duration::from_secs(3);
 
-/// Sends a worker the latest pace, and again some time after it has changed. It never ends; nothing more is sent when nobody
-/// listens any more.
+/// Sends a worker the latest pace, and again some time after it has changed. It never ends, but sends nothing more once the
+/// receiver is gone.
 pub(super) async fn send_pace(
     mut paces: watch::Receiver<Pace>,
     out: mpsc::Sender<CoordinatorMessage>,

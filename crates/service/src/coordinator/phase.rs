@@ -1,24 +1,22 @@
-//! What a coordinator is doing: what its health says, and what it answers meanwhile.
+//! The phases of a coordinator: its health, and what it answers meanwhile.
 //!
 //! ```text
 //!   Starting ──► Serving ──► Draining ──► Stopped
 //!   (reads its ledger)       (closes it)
 //! ```
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use tokio::sync::watch;
 use tonic::Status;
-use tonic::body::Body;
-use tonic::codegen::{Body as HttpBody, Bytes, StdError, http};
 use tonic::server::NamedService;
-use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
-use tower::Service;
+use tower::ServiceExt as _;
 use wire::v1::client_service_server::ClientServiceServer;
 use wire::v1::farm_service_server::FarmServiceServer;
 use wire::{LIVENESS, READINESS};
@@ -29,7 +27,7 @@ use super::{Credentials, FarmHandle};
 /// The gRPC services of whose health may be asked.
 const NAMES: [&str; 2] = [name::<FarmServiceServer<()>>(), name::<ClientServiceServer<()>>()];
 
-/// What a coordinator is doing.
+/// The phase of a coordinator.
 #[derive(Clone)]
 pub enum Phase {
     /// It reads its ledger. Only health is answered.
@@ -50,8 +48,8 @@ impl Phase {
         }
     }
 
-    /// Tells the health service what to answer: for the coordinator as a whole (without a name), for its
-    /// readiness and for its gRPC services the same.
+    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services have
+    /// the same status.
     pub(super) async fn tell(&self, reporter: &HealthReporter) {
         let status = match self {
             Phase::Serving(..) => ServingStatus::Serving,
@@ -69,55 +67,23 @@ const fn name<S: NamedService>() -> &'static str {
     S::NAME
 }
 
-/// Services and pages that are there once the ledger is read. Until then every request is told to try again:
-/// by the gRPC status `UNAVAILABLE`, or by the HTTP status 503.
-#[derive(Clone, Default)]
-pub(super) struct Late(Arc<OnceLock<Routes>>);
+/// Services and pages that are there once the ledger is read.
+pub(super) type Late = Arc<OnceLock<Router>>;
 
-impl Late {
-    /// From now on `routes` answer; only the first call counts.
-    pub(super) fn open(&self, routes: impl FnOnce() -> Routes) {
-        self.0.get_or_init(routes);
-    }
-}
-
-/// What is said before the ledger is read.
+/// The answer before the ledger is read.
 const TOO_EARLY: &str = "the coordinator reads its ledger; try again soon";
 
-impl<B> Service<http::Request<B>> for Late
-where
-    B: HttpBody<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
-{
-    type Response = http::Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        match self.0.get().cloned() {
-            Some(mut routes) => Box::pin(routes.call(request)),
-            None => {
-                let answer = if is_grpc(&request) {
-                    Status::unavailable(TOO_EARLY).into_http()
-                } else {
-                    too_early()
-                };
-                Box::pin(std::future::ready(Ok(answer)))
-            }
+/// Has the late routes answer a request. Until they are there, the answer is to try again: the gRPC status `UNAVAILABLE`, or
+/// the HTTP status 503.
+pub(super) async fn answer_late(State(late): State<Late>, request: Request) -> Response {
+    match late.get() {
+        Some(routes) => routes.clone().oneshot(request).await.into_response(),
+        None if is_grpc(&request) => Status::unavailable(TOO_EARLY).into_http(),
+        None => {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            (status, [(header::RETRY_AFTER, "2")], format!("{TOO_EARLY}\n")).into_response()
         }
     }
-}
-
-fn too_early() -> http::Response<Body> {
-    let answer = http::Response::builder()
-        .status(http::StatusCode::SERVICE_UNAVAILABLE)
-        .header(http::header::CONTENT_TYPE, "text/plain; charset=utf-8")
-        .header(http::header::RETRY_AFTER, "2");
-    answer.body(Body::new(format!("{TOO_EARLY}\n"))).expect("all of it is valid")
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
 //! A cache of cuts, so that each plan in use is indexed once.
 //!
-//! Indexing takes from microseconds to many seconds of one thread, and what it will take is not
-//! known before. So a few plans are indexed at a time, and a submission whose plan is not there in
-//! time is refused. Sessions never wait for a submission. Among submissions, and among sessions,
-//! whoever wants a plan that is being indexed waits for that one index.
+//! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few plans are
+//! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that they
+//! do not wait for submissions of other plans. All who want one plan wait for one index.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use board::{Cut, CutError, Method, MethodChoice};
 use farm::{Plan, Problem};
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::timeout;
 
 use crate::ServiceError;
@@ -27,28 +25,18 @@ const SESSIONS: usize = 2;
 /// The cuts of the plans that were used most recently.
 #[derive(Debug)]
 pub struct Plans {
-    recent: Mutex<Vec<(Plan, Arc<Cut>)>>,
-    /// One lock for each plan that is being indexed or waited for, so that a thousand workers that return at
-    /// once wait for one index.
-    indexing: Mutex<HashMap<(Purpose, Problem, Method), Weak<Lock>>>,
+    recent: Mutex<Vec<(Problem, Method, Index)>>,
     submissions: Semaphore,
     sessions: Semaphore,
 }
 
-type Lock = tokio::sync::Mutex<()>;
-
-/// What an index is wanted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Purpose {
-    Submission,
-    Session,
-}
+/// The cut of a plan, once it is made.
+type Index = Arc<OnceCell<Arc<Cut>>>;
 
 impl Default for Plans {
     fn default() -> Plans {
         Plans {
             recent: Mutex::default(),
-            indexing: Mutex::default(),
             submissions: Semaphore::new(SUBMISSIONS),
             sessions: Semaphore::new(SESSIONS),
         }
@@ -89,7 +77,10 @@ impl Plans {
     pub fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, CutError> {
         let method = choice.for_problem(problem);
         let cut = Cut::new(problem, method)?;
-        Ok(self.keep(problem, method, cut).0)
+        let plan = Plan { problem, method, tasks: cut.len() };
+        // Another thread may have made the same one.
+        let _ = self.index(problem, method).set(Arc::new(cut));
+        Ok(plan)
     }
 
     /// The plan that a client submits, made on another thread.
@@ -102,22 +93,13 @@ impl Plans {
         problem: Problem,
         choice: MethodChoice,
     ) -> Result<Plan, NoPlan> {
-        let made = self.make_elsewhere(problem, choice);
+        let made = async {
+            let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
+            let method = method.await.map_err(anyhow::Error::from)?;
+            let cut = self.cut_of(problem, method, &self.submissions).await?;
+            Ok(Plan { problem, method, tasks: cut.len() })
+        };
         timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
-    }
-
-    async fn make_elsewhere(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, NoPlan> {
-        let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
-        let method = method.await.map_err(anyhow::Error::from)?;
-        let lock = self.lock(Purpose::Submission, problem, method);
-        let _alone = lock.lock().await;
-        if let Some((plan, _)) = self.find(|plan| plan.problem == problem && plan.method == method)
-        {
-            return Ok(plan);
-        }
-        let _turn = self.submissions.acquire().await.map_err(anyhow::Error::from)?;
-        let cut = elsewhere(problem, method).await??;
-        Ok(self.keep(problem, method, cut).0)
     }
 
     /// The cut of `plan`, which is indexed anew if it was not used recently.
@@ -127,55 +109,45 @@ impl Plans {
     /// [`ServiceError::Incompatible`], if this version of the program cuts the plan into another number of
     /// tasks.
     pub async fn cut(&self, plan: Plan) -> Result<Arc<Cut>, ServiceError> {
-        let Plan { problem, method, tasks } = plan;
-        let known = || self.find(|known| *known == plan).map(|(_, cut)| cut);
-        if let Some(cut) = known() {
+        let cut = self.cut_of(plan.problem, plan.method, &self.sessions).await;
+        let cut = cut.map_err(|failure| {
+            anyhow::Error::from(failure).context(format!("the plan {plan} was accepted earlier"))
+        })?;
+        if cut.len() == plan.tasks {
             return Ok(cut);
         }
-        let lock = self.lock(Purpose::Session, problem, method);
-        let _alone = lock.lock().await;
-        if let Some(cut) = known() {
-            return Ok(cut);
-        }
-        let _turn = self.sessions.acquire().await.map_err(anyhow::Error::from)?;
-        let cut = elsewhere(problem, method).await?;
-        let cut = cut.with_context(|| format!("the plan {plan} was accepted earlier"))?;
-        if cut.len() != tasks {
-            return Err(ServiceError::Incompatible(format!(
-                "the plan {plan} was made with {tasks} tasks, but this program finds {}; use the \
-                 version that made it",
-                cut.len()
-            )));
-        }
-        Ok(self.keep(problem, method, cut).1)
+        Err(ServiceError::Incompatible(format!(
+            "the plan {plan} was made with {} tasks, but this program finds {}; use the version that made it",
+            plan.tasks,
+            cut.len()
+        )))
     }
 
-    /// The lock under which a plan is indexed.
-    fn lock(&self, purpose: Purpose, problem: Problem, method: Method) -> Arc<Lock> {
-        let mut indexing = self.indexing.lock().expect("nobody panics while holding it");
-        indexing.retain(|_, lock| lock.strong_count() > 0);
-        let lock = indexing.entry((purpose, problem, method)).or_default();
-        lock.upgrade().unwrap_or_else(|| {
-            let new = Arc::default();
-            *lock = Arc::downgrade(&new);
-            new
-        })
+    /// The cut of a problem, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and one
+    /// of them makes it if this call is given up.
+    async fn cut_of(
+        &self,
+        problem: Problem,
+        method: Method,
+        turns: &Semaphore,
+    ) -> Result<Arc<Cut>, NoPlan> {
+        let index = self.index(problem, method);
+        let make = async || {
+            let _turn = turns.acquire().await.map_err(anyhow::Error::from)?;
+            Ok::<_, NoPlan>(Arc::new(elsewhere(problem, method).await??))
+        };
+        index.get_or_try_init(make).await.cloned()
     }
 
-    fn find(&self, wanted: impl Fn(&Plan) -> bool) -> Option<(Plan, Arc<Cut>)> {
+    /// The place for the index of a plan.
+    fn index(&self, problem: Problem, method: Method) -> Index {
         let mut recent = self.recent.lock().expect("nobody panics while holding it");
-        let at = recent.iter().position(|(known, _)| wanted(known))?;
-        recent[..=at].rotate_right(1);
-        Some(recent[0].clone())
-    }
-
-    fn keep(&self, problem: Problem, method: Method, cut: Cut) -> (Plan, Arc<Cut>) {
-        let (plan, cut) = (Plan { problem, method, tasks: cut.len() }, Arc::new(cut));
-        let mut recent = self.recent.lock().expect("nobody panics while holding it");
-        recent.retain(|(known, _)| *known != plan);
+        let known = recent.iter().position(|&(of, by, _)| (of, by) == (problem, method));
+        let used =
+            known.map_or_else(|| (problem, method, Index::default()), |at| recent.remove(at));
         recent.truncate(Self::KEPT - 1);
-        recent.insert(0, (plan, cut.clone()));
-        (plan, cut)
+        recent.insert(0, used);
+        recent[0].2.clone()
     }
 }
 
@@ -231,7 +203,6 @@ mod tests {
             cuts.push(cut.await.expect("it does not panic"));
         }
         assert!(cuts.iter().all(|cut| Arc::ptr_eq(cut, &cuts[0])), "it was indexed again");
-        assert!(plans.indexing.lock().expect("nobody panicked").len() <= 1);
     }
 
     #[tokio::test]

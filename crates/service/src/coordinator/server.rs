@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::any;
 use farm::{Hello, WorkerMessage};
 use ledger::Role;
 use tokio::sync::{mpsc, watch};
@@ -23,8 +25,7 @@ use super::credentials::{Gate, admit, identity};
 use super::http::only_grpc;
 use super::job_api::JobApi;
 use super::limits::{self, Connection, Limits, Places};
-use super::metrics::measure_call;
-use super::phase::Late;
+use super::phase::{Late, answer_late};
 use super::sending::Answers;
 use super::session::Peer;
 use super::{Credentials, FarmHandle, Phase, Plans, Right, host};
@@ -33,20 +34,20 @@ use crate::error::{CoordinatorGone, ServiceError};
 /// Number of messages of a session that may wait for the network.
 const OUTGOING: usize = 8;
 
-/// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is told at once; whatever
-/// else is asked is answered from the first [`Phase::Serving`] on.
+/// Serves until the phase is [`Phase::Stopped`] and every stream has ended. Health is served at once, and everything else from
+/// the first [`Phase::Serving`] on.
 pub async fn serve(
     connections: impl Stream<Item = io::Result<Connection>>,
     mut phases: watch::Receiver<Phase>,
     limits: Limits,
 ) -> Result<(), ServiceError> {
-    // The health service tells no secrets, so it needs no token.
+    // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
     let first = phases.borrow().clone();
     first.tell(&reporter).await;
     let late = Late::default();
     let health = Routes::new(health).into_axum_router().route_layer(from_fn(only_grpc));
-    let routes = health.fallback_service(late.clone());
+    let routes = health.fallback_service(any(answer_late).with_state(late.clone()));
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(wire::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -61,7 +62,7 @@ pub async fn serve(
             let phase = phases.borrow_and_update().clone();
             phase.tell(&reporter).await;
             if let Phase::Serving(credentials, farm) = &phase {
-                late.open(|| {
+                late.get_or_init(|| {
                     routes_of(credentials.clone(), farm.clone(), limits, reflection.clone())
                 });
                 farm.open();
@@ -84,8 +85,8 @@ fn routes_of(
     farm: FarmHandle,
     limits: Limits,
     reflection: ServerReflectionServer<impl ServerReflection>,
-) -> Routes {
-    let meters = farm.meters().clone();
+) -> Router {
+    let meters = farm.meters.clone();
     let gate = Gate::new(credentials.clone(), meters.clone());
     let plans = Arc::<Plans>::default();
     let jobs = JobApi::new(farm.clone(), plans.clone(), credentials.clone());
@@ -95,15 +96,14 @@ fn routes_of(
     let worker_service = FarmServiceServer::new(workers)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let bundles = Bundles::new(farm.ledger_path());
-    let copies = Copies::of(farm.ledger_path(), meters.copied_at.clone());
+    let bundles = Bundles::new(farm.ledger_path.clone());
+    let copies = Copies::of(farm.ledger_path.clone(), meters.copied_at.clone());
     let clients = Clients { farm, jobs, credentials, bundles, copies };
     let clients = ClientServiceServer::new(clients).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let services = Routes::new(worker_service).add_service(clients).add_service(reflection);
     let services = services.into_axum_router().reset_fallback();
     let services = services.route_layer(from_fn_with_state(gate, admit));
-    let measured = services.route_layer(from_fn_with_state(meters, measure_call));
-    measured.route_layer(from_fn(only_grpc)).merge(pages).into()
+    services.route_layer(from_fn(only_grpc)).merge(pages)
 }
 
 /// The service of workers.

@@ -16,7 +16,7 @@ use super::sender::send_messages;
 use super::session_fault::{HELLO_TIMEOUT, SessionFault};
 use super::{FarmHandle, Plans};
 
-/// How long a worker that has hung up is listened to: what it sent before may still be on its way from the connection.
+/// How long messages of a worker that has hung up are still read. They may be on their way from the connection.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The worker's end of a session, and who it belongs to.
@@ -67,7 +67,7 @@ pub async fn host(
         if out.send(CoordinatorMessage::Welcome { leases_in_ms }).await.is_err() {
             return Ok(());
         }
-        let send_pace = send_pace(farm.paces(), out.clone());
+        let send_pace = send_pace(farm.paces.clone(), out.clone());
         let answers = out.clone();
         let mut heard = pin!(listen(&farm, session, &mut messages));
         tokio::select! {
@@ -85,8 +85,8 @@ pub async fn host(
     .await;
 
     let _ = farm.session(Event::Left { session }).await;
-    if let Some(gone) = result.as_ref().err().and_then(SessionFault::gone) {
-        farm.meters().dismissed(gone);
+    if let Some(gone) = result.as_ref().err().and_then(SessionFault::reason) {
+        farm.meters.dismissed(gone);
     }
     if let Err(
         fault @ (SessionFault::Message(_)

@@ -1,4 +1,4 @@
-//! Why a session ends before its worker leaves, and what its worker is told.
+//! Why a session ends before its worker leaves, and the status that the worker gets.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use farm::{Dismissal, Range};
 use tonic::Status;
 use wire::WireError;
 
-use super::metrics::Gone;
 use crate::ServiceError;
 
 /// How long a new session may take to send its Hello.
@@ -37,7 +36,7 @@ pub enum SessionFault {
     /// A count of the worker's machine or owner was proven wrong.
     #[error(
         "a count of this machine, or of its owner, was proven wrong: check the memory and cooling of the \
-         machine, then ask whoever runs the farm to trust it again (`queens trust`)"
+         machine, then ask the farm's operator to trust it again (`queens trust`)"
     )]
     Distrusted,
     /// The worker reported or held what was not leased to its owner.
@@ -46,7 +45,7 @@ pub enum SessionFault {
     )]
     Unproven,
     /// The worker's credential has expired or was revoked.
-    #[error("the credential has expired or was revoked; ask whoever runs the farm for another one")]
+    #[error("the credential has expired or was revoked; ask the farm's operator for another one")]
     Expired,
     /// The coordinator failed.
     #[error(transparent)]
@@ -54,14 +53,15 @@ pub enum SessionFault {
 }
 
 impl SessionFault {
-    /// Why a worker was dismissed by its session. What the farm itself has decided is counted there.
-    pub(super) fn gone(&self) -> Option<Gone> {
+    /// The reason for the dismissal of a worker by its session, for [`Meters`](super::metrics::Meters). What the farm itself has
+    /// decided is counted by the event loop.
+    pub(super) fn reason(&self) -> Option<&'static str> {
         match self {
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {
-                Some(Gone::Invalid)
+                Some("invalid")
             }
-            SessionFault::Silent => Some(Gone::Silent),
-            SessionFault::Expired => Some(Gone::Expired),
+            SessionFault::Silent => Some("silent"),
+            SessionFault::Expired => Some("expired"),
             SessionFault::Ended
             | SessionFault::Distrusted
             | SessionFault::Unproven

@@ -1,4 +1,4 @@
-//! What the page's forms do: the same as the gRPC service of clients, by the same rules.
+//! The page's forms. They go through the same job API as the gRPC service of clients.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

@@ -1,4 +1,4 @@
-//! How a refusal looks over HTTP.
+//! Refusals over HTTP.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -19,11 +19,6 @@ impl Fault {
         Fault { status, text: text.into() }
     }
 
-    /// The coordinator made a mistake.
-    pub(super) fn failed(text: impl Into<String>) -> Fault {
-        Fault::new(StatusCode::INTERNAL_SERVER_ERROR, text)
-    }
-
     /// There is nothing of that name.
     pub(super) fn not_found(text: impl Into<String>) -> Fault {
         Fault::new(StatusCode::NOT_FOUND, text)
@@ -42,7 +37,7 @@ impl From<Status> for Fault {
     }
 }
 
-/// What HTTP has for the status of gRPC.
+/// The HTTP status for a gRPC status.
 pub(super) fn status_code(status: &Status) -> StatusCode {
     match status.code() {
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
@@ -63,13 +58,13 @@ impl From<CoordinatorGone> for Fault {
 }
 
 impl Fault {
-    /// The page that says it, from which `root` leads to the farm's first one.
+    /// The page of this refusal. `root` leads from it to the farm's first page.
     pub(super) fn page(&self, root: &str) -> Body {
         page::fault(self.status.as_u16(), &self.text, root).into_string().into()
     }
 }
 
-/// The answer is the sentence, and has the fault with it, so that whoever knows the address can make a page of it.
+/// The answer is the sentence. It carries the fault, of which a layer that knows the address makes a page.
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let mut answer = (self.status, format!("{}\n", self.text)).into_response();

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, RawQuery, Request};
+use axum::extract::{FromRequest, Request};
 use percent_encoding::percent_decode_str;
 
 /// Fields by their names. Of several with one name, the last one counts.
@@ -21,9 +21,9 @@ impl Fields {
         Fields(fields.map(|(name, value)| (plain(name), plain(value))).collect())
     }
 
-    /// Those of an address.
-    pub(super) fn of_query(RawQuery(query): &RawQuery) -> Fields {
-        Fields::read(query.as_deref().unwrap_or_default())
+    /// The fields behind the question mark of an address.
+    pub(super) fn of_query(query: Option<&str>) -> Fields {
+        Fields::read(query.unwrap_or_default())
     }
 
     /// The text of a field, if there is one with this name.

@@ -1,4 +1,4 @@
-//! Who an HTTP request comes from, and whether they may see the farm.
+//! Identifies the sender of an HTTP request, and admits those who may see the farm.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::coordinator::credentials::{Gate, admission, bearer};
 use crate::coordinator::limits::{Rates, logins};
 use crate::coordinator::{Identity, Right};
 
-/// What it takes to know a caller.
+/// Identifies callers.
 #[derive(Clone)]
 pub(super) struct Guard {
     pub(super) gate: Gate,
@@ -61,9 +61,9 @@ enum Denied {
     Name,
 }
 
-/// Said to whoever comes by a name that anybody may have made.
+/// The answer to a request by a name that anybody may have registered.
 const FOREIGN_NAME: &str = "this farm wants no credential, so its page is there only under an address, localhost \
-                            or a name without a dot: a site of that name could act for whoever opens it";
+                            or a name without a dot: a site of that name could act in the browser of a person who opens it";
 
 impl Guard {
     pub(super) fn new(gate: Gate) -> Guard {
@@ -76,7 +76,7 @@ impl Guard {
         goes_on && self.gate.credentials.still_allow(identity)
     }
 
-    /// Who a request comes from: by its `Authorization: Bearer`, or else by the cookie of a login.
+    /// The identity of a caller: by `Authorization: Bearer`, or else by the cookie of a login.
     fn caller(&self, parts: &Parts) -> Result<Identity, Denied> {
         let credentials = &self.gate.credentials;
         if credentials.are_needless() && !is_own_name(parts) {

@@ -1,18 +1,20 @@
-//! The pages themselves, and how browsers hear of what changes in them.
+//! The pages, and the streams of changes in them.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use farm::{CreditOf, JobId, Principal};
 use futures_util::StreamExt as _;
-use page::{Order, Part, Reader, Span, WorkersView};
+use maud::Markup;
+use page::{Order, Part, Reader, WorkersView};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_stream::Stream;
@@ -22,96 +24,50 @@ use super::fault::Fault;
 use super::fields::Fields;
 use super::guard::{Guard, Login};
 use super::show::{Show, Shown, View, event};
-use crate::coordinator::{FarmHandle, Identity, Right};
+use crate::coordinator::{Identity, Right};
 
-/// How often a browser hears of what has changed.
+/// How often changes are sent to a browser.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How often it hears something although nothing has changed, so that a broken connection is noticed.
+/// How often something is sent although nothing has changed, so that a broken connection is noticed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// The routes of all pages.
+/// The routes of all pages, each with the stream of what changes in it.
 pub(super) fn routes() -> Router<Web> {
-    Router::new()
-        .route("/", get(jobs))
-        .route("/live", get(jobs_live))
-        .route("/jobs/{id}", get(job))
-        .route("/jobs/{id}/live", get(job_live))
-        .route("/workers", get(workers))
-        .route("/workers/live", get(workers_live))
-        .route("/owners", get(owners))
-        .route("/owners/live", get(owners_live))
-        .route("/owner", get(credits))
-        .route("/owner/live", get(credits_live))
-        .route("/worker", get(credits))
-        .route("/worker/live", get(credits_live))
+    const PAGES: [&str; 6] = ["/", "/jobs/{id}", "/workers", "/owners", "/owner", "/worker"];
+    PAGES.into_iter().fold(Router::new(), |routes, page| {
+        let live = format!("{}/live", page.trim_end_matches('/'));
+        routes.route(page, get(document)).route(&live, get(follow))
+    })
 }
 
-async fn jobs(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of_jobs(&of), &caller).await
+impl<S: Send + Sync> FromRequestParts<S> for View {
+    type Rejection = Fault;
+
+    /// The page that an address names. Unknown fields of the query are ignored.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Fault> {
+        let fields = Fields::of_query(parts.uri.query());
+        let name = |field| fields.text(field).map(str::to_string);
+        let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
+        Ok(match path[..] {
+            ["jobs", job, ..] => View::Job(job_id(job)?),
+            ["workers", ..] => {
+                let order = fields.text("order").and_then(Order::named).unwrap_or_default();
+                View::Workers(WorkersView { order, page: fields.number("page").unwrap_or(0) })
+            }
+            ["owners", ..] => View::Credits(CreditOf::Owners),
+            ["owner" | "worker", ..] => {
+                let owner = name("owner").ok_or_else(nobody)?;
+                View::Credits(match name("machine").zip(name("worker")) {
+                    Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
+                    None => CreditOf::Workers(owner),
+                })
+            }
+            _ => View::Jobs(fields.number("before").map(JobId)),
+        })
+    }
 }
 
-async fn jobs_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of_jobs(&of), caller).await
-}
-
-async fn job(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, View::Job(job_id(&job)?), &caller).await
-}
-
-async fn job_live(web: State<Web>, job: Path<String>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, View::Job(job_id(&job)?), caller).await
-}
-
-async fn workers(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of_workers(&of), &caller).await
-}
-
-async fn workers_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of_workers(&of), caller).await
-}
-
-async fn owners(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
-    document(&web, View::Credits(CreditOf::Owners), &caller).await
-}
-
-async fn owners_live(web: State<Web>, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, View::Credits(CreditOf::Owners), caller).await
-}
-
-async fn credits(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    document(&web, of_credits(&of)?, &caller).await
-}
-
-async fn credits_live(web: State<Web>, of: RawQuery, caller: Caller) -> Result<Response, Fault> {
-    follow(&web, of_credits(&of)?, caller).await
-}
-
-/// Which jobs are to be shown that have ended, and the time of the chart. Words that mean nothing are ignored.
-fn of_jobs(of: &RawQuery) -> View {
-    let fields = Fields::of_query(of);
-    let span = Span::ALL.into_iter().find(|span| fields.text("span") == Some(span.name()));
-    View::Jobs(span.unwrap_or_default(), fields.number("before").map(JobId))
-}
-
-/// The owner or the worker whose counts are to be shown.
-fn of_credits(of: &RawQuery) -> Result<View, Fault> {
-    let fields = Fields::of_query(of);
-    let name = |field| fields.text(field).map(str::to_string);
-    let owner = name("owner").ok_or_else(nobody)?;
-    Ok(View::Credits(match name("machine").zip(name("worker")) {
-        Some((machine, worker)) => CreditOf::Jobs(Principal { owner, machine }, worker),
-        None => CreditOf::Workers(owner),
-    }))
-}
-
-/// Which workers are to be shown. Words that mean nothing are ignored.
-fn of_workers(of: &RawQuery) -> View {
-    let fields = Fields::of_query(of);
-    let order = fields.text("order").and_then(Order::named).unwrap_or_default();
-    View::Workers(WorkersView { order, page: fields.number("page").unwrap_or(0) })
-}
-
-/// Who asks, and by which login.
+/// The identity and the login of a caller.
 pub(super) type Caller = (Extension<Identity>, Extension<Login>);
 
 pub(super) fn reader((Extension(identity), Extension(login)): &Caller) -> Reader {
@@ -152,32 +108,31 @@ async fn page_of(web: &Web, view: &View) -> Result<Arc<Shown>, Fault> {
     web.show.page(view.clone()).await?.ok_or_else(none)
 }
 
-async fn document(web: &Web, view: View, caller: &Caller) -> Result<Response, Fault> {
-    let shown = page_of(web, &view).await?;
-    let reader = reader(caller);
+async fn document(State(web): State<Web>, view: View, caller: Caller) -> Result<Markup, Fault> {
+    let shown = page_of(&web, &view).await?;
+    let reader = reader(&caller);
     let own = own_parts(&view, &shown, &reader);
-    Ok(shown.page.document(&reader, &own).into_response())
+    Ok(shown.page.document(&reader, &own))
 }
 
-/// A browser that looks on.
-struct Viewer<V> {
+/// A browser that follows a page.
+struct Viewer {
     show: Show,
     guard: Guard,
     view: View,
     reader: Reader,
     caller: Caller,
-    /// The events that told it of each part last.
+    /// The latest event of each part that was sent to it.
     has: Vec<(&'static str, Bytes)>,
-    /// When it is to hear of changes again.
+    /// When changes are sent to it next.
     next: Instant,
-    /// When it last heard anything.
+    /// When something was sent to it last.
     heard: Instant,
     _seat: OwnedSemaphorePermit,
-    _counted: V,
 }
 
-async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault> {
-    page_of(web, &view).await?;
+async fn follow(State(web): State<Web>, view: View, caller: Caller) -> Result<Response, Fault> {
+    page_of(&web, &view).await?;
     let full = || Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many look on already");
     let seat = web.show.seat().ok_or_else(full)?;
     let now = Instant::now();
@@ -191,14 +146,13 @@ async fn follow(web: &Web, view: View, caller: Caller) -> Result<Response, Fault
         next: now,
         heard: now,
         _seat: seat,
-        _counted: FarmHandle::meters(&web.farm).viewer(),
     };
     let events = Body::from_stream(changes(viewer));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response())
 }
 
-/// What changes, until the coordinator stops or the caller may not see it any more.
-fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Bytes, Infallible>> {
+/// The changes of a page, until the coordinator stops or the caller may not see it any more.
+fn changes(viewer: Viewer) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let news = futures_util::stream::unfold(viewer, async |mut viewer| {
         let news = viewer.news().await?;
         Some((futures_util::stream::iter(news.into_iter().map(Ok)), viewer))
@@ -206,7 +160,7 @@ fn changes<V>(viewer: Viewer<V>) -> impl Stream<Item = Result<Bytes, Infallible>
     news.flatten()
 }
 
-impl<V> Viewer<V> {
+impl Viewer {
     /// The next events: one for each part that has changed, or a comment.
     async fn news(&mut self) -> Option<Vec<Bytes>> {
         loop {

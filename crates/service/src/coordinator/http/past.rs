@@ -1,12 +1,11 @@
-//! How far jobs have come and when, for charts.
+//! Remembers the progress of jobs, for charts.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use farm::{Farm, JobId, Progress};
-use ledger::{LedgerFault, Look, unix_ms};
-use page::{History, Load, Span};
+use ledger::unix_ms;
+use page::{History, Load};
 use tokio::time::MissedTickBehavior;
 
 use crate::coordinator::FarmHandle;
@@ -14,7 +13,7 @@ use crate::coordinator::FarmHandle;
 /// How often the farm is asked how far its jobs have come.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// What is remembered of jobs, the time before the coordinator was started included.
+/// What is remembered of jobs since the coordinator was started.
 #[derive(Clone, Default)]
 pub(super) struct Past(Arc<Mutex<History>>);
 
@@ -24,20 +23,9 @@ impl Past {
         let past = Past::default();
         let remembering = past.clone();
         tokio::spawn(async move {
-            // What was done until now is read from the ledger.
+            // Progress from before this moment is dropped.
             if farm.look(Farm::take_progress).await.is_err() {
                 return;
-            }
-            if let Some(ledger) = farm.ledger_path().map(Path::to_path_buf) {
-                let until_ms = unix_ms();
-                let reading = tokio::task::spawn_blocking(move || read(&ledger, until_ms));
-                match reading.await {
-                    Ok(Ok(history)) => *remembering.lock() = history,
-                    Ok(Err(fault)) => {
-                        tracing::warn!(%fault, "charts do not show what was counted before: the ledger cannot be looked at")
-                    }
-                    Err(_) => return,
-                }
             }
             let mut ticks = tokio::time::interval(INTERVAL);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -51,14 +39,14 @@ impl Past {
         past
     }
 
-    /// What was done for a job when, up to its end or to now.
-    pub(super) fn of(&self, job: JobId, unix_ms: i64, ended: Option<i64>) -> Option<page::Past> {
+    /// The history of a job, or of the farm, up to its end or to now.
+    pub(super) fn of(
+        &self,
+        job: Option<JobId>,
+        unix_ms: i64,
+        ended: Option<i64>,
+    ) -> Option<page::Past> {
         self.lock().of(job, unix_ms, ended)
-    }
-
-    /// What was lately done for all jobs.
-    pub(super) fn of_all(&self, span: Span, unix_ms: i64) -> Option<page::Past> {
-        self.lock().of_all(span, unix_ms)
     }
 
     /// Notes how far jobs have come while so many workers were connected.
@@ -80,22 +68,6 @@ impl Past {
     }
 }
 
-/// What a ledger tells of the time before: all of it at once, the finest slots of which make the coarser ones.
-fn read(ledger: &Path, until_ms: i64) -> Result<History, LedgerFault> {
-    let length = |span: Span| span.slots() * span.slot_ms();
-    let from_ms = until_ms - Span::ALL.into_iter().map(length).max().unwrap_or(0);
-    let mut history = History::default();
-    Look::open(ledger)?.history((from_ms, until_ms), Span::Hours.slot_ms(), |slot| {
-        let load = Load { placements: slot.placements, workers: slot.workers };
-        for span in Span::ALL {
-            if slot.at_ms >= until_ms - length(span) {
-                history.add_to(span, slot.job, slot.at_ms, load);
-            }
-        }
-    })?;
-    Ok(history)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,12 +76,12 @@ mod tests {
     fn what_was_done_is_remembered_with_its_workers() {
         let past = Past::default();
         past.note(0, &[], 0);
-        assert_eq!(past.of_all(Span::Hours, 10_000), None);
+        assert_eq!(past.of(None, 10_000, None), None);
         let of = |job, placements| Progress { job: JobId(job), placements, workers: 3 };
         past.note(1, &[of(1, 7.0), of(2, 2.0)], 4);
-        let loads = past.of(JobId(1), 10_000, None).expect("seven placements are news").loads;
+        let loads = past.of(Some(JobId(1)), 10_000, None).expect("seven placements are news").loads;
         assert_eq!(loads, [Load { placements: 7.0, workers: 3 }]);
-        let loads = past.of_all(Span::Hours, 10_000).expect("they are news").loads;
+        let loads = past.of(None, 10_000, None).expect("they are news").loads;
         assert_eq!(loads, [Load { placements: 9.0, workers: 4 }]);
     }
 }

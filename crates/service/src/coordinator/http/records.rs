@@ -1,13 +1,13 @@
-//! What the ledger tells of what somebody looks at: who counted what of a job, what happened to it, what somebody has counted.
+//! What the pages show from the ledger: who counted what of a job, what happened to it, and what an owner or a worker has counted.
 //!
-//! It is read beside the farm, by a connection of its own, one thing at a time. A ledger with many rows takes long, so
-//! that it is read the less often the longer it takes.
+//! It is read beside the farm, by a connection of its own, one thing at a time. The longer a reading takes, the less often it
+//! is repeated.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ use ledger::{LedgerFault, Look, SeenRange};
 use page::{CellRecord, JobRecord};
 use tokio::time::Instant;
 
-/// How often the same is read at most.
+/// The shortest time between two readings of one record.
 const LEAST: Duration = Duration::from_secs(5);
 /// The rest after reading before the same is read again, as a multiple of the time that it took.
 const REST: u32 = 50;
-/// The same before anything else is read: SQLite's log begins anew only while nobody reads.
+/// The rest before another record is read, as the same multiple. SQLite restarts its log only while nothing is read.
 const REST_OF_ALL: u32 = 4;
 /// The longest that a job's rows are read.
 const LONGEST: Duration = Duration::from_secs(5);
-/// A record that nobody has asked for is forgotten after this time.
+/// A record that was not requested for this time is forgotten.
 const KEPT: Duration = Duration::from_secs(600);
-/// The most records that are kept: those that were asked for last. One takes some hundred KiB, 2 MiB at most.
+/// The most records that are kept. They are those that were requested last. One takes some hundred KiB, 2 MiB at most.
 const MOST: usize = 64;
 
-/// The records of a ledger, each of what `K` names; of one in memory there are none.
+/// The records of a ledger by their keys. A ledger in memory has none.
 pub(super) struct Records<K, V> {
-    ledger: Option<Arc<PathBuf>>,
+    ledger: Option<Arc<Path>>,
     known: Arc<Mutex<HashMap<K, Known<V>>>>,
-    /// Whoever reads holds it.
+    /// Held by the thread that reads.
     reading: Arc<Mutex<()>>,
 }
 
@@ -56,12 +56,11 @@ where
     K: Clone + Debug + Eq + Hash + Send + 'static,
     V: Send + Sync + 'static,
 {
-    pub(super) fn new(ledger: Option<&Path>) -> Records<K, V> {
-        let ledger = ledger.map(|path| Arc::new(path.to_path_buf()));
+    pub(super) fn new(ledger: Option<Arc<Path>>) -> Records<K, V> {
         Records { ledger, known: Arc::default(), reading: Arc::default() }
     }
 
-    /// The latest that was read of `key`. If that is some time ago, it is read again, for whoever asks next. Must be
+    /// The latest that was read of `key`. If that is some time ago, it is read again for the next caller. Must be
     /// called within a runtime.
     pub(super) fn of(
         &self,
@@ -74,7 +73,7 @@ where
         known.retain(|_, known| known.again.is_none() || now.duration_since(known.asked) < KEPT);
         if known.len() >= MOST && !known.contains_key(&key) {
             let oldest = known.iter().filter(|(_, known)| known.again.is_some());
-            // Of those that are being read none is forgotten, and no more are begun.
+            // A record that is being read is not forgotten. If all are, none is begun.
             let oldest = oldest.min_by_key(|(_, known)| known.asked);
             let oldest = oldest.map(|(key, _)| key.clone())?;
             known.remove(&oldest);
@@ -176,7 +175,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_records_of_the_jobs_that_were_asked_for_last_are_kept_for_a_while() {
-        let records = Jobs::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         for job in 0..200 {
             ask(&records, job).await;
             // Somebody looks at job 0 all the time.
@@ -192,7 +191,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_long_to_read_is_read_the_less_often() {
-        let records = Jobs::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         ask(&records, 1).await;
         let until_again = |took| {
             records.note(&JobId(1), Ok(JobRecord::default()), took);
@@ -205,7 +204,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_job_is_forgotten_while_it_is_read_and_no_more_are_begun() {
-        let records = Jobs::new(Some(Path::new("there is no such ledger")));
+        let records = Jobs::new(Some(Path::new("there is no such ledger").into()));
         let reading = records.reading.lock().expect("nobody panics while holding it");
         for job in 0..200 {
             begin(&records, job);

@@ -1,4 +1,4 @@
-//! What readers see: made at most once a second, only while somebody looks, and shared among all who do.
+//! Makes the pages: at most once a second, only for viewers, and shared among all of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
 use ledger::{Look, unix_ms};
-use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Snapshot, Span, WorkersView};
+use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Snapshot, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -25,8 +25,8 @@ const VIEWERS: usize = 1_024;
 /// A page that somebody looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum View {
-    /// What was counted lately, all jobs that have not ended, and those that have: the latest, or the latest before this job.
-    Jobs(Span, Option<JobId>),
+    /// The farm, with the jobs that have not ended and the latest that have, or the latest before this job.
+    Jobs(Option<JobId>),
     Job(JobId),
     Workers(WorkersView),
     Credits(CreditOf),
@@ -36,7 +36,7 @@ pub(super) enum View {
 pub(super) struct Shown {
     pub(super) page: Page,
     pub(super) job: Option<JobView>,
-    /// What tells a browser of each part, by the part's id: made once for all browsers.
+    /// The event that sends each part to a browser, by the part's id. It is made once for all browsers.
     pub(super) events: Vec<(&'static str, Bytes)>,
 }
 
@@ -78,8 +78,8 @@ impl Show {
     pub(super) fn of(farm: FarmHandle) -> Show {
         Show(Arc::new(Inner {
             past: Past::follow(farm.clone()),
-            records: Records::new(farm.ledger_path()),
-            credits: Records::new(farm.ledger_path()),
+            records: Records::new(farm.ledger_path.clone()),
+            credits: Records::new(farm.ledger_path.clone()),
             farm,
             snapshot: Fresh::default(),
             pages: Fresh::default(),
@@ -91,13 +91,11 @@ impl Show {
     pub(super) async fn page(&self, view: View) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
         let inner = &self.0;
         let snapshot = inner.snapshot.get((), self.snapshot()).await?;
-        // What nobody has is no page of its own, so that asking for much takes no memory.
+        // A request for something unknown gets no page of its own, so that many of them take no memory.
         let view = match view {
             View::Workers(view) => View::Workers(view.within(&snapshot)),
             View::Job(id) if inner.farm.job(id).await?.is_none() => return Ok(None),
-            View::Jobs(span, Some(before)) if inner.farm.job(before).await?.is_none() => {
-                View::Jobs(span, None)
-            }
+            View::Jobs(Some(before)) if inner.farm.job(before).await?.is_none() => View::Jobs(None),
             View::Job(_) | View::Jobs(..) | View::Credits(_) => view,
         };
         inner.pages.get(view.clone(), self.render(view, &snapshot)).await
@@ -119,13 +117,13 @@ impl Show {
         snapshot: &Snapshot,
     ) -> Result<Option<Arc<Shown>>, CoordinatorGone> {
         let shown = match view {
-            View::Jobs(span, before) => {
+            View::Jobs(before) => {
                 let earlier = match before {
                     None => None,
                     Some(before) => Some(self.ended_before(before).await?),
                 };
-                let past = self.0.past.of_all(span, snapshot.unix_ms);
-                Shown::new(page::jobs(snapshot, (span, past.as_ref()), earlier.as_ref()), None)
+                let past = self.0.past.of(None, snapshot.unix_ms, None);
+                Shown::new(page::jobs(snapshot, past.as_ref(), earlier.as_ref()), None)
             }
             View::Workers(view) => Shown::new(page::workers(snapshot, view), None),
             View::Job(id) => {
@@ -133,13 +131,13 @@ impl Show {
                 let Some((view, map)) = seen.await? else { return Ok(None) };
                 let cells = map.cells.clone();
                 let record = self.0.records.of(id, move |look, &job| of_job(look, job, &cells));
-                let history = self.0.past.of(id, snapshot.unix_ms, view.times.ended_at_ms);
+                let history = self.0.past.of(Some(id), snapshot.unix_ms, view.times.ended_at_ms);
                 let detail = JobDetail { view, map, record, history };
                 Shown::new(page::job(&detail, snapshot), Some(detail.view))
             }
             View::Credits(of) => {
                 let credits = self.0.credits.of(of.clone(), Look::credits);
-                let may_be = self.0.farm.ledger_path().is_some() && credits.is_none();
+                let may_be = self.0.farm.ledger_path.is_some() && credits.is_none();
                 if !may_be && !is_anybody(snapshot, &of, &credits) {
                     return Ok(None);
                 }
@@ -186,8 +184,7 @@ fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
         }
 }
 
-/// Values that are made anew when somebody asks for one that is no longer fresh. Whoever asks meanwhile waits for
-/// the same one.
+/// Values that are made anew when one is asked for that is no longer fresh. Callers that come meanwhile wait for the same one.
 struct Fresh<K, V>(Mutex<HashMap<K, (Instant, V)>>);
 
 impl<K, V> Default for Fresh<K, V> {

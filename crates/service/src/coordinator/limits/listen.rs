@@ -3,7 +3,7 @@
 //!
 //! A stranger shares its address with others: everybody who comes through a tunnel has that of the tunnel. So nobody is
 //! refused for what others behind the address do. What makes room is the connection that has been without a credential for
-//! the longest time; whoever has a credential shows it long before.
+//! the longest time. A client with a credential shows it long before.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,12 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::stream::select_all;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_stream::Stream;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
@@ -67,79 +69,75 @@ impl Listener {
         self,
         tls: Option<TlsAcceptor>,
     ) -> impl Stream<Item = io::Result<Connection>> {
-        accept_within(self.limits, self.listeners, tls)
-    }
-}
-
-/// Accepts connections of all `listeners`, of which there is at least one, for ever, together within `limits`.
-fn accept_within(
-    limits: Limits,
-    listeners: Vec<TcpListener>,
-    tls: Option<TlsAcceptor>,
-) -> impl Stream<Item = io::Result<Connection>> {
-    let permits = Arc::new(Semaphore::new(limits.connections));
-    let visits = visits(limits.visits);
-    let (sender, receiver) = tokio::sync::mpsc::channel(1);
-    tokio::spawn(async move {
-        // The oldest first. A connection that was not admitted ends when what stands here for it is dropped.
-        let mut strangers: VecDeque<oneshot::Sender<()>> = VecDeque::new();
-        for turn in 0.. {
-            let accepted = tokio::select! {
-                accepted = accept_any(&listeners, turn) => accepted,
-                () = sender.closed() => return,
-            };
-            let Ok((stream, peer)) = accepted else {
-                // The process is out of descriptors, or the peer is gone already: wait a little.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            if !visits.allow(&machine(peer.ip())) {
-                continue;
-            }
-            if permits.available_permits() == 0 {
-                while strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
-            }
-            let permit = tokio::select! {
-                permit = permits.clone().acquire_owned() => permit.expect("it is never closed"),
-                () = sender.closed() => return,
-            };
-            let _ = stream.set_nodelay(true);
-            if strangers.len() >= limits.strangers {
-                strangers.pop_front();
-            }
-            let (stranger, pushed_out) = oneshot::channel();
-            strangers.push_back(stranger);
-            let too_late = tokio::time::sleep(limits.admission);
-            let admission = Admission {
-                is_granted: Arc::default(),
-                peer: peer.ip(),
-                is_encrypted: tls.is_some(),
-            };
-            let (tls, sender) = (tls.clone(), sender.clone());
-            tokio::spawn(async move {
-                let mut end = Box::pin(async move {
-                    tokio::select! {
-                        () = too_late => {}
-                        _ = pushed_out => {}
+        let Listener { listeners, limits } = self;
+        let permits = Arc::new(Semaphore::new(limits.connections));
+        let visits = visits(limits.visits);
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        tokio::spawn(async move {
+            // The oldest first. A connection that was not admitted ends when what stands here for it is dropped.
+            let mut strangers: VecDeque<oneshot::Sender<()>> = VecDeque::new();
+            // They take turns, so that a crowd at one of them does not shut the others out.
+            let mut listeners = select_all(listeners.into_iter().map(TcpListenerStream::new));
+            loop {
+                let accepted = tokio::select! {
+                    accepted = listeners.next() => accepted.expect("listeners do not end"),
+                    () = sender.closed() => return,
+                };
+                let Ok((stream, peer)) =
+                    accepted.and_then(|it| it.peer_addr().map(|peer| (it, peer)))
+                else {
+                    // The process is out of descriptors, or the peer is gone already: wait a little.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                if !visits.allow(&machine(peer.ip())) {
+                    continue;
+                }
+                if permits.available_permits() == 0 {
+                    while strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
+                }
+                let permit = tokio::select! {
+                    permit = permits.clone().acquire_owned() => permit.expect("it is never closed"),
+                    () = sender.closed() => return,
+                };
+                let _ = stream.set_nodelay(true);
+                if strangers.len() >= limits.strangers {
+                    strangers.pop_front();
+                }
+                let (stranger, pushed_out) = oneshot::channel();
+                strangers.push_back(stranger);
+                let too_late = tokio::time::sleep(limits.admission);
+                let admission = Admission {
+                    is_granted: Arc::default(),
+                    peer: peer.ip(),
+                    is_encrypted: tls.is_some(),
+                };
+                let (tls, sender) = (tls.clone(), sender.clone());
+                tokio::spawn(async move {
+                    let mut end = Box::pin(async move {
+                        tokio::select! {
+                            () = too_late => {}
+                            _ = pushed_out => {}
+                        }
+                    });
+                    let stream = tokio::select! {
+                        stream = open(stream, tls) => stream,
+                        () = &mut end => return,
+                    };
+                    match stream {
+                        Ok(stream) => {
+                            let end: End = Some(end);
+                            let connection =
+                                Connection { stream, admission, end, read: 0, _permit: permit };
+                            let _ = sender.send(Ok(connection)).await;
+                        }
+                        Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
                     }
                 });
-                let stream = tokio::select! {
-                    stream = open(stream, tls) => stream,
-                    () = &mut end => return,
-                };
-                match stream {
-                    Ok(stream) => {
-                        let end: End = Some(end);
-                        let connection =
-                            Connection { stream, admission, end, read: 0, _permit: permit };
-                        let _ = sender.send(Ok(connection)).await;
-                    }
-                    Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
-                }
-            });
-        }
-    });
-    tokio_stream::wrappers::ReceiverStream::new(receiver)
+            }
+        });
+        tokio_stream::wrappers::ReceiverStream::new(receiver)
+    }
 }
 
 /// A connection in plain text or over TLS.
@@ -150,14 +148,6 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> io::Result<Opened>
         None => Ok(Either::Left(stream)),
         Some(tls) => Ok(Either::Right(Box::new(tls.accept(stream).await?))),
     }
-}
-
-/// Accepts the next connection of any listener. Each is the first to be looked at in its turn, so that a crowd
-/// at one of them does not shut the others out.
-async fn accept_any(listeners: &[TcpListener], turn: usize) -> io::Result<(TcpStream, SocketAddr)> {
-    let (others, first) = listeners.split_at(turn % listeners.len());
-    let accepting = first.iter().chain(others).map(|listener| Box::pin(listener.accept()));
-    futures_util::future::select_all(accepting).await.0
 }
 
 /// Number of connections that the system may hold until we accept them. If a thousand workers return at
@@ -282,7 +272,6 @@ mod tests {
     use std::time::Instant;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio_stream::StreamExt;
 
     use super::*;
     use crate::KeyFolder;

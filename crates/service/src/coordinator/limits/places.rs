@@ -1,4 +1,4 @@
-//! So many at a time of each owner.
+//! A limit of concurrent sessions for each owner.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,12 +13,12 @@ pub(in crate::coordinator) struct Places {
 }
 
 impl Places {
-    /// So many of each owner.
+    /// At most `most` places for each owner.
     pub(in crate::coordinator) fn new(most: usize) -> Places {
         Places { most, owners: Arc::default() }
     }
 
-    /// A place, which is the owner's until it is dropped; none if all of the owner's are taken.
+    /// Takes a place for the owner, until the value is dropped. `None` if all of the owner's places are taken.
     pub(in crate::coordinator) fn take(&self, owner: &str) -> Option<OwnedSemaphorePermit> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let places = owners.entry(owner.into()).or_insert_with(|| Semaphore::new(self.most).into());

@@ -1,4 +1,4 @@
-//! So many a second of each of many, by the token buckets of the crate `ratelimit`.
+//! A rate limit for each of many keys, by the token buckets of the crate `ratelimit`.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ratelimit::{Ratelimiter, TryWaitError};
 
-/// Counts what each key does. Clones count together.
+/// Counts the actions of each key. Clones count together.
 #[derive(Clone, Debug)]
 pub(in crate::coordinator) struct Rates<K> {
     buckets: Arc<Mutex<HashMap<K, Ratelimiter>>>,
@@ -17,10 +17,10 @@ pub(in crate::coordinator) struct Rates<K> {
 }
 
 impl<K: Clone + Eq + Hash> Rates<K> {
-    /// With so many keys, those are forgotten that have done nothing lately.
+    /// The number of keys at which those that have done nothing lately are forgotten.
     const MOST: usize = 16_384;
 
-    /// So many a second of each key, and so many at once. Neither is 0.
+    /// At most `per_second` a second and `at_once` at once for each key. Neither is 0.
     pub(in crate::coordinator) fn new(per_second: u32, at_once: u32) -> Rates<K> {
         assert!(per_second > 0 && at_once > 0, "a rate is not 0");
         Rates { buckets: Arc::default(), per_second, at_once }
@@ -38,7 +38,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
         }
     }
 
-    /// Counts one more, or says after which time it may be counted.
+    /// Counts one more, or returns the time to wait.
     fn take(&self, key: &K) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().expect("nothing panics while it is locked");
         if !buckets.contains_key(key) {
@@ -58,7 +58,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
     }
 }
 
-/// The machine with this address; of IPv6 the first half, because one machine has all of the rest.
+/// The key of the machine with this address. For IPv6 it is the first half, because one machine has all of the rest.
 pub(in crate::coordinator) fn machine(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),

@@ -1,0 +1,19 @@
+//! The addresses of the pages of those who count, from the farm's first page on.
+
+use farm::Principal;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// The address of an owner's page.
+pub(crate) fn of_owner(owner: &str) -> String {
+    format!("owner?owner={}", encoded(owner))
+}
+
+/// The address of a worker's page.
+pub(crate) fn of_worker(Principal { owner, machine }: &Principal, worker: &str) -> String {
+    let [owner, machine, worker] = [owner, machine, worker].map(encoded);
+    format!("worker?owner={owner}&machine={machine}&worker={worker}")
+}
+
+fn encoded(name: &str) -> String {
+    utf8_percent_encode(name, NON_ALPHANUMERIC).to_string()
+}
