@@ -1,12 +1,12 @@
-//! The most that a task can count: what no honest count of it exceeds.
+//! Upper bounds for the count of a task.
 
 use crate::{Method, Problem, TaskKind};
 
 /// The most that one task of `problem`, cut by `method`, contributes to the sum: weight times count.
 /// `None` if the problem cannot be cut so. It saturates at 2^128 - 1.
 ///
-/// The bounds follow from the queens that are missing. Rows without a queen are as many as columns without
-/// one, and each way to fill them gives every such row one of these columns, no two the same. There are
+/// The bounds follow from the queens that are missing. There are as many rows without a queen as columns
+/// without one, and each way to fill the rows gives every one of them another of these columns. There are
 /// k! ways to do that with k rows, and only some of them are placements:
 ///
 /// - A *prefix* of M rows lacks N - M queens, and its weight is at most 2: 2 (N - M)! The method `prefixes`
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_without_free_rows_counts_its_weight_and_large_boards_have_bounds() {
+    fn a_full_board_counts_its_weight_and_large_boards_have_bounds() {
         let full = |method| most_per_task(Problem::Total { n: 8 }, method);
         assert_eq!(full(Method::Rows { rows: 8 }), Some(2));
         assert_eq!(full(Method::Prefixes { rows: 8 }), Some(1));

@@ -27,7 +27,7 @@ pub struct Census {
     pub fundamental: u128,
 }
 
-/// Numbers that no board has.
+/// Numbers of placements that no board can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error(
     "{total} placements of {n} queens, {half_turn} of them fixed by the half turn and {quarter_turn} \
@@ -41,8 +41,8 @@ pub struct CensusError {
 }
 
 impl Census {
-    /// The census of a board of size `n` with `total` placements, of which the half turn fixes
-    /// `half_turn` and the quarter turn `quarter_turn`. By Burnside's lemma 8F = Q + P + 2R for
+    /// The census of a board of size `n` with `total` placements. The half turn fixes `half_turn` of them,
+    /// and the quarter turn `quarter_turn`. By Burnside's lemma 8F = Q + P + 2R for
     /// `n` >= 2, because reflections fix none.
     ///
     /// ```
@@ -53,7 +53,7 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`CensusError`], if no numbers of orbits of eight, four and two come to these numbers.
+    /// [`CensusError`], if no numbers of orbits of eight, four and two give these numbers.
     pub fn from_counts(
         n: u32,
         total: u128,

@@ -1,4 +1,4 @@
-//! A problem cut into tasks, whatever the method.
+//! The tasks of a problem by number, for every method.
 
 use std::ops::Range;
 
@@ -10,10 +10,9 @@ use crate::ring::{RingError, RingPlan};
 use crate::rows::{Images, RowsError, RowsPlan};
 use crate::{Method, Problem, Tasks};
 
-/// The tasks of a problem that is cut by a method, in their order; any range of them can be made from
-/// here.
+/// The tasks of a problem that is cut by a method, in their order. It makes any range of them.
 ///
-/// A cut holds an index of at most a few MB, however many tasks there are.
+/// A cut holds an index of at most a few MB for any number of tasks.
 ///
 /// ```
 /// use queens_board::{Cut, Method, Problem, Tasks};
@@ -21,7 +20,7 @@ use crate::{Method, Problem, Tasks};
 /// let cut = Cut::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
 /// let mut tasks = Tasks::new();
 /// cut.fill(0..cut.len(), &mut tasks)?;
-/// // 42 ways to place two queens in two rows, of which mirror images are removed.
+/// // There are 42 ways to place two queens in two rows, and of two mirror images one is a task.
 /// let weights: u32 = tasks.weight.iter().map(|&weight| u32::from(weight)).sum();
 /// assert_eq!((tasks.len(), weights), (21, 42));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -151,12 +150,14 @@ impl Cut {
     /// [`RangeError`], if `range` passes [`len`](Cut::len) or starts after its end. Nothing is appended
     /// then.
     pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
+        self.check(&range)?;
         match &self.plan {
-            Plan::Rows(plan) => plan.fill(range, out),
+            Plan::Rows(plan) => return plan.fill(range, out),
             Plan::Ring(plan) => plan.fill(range, out),
             Plan::Halves(plan) => plan.fill(range, out),
             Plan::FirstRows(plan) => plan.fill(range, out),
         }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A task is a way to fill the first M rows that are open. It travels as a [`Prefix`] whose `down` holds
 //! the queens' columns, six bits each, the first row's column lowest; `left` and `right` are 0. The rows
-//! are not part of the record, because the problem tells them.
+//! are not part of the record, because they follow from the problem.
 //!
 //! Tasks are in the lexicographic order of these columns. Symmetry removes some of them, so that a task
 //! counts more than once:
@@ -23,7 +23,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::squares::Square;
-use crate::{MAX_N, Method, Prefix, Problem, RangeError, Tasks};
+use crate::{MAX_N, Method, Prefix, Problem, Tasks};
 
 /// The most rows that a task fills.
 pub const MAX_ROWS: u32 = 5;
@@ -59,7 +59,7 @@ pub enum FirstRowsError {
         /// Its size.
         n: u32,
     },
-    /// There are more than [`MAX_TASKS`] tasks, so that each has next to nothing to do.
+    /// There are more than [`MAX_TASKS`] tasks, and each would have next to nothing to do.
     #[error("with M={rows} there are more than {MAX_TASKS} tasks: take fewer rows")]
     TooManyTasks {
         /// M.
@@ -69,22 +69,12 @@ pub enum FirstRowsError {
 
 /// The tasks of a problem: the columns of each, and its weight.
 #[derive(Clone, Debug)]
-pub struct FirstRowsPlan {
+pub(crate) struct FirstRowsPlan {
     tasks: Tasks,
 }
 
 impl FirstRowsPlan {
-    /// The ways to fill the first `rows` open rows.
-    ///
-    /// # Errors
-    ///
-    /// [`FirstRowsError`], if the problem has fewer open rows, or is too large.
-    pub fn new(problem: Problem, rows: u32) -> Result<FirstRowsPlan, FirstRowsError> {
-        let plan = FirstRowsPlan::new_unless(problem, rows, &|| false)?;
-        Ok(plan.expect("it is made unless it is stopped"))
-    }
-
-    /// Plans like [`new`](FirstRowsPlan::new), but returns `None` soon after `stop` begins to return `true`.
+    /// The ways to fill the first `rows` open rows; `None` soon after `stop` begins to return `true`.
     pub(crate) fn new_unless(
         problem: Problem,
         rows: u32,
@@ -110,31 +100,16 @@ impl FirstRowsPlan {
     }
 
     /// The number of tasks.
-    #[must_use]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.tasks.len() as u64
     }
 
-    /// Whether there is no task.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tasks.is_empty()
-    }
-
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`RangeError`], if `range` passes [`len`](FirstRowsPlan::len) or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
-        RangeError::check(&range, self.len())?;
-        let range = range.start as usize..range.end as usize;
-        out.reserve(range.len());
+    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
         for index in range {
-            let (record, weight) = self.tasks.get(index);
+            let (record, weight) = self.tasks.get(index as usize);
             out.push(record, weight);
         }
-        Ok(())
     }
 }
 
@@ -161,7 +136,8 @@ pub fn suggested_rows(problem: Problem) -> u32 {
     }
     let most = MAX_ROWS.min(problem.open_rows().len() as u32);
     let enough = |rows: &u32| {
-        FirstRowsPlan::new(problem, *rows).is_ok_and(|plan| plan.tasks.len() >= ENOUGH_TASKS)
+        FirstRowsPlan::new_unless(problem, *rows, &|| false)
+            .is_ok_and(|plan| plan.is_some_and(|plan| plan.tasks.len() >= ENOUGH_TASKS))
     };
     (0..=most).find(enough).unwrap_or(most)
 }

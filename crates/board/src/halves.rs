@@ -44,7 +44,7 @@ use thiserror::Error;
 pub use self::shares::{Shares, Window};
 pub use self::slices::Slice;
 pub use self::split::Split;
-use crate::{Prefix, RangeError, Tasks};
+use crate::{Prefix, Tasks};
 
 /// The smallest board that is split.
 pub const MIN_N: u32 = 4;
@@ -84,18 +84,14 @@ pub enum HalvesError {
 
 /// The tasks of one board, by ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HalvesPlan {
+pub(crate) struct HalvesPlan {
     n: u32,
     len: u64,
 }
 
 impl HalvesPlan {
-    /// Plans a board of size `n` ([`MIN_N`]`..=`[`MAX_N`]).
-    ///
-    /// # Errors
-    ///
-    /// [`HalvesError`], if the board is smaller or larger.
-    pub fn new(n: u32) -> Result<HalvesPlan, HalvesError> {
+    /// Plans a board of size `n`.
+    pub(crate) fn new(n: u32) -> Result<HalvesPlan, HalvesError> {
         if !(MIN_N..=MAX_N).contains(&n) {
             return Err(HalvesError::BoardOutOfRange { n });
         }
@@ -104,40 +100,20 @@ impl HalvesPlan {
         Ok(HalvesPlan { n, len: (beside + splits::len(half)) * u64::from(tasks_of_split(n)) })
     }
 
-    /// The size of the board.
-    #[must_use]
-    pub fn n(&self) -> u32 {
-        self.n
-    }
-
     /// The number of tasks: about C(N, N/2)/4 for even N, and N/4 times C(N - 1, (N - 1)/2) for odd N; from
     /// N = 28 on eight times as many.
-    #[must_use]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(self) -> u64 {
         self.len
     }
 
-    /// Whether there is no task; there is always one.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`RangeError`], if `range` passes [`len`](HalvesPlan::len) or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
-        RangeError::check(&range, self.len())?;
-        for ordinal in range {
-            let (prefix, weight) = self.task(ordinal);
+    /// Appends the tasks of `range`, which the plan has, to `out`, in order.
+    pub(crate) fn fill(self, range: Range<u64>, out: &mut Tasks) {
+        for (prefix, weight) in range.map(|ordinal| self.task(ordinal)) {
             out.push(prefix, weight);
         }
-        Ok(())
     }
 
-    fn task(&self, ordinal: u64) -> (Prefix, u8) {
+    fn task(self, ordinal: u64) -> (Prefix, u8) {
         let cuts = u64::from(tasks_of_split(self.n));
         let (split, weight) = self.split(ordinal / cuts);
         if cuts == 1 {
@@ -151,7 +127,7 @@ impl HalvesPlan {
     }
 
     /// A split with its whole lists, by its place among the splits.
-    fn split(&self, place: u64) -> (Split, u8) {
+    fn split(self, place: u64) -> (Split, u8) {
         let half = self.n / 2;
         let whole = |centre, columns| Split { centre, columns, ..Split::default() };
         if self.n.is_multiple_of(2) {

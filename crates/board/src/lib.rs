@@ -1,8 +1,8 @@
 //! Counting problems of the N-queens family, and how they are cut into tasks.
 //!
 //! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a [`Cut`]: a list
-//! of tasks in a fixed order, any range of which can be made without the tasks before it. Whoever has
-//! the number of completions of each task has the answer: the sum of weight times completions.
+//! of tasks in a fixed order. It makes any range of them without the tasks before it. The answer to the
+//! problem is the sum of weight times completions over all tasks.
 //!
 //! ```
 //! use queens_board::{Cut, Method, Problem, Tasks};
@@ -23,7 +23,7 @@
 //! `queens-solve` finds placements one by one. These three change with the farm that uses them.
 //!
 //! This crate knows the geometry of an N x N board of queens and what each method is like. It
-//! deliberately knows nothing of how a task is counted, who counts it, or how tasks travel. It does no
+//! deliberately does not know how a task is counted, on which machine, or how tasks are sent. It does no
 //! I/O, and depends on no other crate of the workspace.
 //!
 //! # Features

@@ -10,7 +10,7 @@ use crate::{MAX_N, Problem, first_rows};
 
 /// How a problem is cut and counted.
 ///
-/// This enum is deliberately not `#[non_exhaustive]`: whoever matches on it must decide about a new
+/// This enum is deliberately not `#[non_exhaustive]`: every match on it must be extended for a new
 /// method before the program compiles again. A new method is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -37,13 +37,13 @@ pub enum Method {
     Halves,
 }
 
-/// Tasks of a small odd board of which a run takes no longer than its share of the whole plan. At N = 21 up to 1,260 neighbours use the
-/// same lists: in runs of 512 each task takes 1.15 times as long, and in runs of 16 four times.
+/// How many neighbouring tasks of a small odd board take no longer than their share of the whole plan. At N = 21 up to
+/// 1,260 neighbours use the same lists: in runs of 512 each task takes 1.15 times as long, and in runs of 16 four times.
 const SHARING_NEIGHBOURS: u64 = 1_024;
 
 /// What the tasks of a plan that follow one another have in common.
 ///
-/// Whoever leases, samples or measures ranges of tasks asks this, instead of asking for the method.
+/// Code that leases, samples or measures ranges of tasks asks for this instead of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Locality {
     /// Nothing: a task takes as long by itself as between its neighbours.
@@ -67,7 +67,7 @@ pub enum Locality {
 
 impl Locality {
     /// The fewest neighbours that must be counted together so that each takes what it takes in a count
-    /// of the whole plan. A longer run tells little more, because neighbours are alike.
+    /// of the whole plan. A longer run adds little, because neighbours are alike.
     #[must_use]
     pub const fn fair_run(self) -> u64 {
         match self {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_odd_boards_share_lists_and_of_larger_ones_tables() {
+    fn neighbours_of_odd_boards_share_lists_or_tables() {
         let halves = |n| Method::Halves.locality(n);
         assert_eq!([18, 22, 25, 26, 27].map(halves), [Locality::Independent; 5]);
         assert_eq!([5, 21].map(halves), [Locality::SharedLists { run: SHARING_NEIGHBOURS }; 2]);

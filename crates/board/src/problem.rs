@@ -7,7 +7,7 @@ use crate::{Given, GivenError, MAX_N, Method, TaskKind, first_rows};
 
 /// A counting problem of the N-queens family.
 ///
-/// This enum is deliberately not `#[non_exhaustive]`: whoever matches on it must decide about a new
+/// This enum is deliberately not `#[non_exhaustive]`: every match on it must be extended for a new
 /// problem before the program compiles again. A new problem is a breaking change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

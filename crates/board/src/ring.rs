@@ -60,7 +60,7 @@ use thiserror::Error;
 use self::opening::Opening;
 pub use self::preplacement::Preplacement;
 use self::sides::{Sides, list};
-use crate::{MAX_N, RangeError, Tasks};
+use crate::{MAX_N, Tasks};
 
 /// Why a plan cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -100,11 +100,9 @@ pub const fn suggested_width(n: u32) -> u32 {
 
 /// The tasks of one board and one width, by ordinal.
 ///
-/// It takes at most 5 MB, however many tasks there are.
+/// It takes at most 5 MB for any number of tasks.
 #[derive(Clone, Debug)]
-pub struct RingPlan {
-    n: u32,
-    width: u32,
+pub(crate) struct RingPlan {
     sides: Sides,
     /// Entries in order; some have no task.
     index: Vec<Entry>,
@@ -120,17 +118,7 @@ struct Entry {
 }
 
 impl RingPlan {
-    /// Plans the outer `width` rings (1 or 2) of a board of size `n` (`2 * width..=32`).
-    ///
-    /// # Errors
-    ///
-    /// [`RingError`], if the width or the size is out of range.
-    pub fn new(n: u32, width: u32) -> Result<RingPlan, RingError> {
-        let plan = RingPlan::new_unless(n, width, &|| false)?;
-        Ok(plan.expect("it is made unless it is stopped"))
-    }
-
-    /// Plans like [`new`](RingPlan::new), but returns `None` soon after `stop` begins to return `true`.
+    /// Plans a board of size `n` with rings of this `width`; `None` soon after `stop` begins to return `true`.
     pub(crate) fn new_unless(
         n: u32,
         width: u32,
@@ -149,41 +137,16 @@ impl RingPlan {
                 tasks += Opening::new(&sides, first, second).tasks();
             }
         }
-        Ok(Some(RingPlan { n, width, sides, index, tasks }))
+        Ok(Some(RingPlan { sides, index, tasks }))
     }
 
-    /// The size of the board.
-    #[must_use]
-    pub fn n(&self) -> u32 {
-        self.n
-    }
-
-    /// The number of outer rings that a task has filled.
-    #[must_use]
-    pub fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// The number of tasks.
-    #[must_use]
-    pub fn len(&self) -> u64 {
+    /// The number of tasks. There is none if the ring cannot be filled (`n` = 2 and 3).
+    pub(crate) fn len(&self) -> u64 {
         self.tasks
     }
 
-    /// Whether there is no task, because the ring cannot be filled (`n` = 2 and 3).
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tasks == 0
-    }
-
-    /// Appends the tasks whose ordinals are in `range` to `out`, in order, each as
-    /// [packed](Preplacement::pack).
-    ///
-    /// # Errors
-    ///
-    /// [`RangeError`], if `range` passes [`len`](RingPlan::len) or starts after its end.
-    pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
-        RangeError::check(&range, self.len())?;
+    /// Appends the tasks of `range`, which the plan has, to `out`, in order, each as [packed](Preplacement::pack).
+    pub(crate) fn fill(&self, range: Range<u64>, out: &mut Tasks) {
         out.reserve((range.end - range.start) as usize);
         let after = self.index.partition_point(|entry| entry.start <= range.start);
         let mut at = range.start;
@@ -194,7 +157,6 @@ impl RingPlan {
                 break;
             }
         }
-        Ok(())
     }
 }
 
@@ -218,9 +180,10 @@ mod tests {
     #[test]
     fn the_picture_in_the_module_documentation_is_a_task() {
         let picture = Preplacement { top: [2, 0], right: [1, 0], bottom: [4, 0], left: [3, 0] };
-        let plan = RingPlan::new(7, 1).expect("the board has such a ring");
+        let plan = RingPlan::new_unless(7, 1, &|| false);
+        let plan = plan.expect("the board has such a ring").expect("nothing stops it");
         let mut tasks = Tasks::new();
-        plan.fill(0..plan.len(), &mut tasks).expect("it is the whole plan");
+        plan.fill(0..plan.len(), &mut tasks);
         assert!((0..tasks.len()).any(|i| tasks.get(i) == (picture.pack(), 8)));
     }
 }

@@ -1,6 +1,6 @@
 //! Tasks of the method `rows`: every way to place the first M rows, mirror images removed.
 //!
-//! Of two boards that are mirror images of each other, left to right, one is counted. A prefix that is its
+//! One of two boards that are mirror images of each other, left to right, is counted. A prefix that is its
 //! own mirror image has weight 1: the empty board, and for odd N the queen in the centre column. The next
 //! queen below such a prefix stands in the left half (columns `0..N/2`), and the prefix has weight 2 from
 //! there on, or it stands in the centre column. Nothing else is removed:
@@ -101,11 +101,10 @@ pub const fn suggested_rows(n: u32) -> u32 {
 
 /// The tasks of one board and one number of placed rows, by ordinal.
 ///
-/// It takes at most 2 MB, however many tasks there are.
+/// It takes at most 2 MB for any number of tasks.
 #[derive(Clone, Debug)]
 pub struct RowsPlan {
     n: u32,
-    rows: u32,
     index: Index,
 }
 
@@ -136,7 +135,7 @@ impl RowsPlan {
             return Err(RowsError::RowsBeyondBoard { n, rows });
         }
         match Index::build(n, rows, images, MAX_TASKS, stop) {
-            Ok(index) => Ok(Some(RowsPlan { n, rows, index })),
+            Ok(index) => Ok(Some(RowsPlan { n, index })),
             Err(NoIndex::Stopped) => Ok(None),
             Err(NoIndex::TooManyTasks) => Err(RowsError::TooManyTasks {
                 n,
@@ -147,28 +146,11 @@ impl RowsPlan {
         }
     }
 
-    /// The size of the board.
+    /// The number of tasks. There is none if the rows cannot be placed (`n` = 2 and 3).
     #[must_use]
-    pub fn n(&self) -> u32 {
-        self.n
-    }
-
-    /// The number of placed rows, M.
-    #[must_use]
-    pub fn rows(&self) -> u32 {
-        self.rows
-    }
-
-    /// The number of tasks.
-    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a plan is made for its tasks")]
     pub fn len(&self) -> u64 {
         self.index.tasks()
-    }
-
-    /// Whether there is no task, because the rows cannot be placed (`n` = 2 and 3).
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Appends the tasks whose ordinals are in `range` to `out`, in order.

@@ -143,7 +143,7 @@ fn without_comment(line: &str) -> &str {
 /// Reads a drawn board and returns its size and its queens. Each line is a row, the highest rank first; `Q`, `q`, `*` or
 /// `#` is a queen and `.`, `-` or `_` an empty square, with or without spaces, commas, bars or brackets between them. A
 /// matrix has `1` for a queen and `0` for an empty square. What follows a `#` is a comment, unless the board makes sense
-/// only if it is a queen. A text that starts with anything else is read as a list of squares, which tells no size.
+/// only if it is a queen. A text that starts with anything else is read as a list of squares, which has no size.
 ///
 /// # Errors
 ///
@@ -179,7 +179,7 @@ fn is_between(sign: &char) -> bool {
     sign.is_whitespace() || matches!(sign, ',' | '|' | '[' | ']')
 }
 
-/// Reads a drawn board, of whose lines `part` is left; `None` if it does not begin like one.
+/// Reads a drawn board from its remaining lines `part`; `None` if it does not begin like one.
 fn parse_rows(text: &str, part: impl Fn(&str) -> &str) -> Option<Result<Drawn, SquaresError>> {
     let lines = text.lines().map(part).zip(1..);
     let rows = lines.flat_map(|(line, number)| line.split(']').map(move |row| (row, number)));
@@ -204,7 +204,7 @@ fn parse_rows(text: &str, part: impl Fn(&str) -> &str) -> Option<Result<Drawn, S
     is_drawn.then(|| queens_of(&rows))
 }
 
-/// The queens of rows from the highest rank down, which have the numbers of their lines.
+/// The queens of rows, from the highest rank down. Each row comes with the number of its line.
 fn queens_of(rows: &[(&str, usize)]) -> Result<Drawn, SquaresError> {
     let n = rows.len();
     let mut squares = Vec::new();

@@ -1,4 +1,4 @@
-//! What the symmetries of the board say of the number of placements, before anything is counted.
+//! Divisors of the number of placements that follow from the board's symmetries.
 
 use crate::{Problem, Square};
 

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |place: usize, usual: u64| words.get(place).map_or(Ok(usual), |it| it.parse());
     let problem = Problem::Total { n: u32::try_from(number(0, 16)?)? };
 
-    // Everybody who counts a part must cut the problem by the same method.
+    // All parts of a count must cut the problem by the same method.
     let choice = MethodChoice::suggested(problem);
     let method = choice.for_problem(problem);
     let cut = Cut::new(problem, method)?;

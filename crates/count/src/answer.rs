@@ -31,7 +31,7 @@ pub enum AnswerError {
         /// The largest one of this problem.
         most: u32,
     },
-    /// Given queens are fixed by no more than some of the symmetries.
+    /// Not all symmetries keep the given queens in place.
     #[error("completions are not counted up to symmetry: count them one by one")]
     Completions,
     /// The sum is not that of the problem.

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn where_both_versions_are_mounted_the_one_that_limits_memory_counts() {
+    fn of_two_mounted_versions_the_one_that_limits_memory_counts() {
         let groups = "4:memory:/slurm/job_7/step_0\n1:cpu,cpuacct:/elsewhere\n0::/";
         let files = [
             (

@@ -274,7 +274,7 @@ impl fmt::Debug for Counting<'_> {
     }
 }
 
-/// The same count, but the problem is cut by this method: for who checks one method by another.
+/// The same count with another method, which serves to check one method by another.
 #[must_use]
 pub fn with_method(counting: Counting<'_>, method: MethodChoice) -> Counting<'_> {
     Counting { method, ..counting }
@@ -283,7 +283,7 @@ pub fn with_method(counting: Counting<'_>, method: MethodChoice) -> Counting<'_>
 /// The most tasks that a thread takes for itself at a time: neighbours share work.
 const MOST_PIECE: u64 = 4096;
 
-/// Between two looks at the stop flag a thread counts tasks for about so long.
+/// About how long a thread counts before it reads the stop flag again.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Whether time can be measured. Without a clock each task is a step.

@@ -1,8 +1,8 @@
 //! The method `halves`: it joins upper and lower half-boards, and does not visit solutions.
 //!
 //! A task says which columns the upper half's queens take ([`board::halves`]). The half-boards of
-//! both halves that count for the task are listed. Then the pairs are counted whose diagonals do
-//! not meet. For N = 20 there are up to 40,000 half-boards on each side, and one pair in 8,000
+//! both halves that count for the task are listed. Then all pairs without a common diagonal are
+//! counted. For N = 20 there are up to 40,000 half-boards on each side, and one pair in 8,000
 //! fits.
 //!
 //! ```text

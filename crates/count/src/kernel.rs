@@ -1,4 +1,4 @@
-//! What every way to count shares: tasks are checked before, and sums are checked after.
+//! The kernel, the counting loop for one board and method. It checks tasks before and sums after counting.
 
 mod sampled;
 

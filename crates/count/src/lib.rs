@@ -17,7 +17,7 @@
 //! ```
 //!
 //! This crate knows how tasks are counted. It deliberately knows nothing of leases, of other machines
-//! and of who counts what. It reads how much memory the machine has, and does no other I/O.
+//! and of the machines that count. It reads how much memory the machine has, and does no other I/O.
 //!
 //! # How it counts
 //!

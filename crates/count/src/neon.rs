@@ -16,7 +16,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// The lanes whose bits are all set; the others have none. One sum tells which they are, in its lower four bits,
+    /// The lanes whose bits are all set; the others have none. The lower four bits of one sum say which they are,
     /// and how many, in the bits above.
     #[inline]
     #[target_feature(enable = "neon")]

@@ -15,7 +15,7 @@
 /// A row to fill; what it says holds for every state of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Columns that no queen may take, whatever the state.
+    /// Columns that no queen may take in any state.
     pub(crate) closed: u32,
     /// How many rows it is below the row that is filled before it, 1 or more. Diagonals move by as many
     /// columns.

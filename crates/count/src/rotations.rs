@@ -57,9 +57,9 @@ fn matchings(n: u32, free: u64, diagonals: u64) -> u64 {
 /// as long for every second N beyond.
 ///
 /// Queens are placed in pairs, first that of row 0, then from the middle outwards. Reflections and the
-/// exchange of rows and columns take what is found to other such placements. Therefore only those are
-/// visited whose queen of row 0 stands in the left half and no nearer to the middle than the queens of
-/// the outer columns. If they are equally near, a placement counts twice, otherwise four times.
+/// exchange of rows and columns take what is found to other such placements. The search therefore visits
+/// only placements where the queen of row 0 stands in the left half, and no nearer to the middle than the
+/// queens of the outer columns. If they are equally near, a placement counts twice, otherwise four times.
 #[must_use]
 pub fn half_turn(n: u32) -> Option<u128> {
     match n {

@@ -1,4 +1,4 @@
-//! What a record must be to be a task, and the mirror image of a task.
+//! Checks that a record is a task, and makes the mirror image of a task.
 //!
 //! A task may come from another machine. A malformed one would give a number that means nothing, so
 //! each is checked against the board's size and the number of placed rows before it is counted.

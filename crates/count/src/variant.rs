@@ -19,16 +19,16 @@ pub enum Variant {
     /// where a canonical split stands for its mirror image and the shares are those of the canonical split.
     Mirrored(Backend),
     /// Counts by a plain search, row by row through all boards of a task, without vectors and therefore
-    /// without a backend. It is only for `halves`, with whose lists and joins it shares nothing.
+    /// without a backend. It is only for `halves`, and shares nothing with its lists and joins.
     Search,
 }
 
 impl Variant {
-    /// The name in evidence of what devices count beside the processor: no variant, because no [`Kernel`](crate::Kernel) of this
+    /// The name of what devices count, in evidence. It is not a variant, because no [`Kernel`](crate::Kernel) of this
     /// crate counts so.
     pub const DEVICE: &str = "gpu";
 
-    /// All variants, on whatever processor.
+    /// All variants, of every processor.
     pub fn all() -> impl Iterator<Item = Variant> {
         let of = |backend| [Variant::Straight(backend), Variant::Mirrored(backend)];
         Backend::ALL.iter().copied().flat_map(of).chain([Variant::Search])

@@ -3,8 +3,7 @@
 
 use std::ops::Range;
 
-use board::halves::HalvesPlan;
-use board::{Method, Problem, Tasks};
+use board::{Cut, Method, Problem, Tasks};
 use peak_alloc::PeakAlloc;
 use queens_count::{Backend, Kernel, memory_needed};
 
@@ -23,7 +22,7 @@ fn count(memory: u64, n: u32, tasks: &Tasks) -> (u64, u64) {
 }
 
 #[test]
-fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
+fn a_kernel_stays_within_its_memory_and_counts_parts_alike() {
     // The last of the most even splits: it leaves no half-board out.
     for (n, ordinal) in [(16, 1259), (19, 226_790), (20, 16_001)] {
         agree(n, ordinal..ordinal + 1, memory_needed(Problem::Total { n }, Method::Halves).most);
@@ -44,7 +43,7 @@ fn a_kernel_takes_no_more_than_it_is_given_and_counts_the_same_in_parts() {
 }
 
 fn agree(n: u32, ordinals: Range<u64>, memory: u64) {
-    let plan = HalvesPlan::new(n).expect("the size is in range");
+    let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
     let mut tasks = Tasks::new();
     plan.fill(ordinals, &mut tasks).expect("the plan has the range");
     let (counted, taken) = count(memory, n, &tasks);

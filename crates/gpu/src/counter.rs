@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use board::Method;
-use board::TaskSlice;
 use board::halves::{Split, tasks_of_split};
+use board::{Method, TaskSlice};
 use count::CountError;
 use thiserror::Error;
 
@@ -175,8 +174,7 @@ impl Counter {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use board::Tasks;
-    use board::halves::HalvesPlan;
+    use board::{Cut, Problem, Tasks};
     use count::{Backend, Kernel};
 
     use super::*;
@@ -198,7 +196,7 @@ mod tests {
     }
 
     fn tasks(n: u32, range: std::ops::Range<u64>) -> Tasks {
-        let plan = HalvesPlan::new(n).expect("the size is in range");
+        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
         plan.fill(range, &mut tasks).expect("the plan has the range");
         tasks
@@ -220,7 +218,14 @@ mod tests {
 
     #[test]
     fn kernels_as_plain_c_count_what_the_processor_counts() {
-        let whole = |n| (n, 0..HalvesPlan::new(n).expect("the size is in range").len());
+        let whole = |n| {
+            (
+                n,
+                0..Cut::new(Problem::Total { n }, Method::Halves)
+                    .expect("the size is in range")
+                    .len(),
+            )
+        };
         let some = [(11, 100..110), (17, 9_000..9_001), (20, 30_000..30_001), (23, 20..21)];
         for (n, range) in (4..=8).map(whole).chain(some) {
             let tasks = tasks(n, range);

@@ -4,8 +4,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use board::halves::HalvesPlan;
-use board::{Method, Tasks};
+use board::{Cut, Method, Problem, Tasks};
 use count::{Backend, Kernel};
 use gpu::{Counter, Device, Driver};
 
@@ -21,14 +20,14 @@ fn device() -> Option<Device> {
 }
 
 fn tasks(n: u32, range: Range<u64>) -> Tasks {
-    let plan = HalvesPlan::new(n).expect("the size is in range");
+    let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
     let mut tasks = Tasks::new();
     plan.fill(range, &mut tasks).expect("the plan has the range");
     tasks
 }
 
 fn len(n: u32) -> u64 {
-    HalvesPlan::new(n).expect("the size is in range").len()
+    Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range").len()
 }
 
 /// Counts all tasks on the device with `memory` bytes, and compares each with the processor's

@@ -1,8 +1,7 @@
 //! What is known about a count in advance: published totals, symmetry and bounds.
 //!
-//! Farms compare reports and totals with it, and so do readers of ledgers and bundles. This crate
-//! knows where the numbers come from. It deliberately does not know what follows from a
-//! contradiction.
+//! Farms, and readers of ledgers and bundles, compare reports and totals with it. This crate knows
+//! where the numbers come from. It deliberately does not know what follows from a contradiction.
 #![forbid(unsafe_code)]
 
 use board::{most_per_task, symmetry};

@@ -1,4 +1,4 @@
-//! Bytes as text.
+//! Writes bytes as hexadecimal text.
 
 use std::fmt;
 

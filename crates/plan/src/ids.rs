@@ -1,4 +1,4 @@
-//! Names of things. Each is its own type, so that none is taken for another.
+//! Numbers of jobs, sessions, leases and requests. Each is a type of its own, so none is taken for another.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ id! {
 }
 id! {
     /// One leasing of one range: (coordinator's epoch << 40) + a counter, so it rises with every
-    /// leasing, across restarts too, and tells a late result from a current one.
+    /// leasing, across restarts too. A late result has another number than a current one.
     LeaseId
 }
 id! {
@@ -35,7 +35,7 @@ id! {
 }
 
 impl LeaseId {
-    /// The opening of the ledger in which it was leased.
+    /// The epoch in which it was leased: how often its ledger had been opened.
     #[must_use]
     pub fn epoch(self) -> u64 {
         self.0 >> 40

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-/// The name of the kernel that counted, for strangers, and so that a second count can be another's. What
-/// a name means is none of the farm's business, but there are no others: the text goes into ledgers, logs
-/// and terminals, and whoever could choose it freely could forge a second opinion. The default is empty.
+/// The name of the kernel that counted. People read it, and a second count must be made by another kernel.
+///
+/// The set of names is closed, although the farm does not know what a name means: the text goes into ledgers,
+/// logs and terminals, and a worker with a free choice of names could forge a second opinion. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelName(&'static str);
 

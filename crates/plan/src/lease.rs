@@ -15,10 +15,11 @@ pub struct Lease {
     pub fingerprint: Fingerprint,
     /// What to count.
     pub range: Range,
-    /// Comes back with every report about it. It has the same range, and its kind is that of a recount if it is one.
+    /// The token that every report about the lease carries. It has the same range, and its kind says whether this is a
+    /// recount.
     pub token: LeaseToken,
-    /// It was counted before, and must come back as one report. The only lease that may exceed a
-    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
+    /// Set if the range was counted before; it must then come back as one report. Only such a lease may exceed a
+    /// worker's credit, unless the worker has lowered the credit. The worker then holds no other lease.
     pub recount: Option<Recount>,
 }
 
@@ -40,7 +41,7 @@ pub enum LeaseKind {
     Recount,
 }
 
-/// What a worker was leased, and the farm's mac on it. A worker repeats it with every report and holding.
+/// What a worker was leased, and the farm's MAC of it. A worker sends it with every report and holding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseToken {
     /// The whole range that was leased.

@@ -1,8 +1,7 @@
-//! Plans, what is assigned of them, and what comes back.
+//! Plans, leases of their ranges, and reports of what was counted.
 //!
-//! These are the words in which a farm and whoever counts for it speak of their work: a plan and its ranges, a lease
-//! of a range, and the report of what was counted of it. This crate knows what they are and when two of them belong
-//! together. It deliberately knows nothing of who leases what to whom (`farm` does), and nothing of how a task is
+//! A farm and its workers exchange these types. This crate knows what they are and when two of them belong
+//! together. It deliberately does not know which range is leased to which worker (`farm` does), nor how a task is
 //! counted (`executor` does).
 #![forbid(unsafe_code)]
 

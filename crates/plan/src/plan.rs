@@ -18,8 +18,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The name under which coordinator, worker, ledger and strangers know this plan: BLAKE3 over
-    /// everything that decides what the ordinals mean.
+    /// The name of this plan in messages, ledgers and bundles: BLAKE3 over everything that decides what the
+    /// ordinals mean.
     pub fn fingerprint(&self) -> Fingerprint {
         let parameter = self.method.parameter();
         let parameter = parameter.map(|(name, value)| format!("; {name} {value}"));
@@ -35,8 +35,8 @@ impl Plan {
         Fingerprint(*blake3::hash(identity.as_bytes()).as_bytes())
     }
 
-    /// Whether what each task counts is told beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the other
-    /// methods are many and short.
+    /// Whether the count of each task is reported beside the sums of ranges: see [`crate::TaskCounts`]. Tasks of the
+    /// other methods are many and short.
     #[must_use]
     pub fn tells_tasks(&self) -> bool {
         self.method == Method::Halves
@@ -73,7 +73,7 @@ mod tests {
         Plan { problem: Problem::Total { n: 8 }, method, tasks: 21 }
     }
 
-    /// Ledgers that exist are read under it.
+    /// Existing ledgers hold such fingerprints.
     #[test]
     fn a_fingerprint_stays_what_it_was() {
         assert_eq!(

@@ -4,7 +4,7 @@ use crate::{
     Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Range, Tally, TaskCounts,
 };
 
-/// A partial count: what a thread has counted of a lease, or several parts of it that lie beside each other.
+/// A partial count: what a thread has counted of a lease, or several neighbouring parts of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The job it belongs to.
@@ -13,13 +13,13 @@ pub struct Report {
     pub fingerprint: Fingerprint,
     /// The leasing it answers.
     pub lease: LeaseId,
-    /// That it was leased.
+    /// The token that proves the lease.
     pub token: LeaseToken,
     /// What was counted.
     pub range: Range,
     /// What its tasks count.
     pub tally: Tally,
-    /// What each of them counts, if that is told; see [`Report::adds_up`].
+    /// What each of them counts, if that is reported; see [`Report::adds_up`].
     pub task_counts: TaskCounts,
     /// What counted them.
     pub kernel: KernelName,
@@ -28,7 +28,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// That a part of a lease counts so much, by this kernel.
+    /// The report that this kernel counted so much in a part of a lease.
     #[must_use]
     pub fn new(
         lease: &Lease,
@@ -42,7 +42,7 @@ impl Report {
         Report { job, fingerprint, lease: id, token, range, tally, task_counts, kernel, busy_us }
     }
 
-    /// Whether it is of a range that was counted before, and must come back as a whole.
+    /// Whether its range was counted before and must come back as a whole.
     #[must_use]
     pub fn is_recount(&self) -> bool {
         self.token.kind == LeaseKind::Recount
@@ -54,8 +54,8 @@ impl Report {
         self.task_counts.add_up_to(self.fingerprint, self.range, self.tally)
     }
 
-    /// This part of a lease and the next one as one, if they touch, one kernel counted them and their counts fit. A recount
-    /// is reported as a whole: if its tasks are too many to be told one by one, their sum is.
+    /// Joins this part of a lease with the next one, if they touch, one kernel counted them and their counts fit. A
+    /// recount is reported as a whole: if it has too many tasks to report each, only their sum is reported.
     #[must_use]
     pub fn join(&self, next: &Report) -> Option<Report> {
         if self.range.end() != next.range.start() || self.kernel != next.kernel {

@@ -1,4 +1,4 @@
-//! What a range counts, told in ways that do not err alike.
+//! The count of a range in three forms that do not fail alike: a sum, a residue and a digest.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ impl Tally {
     /// The tally of no tasks.
     pub const EMPTY: Tally = Tally { count: 0, residue: 0, digest: Digest(0) };
 
-    /// Adds one more task of the plan, of which weight x count is `count`. `None` if the sum passes 2^64 - 1.
+    /// Adds one more task of the plan, where `count` is weight x count. `None` if the sum passes 2^64 - 1.
     #[must_use]
     pub fn with(self, plan: Fingerprint, ordinal: u64, count: u64) -> Option<Tally> {
         self.join(Tally {
@@ -44,7 +44,7 @@ impl Tally {
         })
     }
 
-    /// Whether the sum and its residue agree, as they do unless one of them was altered on its way.
+    /// Whether the sum and its residue agree. If they do not, one of them was altered.
     #[must_use]
     pub fn is_sound(self) -> bool {
         self.count % MODULUS == self.residue
@@ -61,8 +61,8 @@ impl Tally {
 /// ordinal and count. It does not depend on how the tasks were cut into ranges, and neighbours' digests
 /// add up.
 ///
-/// It tells two honest counts of a range apart, even if errors in their sums cancel. It is no signature: who
-/// knows all counts of many tasks could find others with the same digest.
+/// It distinguishes two honest counts of a range, even if errors in their sums cancel. It is no signature: from the
+/// counts of many tasks, other counts with the same digest can be computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub u128);
 
@@ -100,7 +100,7 @@ impl FromStr for Digest {
     }
 }
 
-/// What is said of a range that may be several rows: their sum, and their digest.
+/// What a row, or several rows together, say about a range: the sum and the digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
     /// Sum of weight x count.
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(tally.with(PLAN, 3, u64::MAX), None);
     }
 
-    /// Ledgers and bundles that exist are read under it.
+    /// Existing ledgers and bundles hold such digests.
     #[test]
     fn a_digest_stays_what_it_was() {
         let digest = tally([(3, 10), (4, 8)]).digest;

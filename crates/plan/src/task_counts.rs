@@ -1,20 +1,20 @@
-//! What each single task of a range counts.
+//! The count of each single task of a range.
 //!
-//! A total is checked by counting some of it again. Tasks of `halves` are few and long: so what each of them counts is kept
-//! beside the sum of its range. Whoever checks can then count a single task again that chance has chosen, and no range
-//! whose length somebody else has chosen.
+//! A total is checked by counting some of it again. Tasks of `halves` are few and long, so the count of each is kept
+//! beside the sum of its range. A check can then count single tasks again that it draws at random, instead of ranges
+//! whose lengths the farm has chosen.
 
 use std::sync::Arc;
 
 use crate::{Fingerprint, Range, Tally};
 
-/// Weight x count of each task of a range, in the order of their ordinals; none if only their sum is told. Copies share
-/// one memory.
+/// Weight x count of each task of a range, in the order of their ordinals. It is empty if only their sum is reported.
+/// Copies share one memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts(Arc<[u64]>);
 
 impl TaskCounts {
-    /// The most tasks that are told together, so that a message and a row have a bound.
+    /// The most tasks that are reported together. It bounds the size of messages and rows.
     pub const MOST: usize = 4096;
 
     /// These counts.
@@ -23,7 +23,7 @@ impl TaskCounts {
         TaskCounts(counts.into())
     }
 
-    /// Whether only the sum is told.
+    /// Whether only the sum is reported.
     #[must_use]
     pub fn are_omitted(&self) -> bool {
         self.0.is_empty()
@@ -35,7 +35,7 @@ impl TaskCounts {
         &self.0
     }
 
-    /// Those of two neighbours as those of one range: omitted if either are; `None` if they are too many.
+    /// Joins the counts of two neighbouring ranges. The result is omitted if either is; `None` if there are too many.
     #[must_use]
     pub fn join(&self, next: &TaskCounts) -> Option<TaskCounts> {
         if self.are_omitted() || next.are_omitted() {
@@ -45,7 +45,7 @@ impl TaskCounts {
         fits.then(|| TaskCounts(self.0.iter().chain(&*next.0).copied().collect()))
     }
 
-    /// Whether they are those of a range with this tally. What is omitted contradicts nothing.
+    /// Whether they are the counts of a range with this tally. Omitted counts contradict nothing.
     #[must_use]
     pub fn add_up_to(&self, plan: Fingerprint, range: Range, tally: Tally) -> bool {
         if self.are_omitted() {
@@ -75,7 +75,7 @@ mod tests {
         let (reported, range) = (TaskCounts::new(&counts), Range::new(3, 6).expect("not empty"));
         let right = tally(3, &counts);
         assert!(reported.add_up_to(PLAN, range, right));
-        assert!(TaskCounts::default().add_up_to(PLAN, range, right), "nothing is told");
+        assert!(TaskCounts::default().add_up_to(PLAN, range, right), "nothing is reported");
         for (range, tally) in [
             (range, tally(3, &[0, 10, 7])),
             (range, Tally { count: 18, ..right }),

@@ -43,7 +43,7 @@ pub(crate) struct ConnectionsArgs {
     /// How long they are measured, seconds
     #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=36_000))]
     seconds: u64,
-    /// Have the workers report every second, whatever the coordinator says
+    /// Have the workers report every second, whichever interval the coordinator sets
     #[arg(long)]
     unpaced: bool,
     /// The folder of the temporary ledger, on the disk that is measured

@@ -1,4 +1,4 @@
-//! Benchmarks of the farm, for people who change it. `queens bench` measures the counting loops.
+//! Benchmarks of the farm, for its developers. `queens bench` measures the counting loops.
 //!
 //! ```text
 //! cargo run --release -p bench -- farm         throughput of a coordinator, and its memory

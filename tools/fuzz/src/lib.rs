@@ -23,7 +23,7 @@
 
 mod read;
 
-// `cargo bolero` builds the unit tests too, and whatever it builds calls what this library brings along.
+// `cargo bolero` builds the unit tests too, and they must link what this library brings along.
 #[cfg(test)]
 use bolero as _;
 

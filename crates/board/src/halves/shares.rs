@@ -2,8 +2,8 @@
 //!
 //! Transposing a board leaves the two quadrants on the main diagonal in place, and exchanges the columns
 //! of a quadrant's queens with their rows. Consider a board of even N with more queens in the upper left
-//! quadrant than in the upper right one, and therefore as many in the lower right one. (Of a board and its
-//! mirror image one is so, unless both quadrants have equally many.) Each of its four *sides* has a number
+//! quadrant than in the upper right one, and therefore as many in the lower right one. (Either a board or its
+//! mirror image is like that, unless both quadrants have equally many.) Each of its four *sides* has a number
 //! of N/2 bits, one for each line, read from the edge of the board inwards with the edge's line as the
 //! highest bit:
 //!

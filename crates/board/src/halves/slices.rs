@@ -1,4 +1,4 @@
-//! Slices of a task's lists, so that no task of a large board takes long.
+//! Slices of a task's lists, which keep the tasks of large boards short.
 //!
 //! The half-boards of a list are divided by the columns of their *outer* queens, those in the N/4 rows (rounded
 //! down) that are nearest to the edge. The columns of a half-board's queens are numbered from 0, the lowest

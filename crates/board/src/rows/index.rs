@@ -40,7 +40,7 @@ pub(super) struct Index {
 pub(super) enum NoIndex {
     /// The rows hold more prefixes than the limit.
     TooManyTasks,
-    /// The caller wants it no more.
+    /// The caller does not want it any more.
     Stopped,
 }
 

@@ -1,8 +1,8 @@
 //! The tasks of problems that are cut by their first rows.
 
-use queens_board::first_rows::{FirstRowsError, FirstRowsPlan, MAX_ROWS, queens, suggested_rows};
+use queens_board::first_rows::{FirstRowsError, MAX_ROWS, queens, suggested_rows};
 use queens_board::squares::parse_squares;
-use queens_board::{Given, Problem, Tasks};
+use queens_board::{Cut, Given, Method, Problem, Tasks};
 
 fn completions(n: u32, squares: &str) -> Problem {
     let queens = parse_squares(squares).expect("they are squares");
@@ -10,7 +10,7 @@ fn completions(n: u32, squares: &str) -> Problem {
 }
 
 fn tasks(problem: Problem, rows: u32) -> Tasks {
-    let plan = FirstRowsPlan::new(problem, rows).expect("the problem has so many rows");
+    let plan = Cut::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
     // In two pieces, which must join.
     let middle = plan.len() / 3;
@@ -81,21 +81,23 @@ fn a_task_is_read_as_it_was_written_and_nothing_else_is_one() {
 #[test]
 fn a_torus_without_placements_has_no_tasks() {
     for n in 1..=32 {
-        let plan = FirstRowsPlan::new(Problem::Toroidal { n }, 1).expect("there is a row");
+        let plan =
+            Cut::new(Problem::Toroidal { n }, Method::Rows { rows: 1 }).expect("there is a row");
         assert_eq!(plan.is_empty(), n % 2 == 0 || n % 3 == 0, "N = {n}");
     }
 }
 
 #[test]
 fn what_cannot_be_cut_is_refused() {
-    let refused = |problem, rows| FirstRowsPlan::new(problem, rows).expect_err("it is refused");
+    let refused =
+        |problem, rows| Cut::new(problem, Method::Rows { rows }).expect_err("it is refused");
     let too_large = Problem::Superqueens { n: u32::MAX };
-    assert_eq!(refused(too_large, 2), FirstRowsError::BoardTooLarge { n: u32::MAX });
+    assert_eq!(refused(too_large, 2), FirstRowsError::BoardTooLarge { n: u32::MAX }.into());
     assert_eq!(suggested_rows(too_large), 0);
     assert_eq!(
         refused(completions(4, "b1,d2"), 3).to_string(),
         "completions N=4 (2 given) cannot be cut by rows M=3: it is counted by the method rows, M up \
          to 2"
     );
-    assert_eq!(refused(completions(64, ""), 5), FirstRowsError::TooManyTasks { rows: 5 });
+    assert_eq!(refused(completions(64, ""), 5), FirstRowsError::TooManyTasks { rows: 5 }.into());
 }

@@ -5,25 +5,27 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use proptest::prelude::*;
-use queens_board::ring::{Preplacement, RingError, RingPlan, suggested_width};
-use queens_board::{Prefix, Tasks};
+use queens_board::ring::{Preplacement, RingError, suggested_width};
+use queens_board::{Cut, CutError, Method, Prefix, Problem, Tasks};
 
-fn plan(n: u32, width: u32) -> RingPlan {
-    RingPlan::new(n, width).unwrap_or_else(|error| panic!("N = {n}, width {width}: {error}"))
+fn plan(n: u32, width: u32) -> Cut {
+    Cut::new(Problem::Total { n }, Method::Ring { width })
+        .unwrap_or_else(|error| panic!("N = {n}, width {width}: {error}"))
 }
 
-fn filled(plan: &RingPlan, range: Range<u64>) -> Tasks {
+fn filled(plan: &Cut, range: Range<u64>) -> Tasks {
     let mut tasks = Tasks::new();
     plan.fill(range, &mut tasks).expect("the plan has the range");
     tasks
 }
 
 /// Every task of a plan, read back, and its weight.
-fn all(plan: &RingPlan) -> Vec<(Preplacement, u8)> {
-    let tasks = filled(plan, 0..plan.len());
+fn all(n: u32, width: u32) -> Vec<(Preplacement, u8)> {
+    let plan = plan(n, width);
+    let tasks = filled(&plan, 0..plan.len());
     let read = |i| {
         let (record, weight) = tasks.get(i);
-        (Preplacement::unpack(record, plan.n(), plan.width()).expect("is well-formed"), weight)
+        (Preplacement::unpack(record, n, width).expect("is well-formed"), weight)
     };
     (0..tasks.len()).map(read).collect()
 }
@@ -102,7 +104,7 @@ fn each_orbit_is_one_task_of_its_size_as_weight() {
             let least = images(n, &queens).into_iter().min().expect("there are eight");
             *orbits.entry(least).or_insert(0) += 1;
         }
-        for (task, weight) in all(&plan(n, width)) {
+        for (task, weight) in all(n, width) {
             let mut queens: Queens = task.queens(n, width).collect();
             queens.sort_unstable();
             let least = images(n, &queens).into_iter().min().expect("there are eight");
@@ -113,10 +115,10 @@ fn each_orbit_is_one_task_of_its_size_as_weight() {
 }
 
 #[test]
-fn tasks_are_in_order_from_the_right_clockwise_and_the_top_varies_fastest() {
+fn tasks_are_ordered_clockwise_and_the_top_varies_fastest() {
     for (n, width) in small_boards().chain([(12, 1), (12, 2)]) {
         let read_backwards = |side: [u8; 2]| side.map(|at| n as u8 - 1 - at);
-        let sides: Vec<[[u8; 2]; 4]> = all(&plan(n, width))
+        let sides: Vec<[[u8; 2]; 4]> = all(n, width)
             .into_iter()
             .map(|(task, _)| {
                 let (bottom, left) = (read_backwards(task.bottom), read_backwards(task.left));
@@ -136,7 +138,7 @@ fn tasks_are_as_many_as_the_q27_project_counted() {
 
 #[test]
 #[ignore = "counts 4e9 tasks"]
-fn tasks_are_as_many_as_the_q27_project_counted_on_its_largest_boards() {
+fn tasks_of_large_boards_are_as_many_as_q27_counted() {
     for n in 23..=27 {
         assert_eq!(plan(n, 2).len(), vectors::ring_two_tasks(n), "N = {n}");
     }
@@ -241,15 +243,16 @@ fn the_suggested_width_makes_a_plan_of_the_promised_size() {
 
 #[test]
 fn refusals_name_the_thing_and_the_way_out() {
-    let refused = |n, width| RingPlan::new(n, width).expect_err("is refused");
-    assert_eq!(refused(8, 3), RingError::NoSuchWidth { width: 3 });
+    let refused =
+        |n, width| Cut::new(Problem::Total { n }, Method::Ring { width }).expect_err("is refused");
+    assert_eq!(refused(8, 3), CutError::Ring(RingError::NoSuchWidth { width: 3 }));
     assert_eq!(refused(8, 0).to_string(), "there is no ring of width 0: the width is 1 or 2");
     assert_eq!(refused(33, 2).to_string(), "a board of size 33: give a size of at most 32");
     assert_eq!(
         refused(3, 2).to_string(),
         "a board of size 3 has no ring of width 2: count it by the method rows"
     );
-    assert_eq!(refused(1, 1), RingError::BoardTooSmall { n: 1, width: 1 });
+    assert_eq!(refused(1, 1), CutError::Ring(RingError::BoardTooSmall { n: 1, width: 1 }));
 }
 
 proptest! {

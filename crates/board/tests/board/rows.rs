@@ -117,7 +117,7 @@ fn prefixes_below_the_index_are_all_placements_in_order() {
 }
 
 #[test]
-fn tasks_are_the_placements_not_after_their_mirror_image_in_lexicographic_order() {
+fn tasks_are_the_placements_not_after_their_mirror_image() {
     for n in 0..=8 {
         for rows in 0..=n {
             let mut expected = vec![];
@@ -183,7 +183,7 @@ fn weights_sum_to_the_closed_forms() {
 }
 
 #[test]
-fn a_plan_is_refused_exactly_where_the_closed_forms_pass_the_limit() {
+fn a_plan_is_refused_where_closed_forms_pass_the_limit() {
     for n in 23..=32 {
         let mut both_mirror_images = 0;
         for rows in 0..=7 {
@@ -252,8 +252,7 @@ fn a_board_without_squares_has_one_task() {
 
 #[test]
 fn rows_that_cannot_be_placed_have_no_task() {
-    assert!(plan(2, 2).is_empty());
-    assert!(plan(3, 3).is_empty());
+    assert_eq!((plan(2, 2).len(), plan(3, 3).len()), (0, 0));
 }
 
 proptest! {

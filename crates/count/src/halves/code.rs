@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_squares_meet_on_the_diagonals_that_views_bring_together() {
+    fn squares_meet_on_the_diagonals_that_views_bring_together() {
         for (n, centre, split) in
             [(8, 0, 0b1011_0010), (9, 1 << 4, 0b1_1000_0011), (9, 1 << 8, 0b111_1000 & !16 | 1)]
         {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_brought_to_the_upper_halfs_bits_is_where_views_read_it() {
+    fn keys_brought_to_the_upper_half_are_where_views_read_them() {
         for n in [18, 19, 24, 27, 28, 29] {
             let diagonals: Vec<u32> = diagonals::diagonals(n, 0, full_mask(n) & 0x0f0f_33aa);
             let Code { upper, lower, .. } = Code::new(n, &diagonals);

@@ -5,15 +5,15 @@
 //! probability `1/k`. So `k` times the sum over the drawn blocks has the sum over all of them as
 //! its mean: it is an estimate without a bias (systematic sampling: W. G. Cochran, "Sampling
 //! Techniques", 3rd edition, 1977, chapter 8). This is true of counts and of seconds alike. The
-//! block before a drawn one is joined too, and its time counts for nothing: a block takes up to a
-//! third longer where the caches hold nothing of its lists.
+//! block before a drawn one is joined too, and its time is not counted: a block takes up to a third
+//! longer if its lists are not in the caches.
 
 use std::time::{Duration, Instant};
 
 /// Which blocks are joined: all of them, unless a sample is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
-    /// Of so many blocks one is drawn.
+    /// One of so many blocks is drawn.
     every: u64,
     /// The number of blocks until the next that is drawn.
     until: u64,
@@ -54,7 +54,7 @@ impl Draws {
         Draws { every: every.into(), until: first.into(), ..Draws::ALL }
     }
 
-    /// Of so many blocks one is drawn.
+    /// One of so many blocks is drawn.
     pub(crate) fn every(&self) -> u64 {
         self.every
     }

@@ -42,10 +42,10 @@ use crate::halves::shared::marks::CLOSED_COLUMNS;
 use crate::halves::task::Workspace;
 use crate::halves::units::Unit;
 
-/// The lists that tasks share whose upper halves have the same columns right of the centre.
+/// The lists that are shared by tasks whose upper halves have the same columns right of the centre.
 pub(crate) struct Shared {
     n: u32,
-    /// The tasks whose lists there are.
+    /// The tasks that the lists are for.
     block: Option<Block>,
     /// The upper list of the task before, whose buckets are numbered by marks, too.
     upper: Buckets,

@@ -11,7 +11,7 @@
 //!     6 sum         each counts as often as its share says            sum
 //! ```
 //!
-//! What is left of a task serves the next ones:
+//! Later tasks use what an earlier one has made:
 //!
 //! ```text
 //!   quarters        for all tasks with the same square of the centre row's queen; on large boards
@@ -49,7 +49,7 @@ pub(crate) struct TaskCounter<U: Unit> {
     /// The quarters for the last square of the centre row, or for every square.
     lists: Option<Lists>,
     last_code: LastCode,
-    /// Whose upper half-boards the build side has.
+    /// The list of upper half-boards that the build side has.
     built: Option<Built>,
     shared: Option<Shared>,
     work: Workspace<U>,
@@ -250,18 +250,18 @@ impl<U: Unit> Workspace<U> {
 
 #[cfg(test)]
 mod tests {
-    use board::Tasks;
-    use board::halves::HalvesPlan;
+    use board::{Cut, Method, Problem, Tasks};
 
     use super::*;
     use crate::halves::units::portable::Portable;
 
     /// Tasks of N = 21 have the largest items, and its centre column's queen stands further out
-    /// than marks can tell.
+    /// than marks can say.
     #[test]
     fn tasks_that_share_lists_count_what_they_count_alone() {
         for (n, groups, some) in [(13, 12, 40), (19, 3, 10), (21, 2, 6)] {
-            let plan = HalvesPlan::new(n).expect("the size is in range");
+            let plan =
+                Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
             let full = Room::within(u64::MAX, n);
             let mut together = TaskCounter::new(Portable, n, full);
             // There is no room for a lower list.
@@ -291,7 +291,8 @@ mod tests {
     fn a_list_in_parts_counts_what_it_counts_as_a_whole() {
         for (n, ordinal, part) in [(19, 89_900, 8_000), (20, 16_001, 12_000), (22, 106_952, 60_000)]
         {
-            let plan = HalvesPlan::new(n).expect("the size is in range");
+            let plan =
+                Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
             let mut tasks = Tasks::new();
             // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");

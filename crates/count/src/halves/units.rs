@@ -73,7 +73,7 @@ pub(crate) trait Unit: Copy + Send + Sync + 'static {
     /// Prefetches the cache lines that hold the keys of quarters.
     fn prefetch(self, _upper: Quarter<'_>, _lower: Quarter<'_>) {}
 
-    /// Prefetches the cache lines that tell where quarters start.
+    /// Prefetches the cache lines that say where quarters start.
     fn prefetch_starts(self, _first: &[u32], _starts: &[u16]) {}
 
     /// Prepares a view.

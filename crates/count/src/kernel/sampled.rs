@@ -1,4 +1,4 @@
-//! Estimates of tasks of which only a part of the work is done.
+//! Estimates of counts and times of tasks, from a part of their work.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};

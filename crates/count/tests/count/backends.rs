@@ -26,7 +26,7 @@ fn every_backend_counts_the_known_totals_from_every_row() {
 }
 
 #[test]
-fn every_backend_but_the_reference_counts_12_and_13_from_every_row() {
+fn fast_backends_count_12_and_13_from_every_row() {
     for backend in but_the_reference() {
         totals_are_known(backend, 12, 0..=12);
         totals_are_known(backend, 13, 0..=13);

@@ -34,7 +34,7 @@ fn completions_of_every_first_queen_are_all_placements() {
 }
 
 #[test]
-fn every_method_and_backend_counts_the_same_on_any_number_of_threads() {
+fn methods_and_backends_agree_on_any_number_of_threads() {
     for method in MethodChoice::all() {
         for backend in Backend::available() {
             for threads in [0, 1, 3] {

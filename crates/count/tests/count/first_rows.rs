@@ -1,14 +1,13 @@
 //! Toroidal boards, superqueens and completions: against known counts, and every search against the
 //! rules, square by square.
 
-use board::first_rows::FirstRowsPlan;
 use board::squares::parse_squares;
-use board::{Given, Method, Prefix, Problem, Square, Tasks};
+use board::{Cut, Given, Method, Prefix, Problem, Square, Tasks};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
 fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
-    let plan = FirstRowsPlan::new(problem, rows).expect("the problem has so many rows");
+    let plan = Cut::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
     let mut kernel = Kernel::with_memory(0, backend, problem, Method::Rows { rows })

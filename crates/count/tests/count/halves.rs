@@ -1,7 +1,7 @@
 //! Every backend of `halves` against the known totals, the definition, and the search by rows.
 
-use board::halves::{HalvesPlan, Shares, Slice, Split};
-use board::{Method, Prefix, Problem, Tasks};
+use board::halves::{Shares, Slice, Split};
+use board::{Cut, Method, Prefix, Problem, Tasks};
 use queens_count::{Backend, CountError, Kernel, Variant, memory_needed};
 
 fn kernel(backend: Backend, n: u32) -> Kernel {
@@ -12,8 +12,8 @@ fn but_the_reference() -> impl Iterator<Item = Backend> {
     Backend::available().filter(|backend| *backend != Backend::Reference)
 }
 
-fn plan(n: u32) -> HalvesPlan {
-    HalvesPlan::new(n).expect("the size is in range")
+fn plan(n: u32) -> Cut {
+    Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range")
 }
 
 fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Tasks {
@@ -209,7 +209,7 @@ fn tasks_of_another_board_are_refused() {
 }
 
 #[test]
-fn records_that_are_no_tasks_of_the_plan_count_what_the_reference_says() {
+fn records_outside_of_the_plan_count_like_the_reference() {
     for n in [8, 9] {
         let centres = if n % 2 == 1 { (0..n).map(|column| 1 << column).collect() } else { vec![0] };
         let splits = (0..1_u32 << n).filter(|split| split.count_ones() == n / 2);

@@ -1,8 +1,8 @@
 //! The method `ring`: every backend against known totals, and task by task against the rules of
 //! the game.
 
-use board::ring::{Preplacement, RingPlan};
-use board::{Method, Tasks};
+use board::ring::Preplacement;
+use board::{Cut, Method, Problem, Tasks};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
@@ -60,7 +60,8 @@ impl Rules {
 #[test]
 fn every_backend_counts_each_task_as_the_rules_say() {
     for (n, width) in [(5, 1), (6, 1), (8, 1), (9, 1), (5, 2), (7, 2), (9, 2), (10, 2)] {
-        let plan = RingPlan::new(n, width).expect("the board has such a ring");
+        let plan = Cut::new(Problem::Total { n }, Method::Ring { width })
+            .expect("the board has such a ring");
         let mut tasks = Tasks::new();
         plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
         for i in 0..tasks.len() {
@@ -86,13 +87,17 @@ proptest! {
         (n, width) in prop_oneof![(12..=19u32, Just(1u32)), (15..=20u32, Just(2u32))],
         at in any::<u64>(),
     ) {
-        let plan = RingPlan::new(n, width).expect("the board has such a ring");
+        let plan = Cut::new(Problem::Total { n }, Method::Ring { width }).expect("the board has such a ring");
         let start = at % plan.len();
         let mut tasks = Tasks::new();
         // Those of width 1 are long on large boards.
         let most = if n > 15 && width == 1 { 1 } else { 40 };
         plan.fill(start..plan.len().min(start + most), &mut tasks).expect("the plan has the range");
-        let count = |backend| Kernel::new(backend, n, Method::Ring { width }).expect("there is such a kernel").count(tasks.as_slice());
+        let method = Method::Ring { width };
+        let count = |backend| {
+            let kernel = Kernel::new(backend, n, method);
+            kernel.expect("there is such a kernel").count(tasks.as_slice())
+        };
         let expected = count(Backend::Portable);
         prop_assert!(expected.is_ok());
         for backend in Backend::available().filter(|backend| *backend != Backend::Reference || n < 15) {
@@ -103,7 +108,8 @@ proptest! {
 
 #[test]
 fn what_is_no_preplacement_of_the_board_is_refused() {
-    let plan = RingPlan::new(8, 1).expect("the board has such a ring");
+    let plan = Cut::new(Problem::Total { n: 8 }, Method::Ring { width: 1 })
+        .expect("the board has such a ring");
     let mut good = Tasks::new();
     plan.fill(0..2, &mut good).expect("the plan has the range");
     let method = Method::Ring { width: 1 };

@@ -185,7 +185,7 @@ fn what_does_not_fit_together_makes_no_kernel() {
 }
 
 #[test]
-fn a_range_is_counted_like_its_tasks_and_only_if_the_plan_has_it() {
+fn a_range_of_the_plan_is_counted_like_its_tasks() {
     let (problem, method) = (Problem::Total { n: 11 }, Method::Rows { rows: 4 });
     let cut = cut(problem, method);
     let mut kernel = kernel(Backend::detect(), problem, method);

@@ -164,7 +164,7 @@ fn workers_keep_to_narrow_limits_and_survive() {
 
 #[test]
 #[ignore = "needs Docker, root and the base image: deploy/README.md"]
-fn the_monitoring_profile_starts_a_prometheus_that_reads_the_farm() {
+fn the_monitoring_profile_starts_a_prometheus_that_scrapes() {
     // Any port, because this machine may have a Prometheus of its own.
     let settings = &[("COMPOSE_PROFILES", "monitoring"), ("QUEENS_PROMETHEUS_PORT", "0")];
     let farm = Farm::up_with(2, settings);

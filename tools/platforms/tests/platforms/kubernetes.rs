@@ -59,7 +59,7 @@ fn a_farm_of_containers_counts_if_its_coordinator_is_killed() {
 fn the_containers_of_the_shards_make_the_total() {
     let manifests = Manifests::of("shards");
     let (job, pod) = (manifests.find("Job", "count"), manifests.pod("Job", "count"));
-    // Kubernetes does not tell a pod how many pods there are, so two places have the number.
+    // A pod cannot ask Kubernetes how many pods there are, so two places have the number.
     let args = pod["containers"][0]["args"].to_string();
     assert!(args.contains(&format!("auto/{}", job["spec"]["completions"])), "{args}");
 

@@ -93,7 +93,7 @@ fn the_program_for_the_other_processor_counts_under_an_emulator() {
     assert!(run(Command::new("dpkg-deb").args(["--field"]).arg(&made[1])).contains("arm64"));
 }
 
-/// The package for this machine whose name ends so.
+/// The package for this machine with this ending of its name.
 fn package(end: &str) -> PathBuf {
     static OWN: LazyLock<PathBuf> =
         LazyLock::new(|| packages(&format!("{ARCH}-unknown-linux-gnu")));

@@ -54,7 +54,7 @@ pub struct Seat {
     pub is_trusted: bool,
     pub instance: u64,
     pub memory: u64,
-    /// Jobs of which it returned tasks.
+    /// Jobs that it returned tasks of.
     pub declined: BTreeSet<JobId>,
     pub credit: u64,
     pub first_credit: u64,

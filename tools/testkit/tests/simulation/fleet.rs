@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// Checks that the counts of a report are right, however the agent has cut and joined its
+    /// Checks that the counts of a report are right after the agent has cut and joined its
     /// ranges.
     fn check_report(&mut self, worker: usize, report: &Report) {
         let job = &self.ledger.jobs[&report.job];

@@ -177,7 +177,7 @@ impl Ledger {
         vec![counted]
     }
 
-    /// Checks what must hold for every command, whatever it changes.
+    /// Checks what must hold for every command.
     fn check(&self, command: &LedgerCommand) {
         match command {
             LedgerCommand::CreateJob { job, .. } => {

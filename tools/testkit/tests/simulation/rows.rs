@@ -69,7 +69,7 @@ impl Rows {
         self.rows == *rows
     }
 
-    /// Whether they have the same counts as the rows of a store, whatever their audits.
+    /// Whether they have the same counts as the rows of a store. Audits are not compared.
     pub fn count_like(&self, rows: &BTreeMap<u64, CountedRange>) -> bool {
         let counts = |rows: &BTreeMap<u64, CountedRange>| -> Vec<Row> {
             rows.values().map(|counted| counted.row.clone()).collect()

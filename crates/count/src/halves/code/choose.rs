@@ -7,8 +7,8 @@
 //!   other boards                          one for each split, or up to 23 for a few that are alike
 //! ```
 
-use board::halves::{HalvesPlan, Shares, Split};
-use board::{Tasks, full_mask};
+use board::halves::{Shares, Split};
+use board::{Cut, Method, Problem, Tasks, full_mask};
 
 use crate::halves::by_size;
 use crate::halves::code::Code;
@@ -82,7 +82,8 @@ fn samples<U: Unit>(unit: U, n: u32, split: Split, lists: &mut Lists) -> [Vec<u6
 pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     const SPLITS: u64 = 32;
     const PAIRS: u64 = 5_000;
-    let plan = HalvesPlan::new(n).expect("the method counts this board");
+    let plan =
+        Cut::new(Problem::Total { n }, Method::Halves).expect("the method counts this board");
     let mut conflicts = Conflicts::default();
     let mut tasks = Tasks::new();
     for i in 0..SPLITS {
@@ -143,7 +144,7 @@ mod tests {
     use crate::halves::units::portable::Portable;
 
     #[test]
-    fn a_code_serves_eight_splits_with_the_same_centre_that_are_alike() {
+    fn a_code_serves_eight_similar_splits_with_the_same_centre() {
         let code = |n| Code::new(n, &diagonals(n, 1, 0b1_1110));
         let samples = |n: u32, splits: &[(u32, u32)]| {
             let mut last = LastCode::default();
@@ -180,7 +181,7 @@ mod tests {
         by_meetings: impl Fn(Split) -> Code,
         sampled: impl Fn(Split, &mut Lists) -> Code,
     ) -> [usize; 2] {
-        let plan = HalvesPlan::new(n).expect("the size is in range");
+        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
         plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");

@@ -1,8 +1,8 @@
 //! Chooses the diagonals of a code by the conflicts of a sample of pairs of half-boards.
 //!
 //! Pairs whose codes meet are never compared, so the best code is the one that most pairs meet on.
-//! The diagonals that most pairs meet on each for itself are not it, because they meet on several
-//! at once. Taking the diagonal on which most pairs meet that no diagonal before has excluded is
+//! It does not consist of the diagonals on which most pairs meet, because many pairs meet on several
+//! of them. Instead, each step takes the diagonal on which most of the remaining pairs meet. This is
 //! the greedy solution of the maximum coverage problem; it covers at least 1 - 1/e of what the best
 //! code of that size does (Nemhauser, Wolsey and Fisher, 1978).
 

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_diagonals_of_both_halves_are_equal_bits_of_items_and_parts() {
+    fn equal_diagonals_of_both_halves_become_equal_bits() {
         for (n, centre, low, high) in [(18, 0, 2, 6), (21, 1 << 3, 2, 8), (28, 0, 8, 12)] {
             let columns = full_mask(n) & 0x0f0f_33aa & !centre;
             let columns = (0..n).filter(|bit| columns >> bit & 1 == 1).take(n as usize / 2);

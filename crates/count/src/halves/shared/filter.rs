@@ -1,4 +1,4 @@
-//! Filters sorted lists: of a list that several tasks share, one task takes a part.
+//! Filters sorted lists: one task takes a part of a list that several tasks share.
 //!
 //! ```text
 //!   buckets  of the shared list    0         1    2             3
@@ -32,7 +32,7 @@ pub(crate) struct Filter {
     pub(crate) merged: u32,
 }
 
-/// What passed of each group of items, and one more at the end, of which nothing passes.
+/// What passed of each group of items. One more group at the end has nothing that passes.
 #[derive(Default)]
 pub(crate) struct Passed {
     /// The items of the group that pass, the first as the lowest bit. Before the walk, those that

@@ -1,18 +1,18 @@
-//! Marks: bits of a half-board's key that no diagonal has. They tell whether a list that serves
-//! several tasks holds the half-board for one of them.
+//! Marks: bits of a half-board's key that no diagonal has. They decide for which of the tasks that
+//! share a list the half-board counts.
 //!
 //! ```text
 //!   left    N ..       the closed columns: with the centre row's queen there the half-board does not
-//!                      count, because it attacks her or has the centre column's queen too far out
+//!                      count, because it attacks that queen or has the centre column's too far out
 //!   right   28 .. 30   how far out the centre column's queen is: 0 in the row next to the centre, and
 //!                      7 from the eighth row on
 //! ```
 //!
-//! Whether an upper half-board counts with the queen on one of the first two squares of the centre
-//! row is told by the closed columns. They number its bucket, together with the code, because items
+//! The closed columns decide whether an upper half-board counts with the queen on one of the first
+//! two squares of the centre row. They number its bucket, together with the code, because items
 //! have no room for them. For the other squares the attacked diagonals and the distance are enough.
-//! Of a lower half-board the diagonals are enough for all squares but the first, for which its item
-//! has a mark.
+//! For a lower half-board the diagonals are enough for all squares but the first, for which its
+//! item has a mark.
 
 /// Which bits of the keys are marks that records have.
 #[derive(Clone, Copy, Default)]

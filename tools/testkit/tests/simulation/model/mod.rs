@@ -36,7 +36,7 @@ pub struct Model {
     pub now: u64,
     /// Whether the end of a dispute is in the ledger's queue. What it invalidates is not known yet.
     settling: bool,
-    /// The disputes that the last settlement ended. Their recounts are told to stop.
+    /// The disputes that the last settlement ended. The farm stops their recounts.
     over: BTreeSet<(JobId, Range)>,
     /// Requests of clients that wait for an answer, with the job that they named.
     requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
