@@ -168,7 +168,7 @@ impl Executor {
         let shared = Shared::new(threads.get(), devices.clone(), memory);
         let start = |index| {
             let (shared, deliver) = (shared.clone(), deliver.clone());
-            let feeder = devices.feeder(index);
+            let feeder = devices.feeder(index, threads.get());
             let count = move || count_until_closed(&shared, feeder, backend, deliver);
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
@@ -311,6 +311,7 @@ fn count_until_closed(
     backend: Backend,
     deliver: impl Fn(Result<Part, gpu::Error>) -> bool,
 ) {
+    let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
     let mut desk = Desk { feeder, ..Desk::default() };
     let mut most = 1;
     while let Some(chunk) = shared.take(most, &mut desk) {
@@ -319,8 +320,10 @@ fn count_until_closed(
         let elapsed = begun.elapsed();
         most = next_chunk(chunk.at.len(), elapsed);
         let part = counted.map(|count| {
-            // A thread that feeds a device sleeps while the device counts.
-            let busy = if count.kernel.is_of_device() { elapsed } else { watch.elapsed() };
+            // A thread that feeds a device sleeps while the device counts, for it or for the other thread. The time of the
+            // device is that of its host: nobody else could use it, also between kernels and while it is copied to.
+            let of_device = count.kernel.is_of_device();
+            let busy = if of_device { elapsed / feeders } else { watch.elapsed() };
             Part { report: chunk.report(count, busy), elapsed }
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
@@ -460,6 +463,18 @@ mod tests {
                 counted += part.tally.count;
             }
             assert_eq!(Ok(counted), sum, "{threads} threads");
+        }
+    }
+
+    /// Two threads that count for an hour with one device have used the device for an hour.
+    #[test]
+    fn threads_know_how_many_of_them_feed_their_device() {
+        for (threads, expected) in [(1, [1, 0, 0]), (2, [1, 1, 0]), (3, [2, 1, 2]), (9, [2, 2, 2])]
+        {
+            let devices = missing_devices(true).within(threads);
+            let of = |thread| devices.feeder(thread, threads).map_or(0, |feeder| feeder.threads);
+            let found = [0, 1, 2].map(|thread| if thread < threads { of(thread) } else { 0 });
+            assert_eq!(found, expected, "{threads} threads");
         }
     }
 
