@@ -5,8 +5,9 @@
 
 Each size is planned twice beside 0, 2 and 8 other programs, of which every second copies memory. The count that a plan
 is held against runs beside another number of them. Up to N = 20 it is `queens count N`, less what `queens count 1` takes;
-beyond, it is a plan by another seed that samples twelve times as long. It takes a quarter of an hour on two cores, and
-each line has the ratio of the two times, so that the lines show how far processor times drift.
+beyond, it is a plan by another seed that samples twelve times as long. On two cores N = 16 to 20 take a quarter of an
+hour, and N = 21 and 22 half an hour each. Each line has the ratio of the two times, so that the lines show how far
+processor times drift. QUEENS_THREADS=1 leaves processors to others; then a plan has a smaller sample.
 """
 
 import json
@@ -49,7 +50,7 @@ def counted(program, n):
 
 def truth(program, n):
     if n > 20:
-        long = plan(program, n, 1_000_000 + n, ("--seconds", "60"))
+        long = plan(program, n, 1_000_000 + n, ("--seconds", "540"))
         return long and long[0]
     return counted(program, n) - counted(program, 1)
 

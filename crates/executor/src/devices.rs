@@ -44,6 +44,8 @@ pub(crate) struct Feeder {
     used: Arc<Used>,
     least: u32,
     pub(crate) is_required: bool,
+    /// The threads that feed the device, this one included.
+    pub(crate) threads: u32,
 }
 
 impl Devices {
@@ -81,11 +83,13 @@ impl Devices {
         self
     }
 
-    /// The place of the thread with this number, if it feeds a device.
-    pub(crate) fn feeder(&self, thread: usize) -> Option<Feeder> {
-        let index = thread.checked_rem(self.devices.len())?;
-        let used = (thread < THREADS * self.devices.len()).then(|| self.devices[index].clone())?;
-        Some(Feeder { used, least: self.least, is_required: self.are_required })
+    /// The place of the thread with this number, of so many, if it feeds a device.
+    pub(crate) fn feeder(&self, thread: usize, threads: usize) -> Option<Feeder> {
+        let devices = self.devices.len();
+        let index = thread.checked_rem(devices)?;
+        let used = (thread < THREADS * devices).then(|| self.devices[index].clone())?;
+        let threads = if index + devices < threads { THREADS as u32 } else { 1 };
+        Some(Feeder { used, least: self.least, is_required: self.are_required, threads })
     }
 
     /// Whether one of them counts tasks of this plan.

@@ -46,6 +46,15 @@ struct State {
     closed: bool,
 }
 
+/// Tasks that a thread has counted.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What they count, and the time for which they had a processor or a device.
+    pub report: Report,
+    /// The time from their begin to their end. It is longer if other programs run meanwhile.
+    pub elapsed: Duration,
+}
+
 /// A lease that can be counted here, and the bytes that each thread may take for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Accepted {
@@ -153,29 +162,19 @@ impl Executor {
         backend: Backend,
         devices: Devices,
         memory: u64,
-        deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Clone + Send + 'static,
+        deliver: impl Fn(Result<Part, gpu::Error>) -> bool + Clone + Send + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
         let shared = Shared::new(threads.get(), devices.clone(), memory);
         let start = |index| {
             let (shared, deliver) = (shared.clone(), deliver.clone());
-            let feeder = devices.feeder(index);
+            let feeder = devices.feeder(index, threads.get());
             let count = move || count_until_closed(&shared, feeder, backend, deliver);
             let builder = std::thread::Builder::new().name(format!("count-{index}"));
             builder.spawn(count).expect("the system can start a thread");
         };
         (0..threads.get()).for_each(start);
         Executor { shared, threads, backend, devices, memory }
-    }
-
-    /// Makes an executor without threads. It counts only when the caller steps it, which simulations
-    /// need, because they decide themselves how long counting takes.
-    pub fn stepped(backend: Backend, memory: u64) -> (Executor, Stepper) {
-        let devices = Devices::default();
-        let shared = Shared::new(1, devices.clone(), memory);
-        let threads = NonZero::<usize>::MIN;
-        let stepper = Stepper { shared: shared.clone(), backend, desk: Desk::default() };
-        (Executor { shared, threads, backend, devices, memory }, stepper)
     }
 
     /// The backend of the threads.
@@ -223,42 +222,6 @@ impl Executor {
     pub fn is_idle(&self) -> bool {
         let state = self.shared.lock();
         state.queue.tasks() == 0 && state.busy == 0
-    }
-}
-
-/// Counts the tasks of an executor without threads, one at a time.
-#[derive(Debug)]
-pub struct Stepper {
-    shared: Arc<Shared>,
-    backend: Backend,
-    desk: Desk,
-}
-
-/// What a [`Stepper`] did.
-#[derive(Debug)]
-pub enum Step {
-    /// It did nothing, because no task waits.
-    Idle,
-    /// It counted one task.
-    Counted(Result<Report, gpu::Error>),
-    /// It did nothing, and there will be no more tasks: the executor was dropped.
-    Closed,
-}
-
-impl Stepper {
-    /// Counts one task, if one waits, and reports `busy` as the time that it took.
-    pub fn step(&mut self, busy: Duration) -> Step {
-        let is_idle = {
-            let state = self.shared.lock();
-            !state.closed && state.queue.tasks() == 0
-        };
-        if is_idle {
-            return Step::Idle;
-        }
-        let Some(chunk) = self.shared.take(1, &mut self.desk) else { return Step::Closed };
-        let counted = self.desk.count(&self.shared, self.backend, &chunk);
-        self.shared.give_back();
-        Step::Counted(counted.map(|count| chunk.report(count, busy)))
     }
 }
 
@@ -346,8 +309,9 @@ fn count_until_closed(
     shared: &Shared,
     feeder: Option<Feeder>,
     backend: Backend,
-    deliver: impl Fn(Result<Report, gpu::Error>) -> bool,
+    deliver: impl Fn(Result<Part, gpu::Error>) -> bool,
 ) {
+    let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
     let mut desk = Desk { feeder, ..Desk::default() };
     let mut most = 1;
     while let Some(chunk) = shared.take(most, &mut desk) {
@@ -356,9 +320,11 @@ fn count_until_closed(
         let elapsed = begun.elapsed();
         most = next_chunk(chunk.at.len(), elapsed);
         let part = counted.map(|count| {
-            // A thread that feeds a device sleeps while the device counts.
-            let busy = if count.kernel.is_of_device() { elapsed } else { watch.elapsed() };
-            chunk.report(count, busy)
+            // A thread that feeds a device sleeps while the device counts, for it or for the other thread. The time of the
+            // device is that of its host: nobody else could use it, also between kernels and while it is copied to.
+            let of_device = count.kernel.is_of_device();
+            let busy = if of_device { elapsed / feeders } else { watch.elapsed() };
+            Part { report: chunk.report(count, busy), elapsed }
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
@@ -393,7 +359,7 @@ mod tests {
     fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
-        let deliver = move |part| sender.send(part).is_ok();
+        let deliver = move |part: Result<Part, _>| sender.send(part.map(|it| it.report)).is_ok();
         (Executor::start(threads, backend, Devices::default(), memory, deliver), parts)
     }
 
@@ -471,7 +437,7 @@ mod tests {
     fn parts_without_devices(threads: usize, are_required: bool) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
-        let deliver = move |part| sender.send(part).is_ok();
+        let deliver = move |part: Result<Part, _>| sender.send(part.map(|it| it.report)).is_ok();
         let devices = missing_devices(are_required);
         (Executor::start(threads, Backend::detect(), devices, MEMORY, deliver), parts)
     }
@@ -497,6 +463,18 @@ mod tests {
                 counted += part.tally.count;
             }
             assert_eq!(Ok(counted), sum, "{threads} threads");
+        }
+    }
+
+    /// Two threads that count for an hour with one device have used the device for an hour.
+    #[test]
+    fn threads_know_how_many_of_them_feed_their_device() {
+        for (threads, expected) in [(1, [1, 0, 0]), (2, [1, 1, 0]), (3, [2, 1, 2]), (9, [2, 2, 2])]
+        {
+            let devices = missing_devices(true).within(threads);
+            let of = |thread| devices.feeder(thread, threads).map_or(0, |feeder| feeder.threads);
+            let found = [0, 1, 2].map(|thread| if thread < threads { of(thread) } else { 0 });
+            assert_eq!(found, expected, "{threads} threads");
         }
     }
 

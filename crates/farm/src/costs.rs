@@ -1,12 +1,16 @@
-//! How much thread time is left of a job, by what was counted of it.
+//! How much time is left of a job, by what was counted of it.
 //!
 //! A plan is leased from all over it ([`scheduler`](crate::scheduler)), so what each worker has counted is a fair
-//! sample of the plan, and what is left costs it about as much for each task. Its threads count at that pace
-//! side by side with those of the others:
+//! sample of the plan, and what is left takes it about as long for each task. It counts at that pace side by side with
+//! the others:
 //!
 //! ```text
-//!   thread time left = tasks left · threads / Σ threads(w) tasks(w) / busy(w)     over the workers w
+//!   time left = tasks left / Σ threads(w) tasks(w) / time(w)     over the workers w
 //! ```
+//!
+//! A worker's time passes by the farm's clock for each of its threads. Processor time would not do: a worker whose
+//! processors are shared with other programs takes longer than that. What a ledger knows from before is processor time;
+//! it stands for workers of which nothing is known yet.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +19,12 @@ use crate::{Range, SessionId};
 /// Parts of a plan of which it is known whether something was counted of them.
 const PARTS: u64 = 16;
 
-/// Thread time that was spent on some of a plan's tasks.
+/// Time of threads that was spent on some of a plan's tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent {
     plan_tasks: u64,
     tasks: u64,
-    busy_us: u64,
+    thread_us: u64,
     /// A bit for each part of the plan of which there was a task.
     parts: u16,
 }
@@ -34,13 +38,13 @@ impl Spent {
     /// Nothing yet, on a plan with as many tasks.
     #[must_use]
     pub fn new(plan_tasks: u64) -> Spent {
-        Spent { plan_tasks, tasks: 0, busy_us: 0, parts: 0 }
+        Spent { plan_tasks, tasks: 0, thread_us: 0, parts: 0 }
     }
 
-    /// The tasks of `range` took `busy_us` of thread time together.
-    pub fn add(&mut self, range: Range, busy_us: u64) {
+    /// The tasks of `range` took `thread_us` together.
+    pub fn add(&mut self, range: Range, thread_us: u64) {
         self.tasks = self.tasks.saturating_add(range.len());
-        self.busy_us = self.busy_us.saturating_add(busy_us.max(1));
+        self.thread_us = self.thread_us.saturating_add(thread_us.max(1));
         let part = |task: u64| u128::from(task) * u128::from(PARTS) / u128::from(self.plan_tasks);
         for part in part(range.start())..=part(range.end() - 1) {
             self.parts |= 1 << part;
@@ -49,21 +53,21 @@ impl Spent {
 
     fn join(&mut self, other: &Spent) {
         self.tasks = self.tasks.saturating_add(other.tasks);
-        self.busy_us = self.busy_us.saturating_add(other.busy_us);
+        self.thread_us = self.thread_us.saturating_add(other.thread_us);
         self.parts |= other.parts;
     }
 
     /// What was counted long ago by a worker of `threads` threads weighs less.
     fn fade(&mut self, threads: u32) {
         let long = Self::LEAST_US.saturating_mul(threads.into());
-        if self.tasks > 2 * Self::LEAST_TASKS && self.busy_us / 2 > long {
-            (self.tasks, self.busy_us) = (self.tasks / 2, self.busy_us / 2);
+        if self.tasks > 2 * Self::LEAST_TASKS && self.thread_us / 2 > long {
+            (self.tasks, self.thread_us) = (self.tasks / 2, self.thread_us / 2);
         }
     }
 
     /// Tasks in a microsecond of one thread; `None` before any.
     fn pace(&self) -> Option<f64> {
-        (self.tasks > 0).then(|| self.tasks as f64 / self.busy_us as f64)
+        (self.tasks > 0).then(|| self.tasks as f64 / self.thread_us as f64)
     }
 }
 
@@ -88,13 +92,13 @@ impl Costs {
         Costs { sessions: BTreeMap::new(), earlier }
     }
 
-    /// A session of `threads` threads has counted a range.
-    pub(crate) fn add(&mut self, session: SessionId, threads: u32, range: Range, busy_us: u64) {
+    /// A session of `threads` threads has counted a range in `us` by the farm's clock.
+    pub(crate) fn add(&mut self, session: SessionId, threads: u32, range: Range, us: u64) {
         let Some(spent) = self.sessions.get_mut(&session) else {
             self.sessions.insert(session, Spent::new(self.earlier.plan_tasks));
             return;
         };
-        spent.add(range, busy_us);
+        spent.add(range, us.saturating_mul(threads.into()));
         spent.fade(threads);
     }
 
@@ -110,7 +114,7 @@ impl Costs {
         all
     }
 
-    /// Thread time that a task has taken on average, microseconds; `None` before any was counted.
+    /// Time of a thread that a task has taken on average, microseconds; `None` before any was counted.
     pub(crate) fn us_per_task(&self) -> Option<f64> {
         self.all().pace().map(f64::recip)
     }
@@ -121,15 +125,16 @@ impl Costs {
         }
     }
 
-    /// Thread time that so many tasks take `workers`: sessions, and how many threads they count them with. `None`
+    /// How long so many tasks take `workers`: sessions, and how many threads they count them with. Microseconds; `None`
     /// without a thread, and before it can be told.
-    pub(crate) fn busy_us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {
+    pub(crate) fn us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {
         let all = self.all();
         let like_all = all.pace().filter(|_| all.parts.count_ones() >= Self::LEAST_PARTS)?;
         let (mut threads, mut known, mut pace) = (0.0, 0.0, 0.0);
         for &(session, its_threads) in workers {
-            let is_known =
-                |spent: &&Spent| spent.busy_us >= Self::KNOWN_US.saturating_mul(its_threads.into());
+            let is_known = |spent: &&Spent| {
+                spent.thread_us >= Self::KNOWN_US.saturating_mul(its_threads.into())
+            };
             let own = self.sessions.get(&session).filter(is_known).and_then(Spent::pace);
             let its_threads = f64::from(its_threads);
             threads += its_threads;
@@ -137,7 +142,7 @@ impl Costs {
             pace += its_threads * own.unwrap_or(like_all);
         }
         let is_reported = threads > 0.0 && known >= Self::KNOWN_SHARE * threads;
-        is_reported.then(|| (tasks as f64 * threads / pace) as u64)
+        is_reported.then(|| (tasks as f64 / pace) as u64)
     }
 }
 
@@ -165,7 +170,7 @@ mod tests {
     fn left(costs: &Costs, tasks: u64, workers: &[(u64, u32)]) -> Option<f64> {
         let workers: Vec<_> =
             workers.iter().map(|&(id, threads)| (SessionId(id), threads)).collect();
-        costs.busy_us_left(tasks, &workers).map(|us| us as f64)
+        costs.us_left(tasks, &workers).map(|us| us as f64)
     }
 
     #[test]
@@ -177,9 +182,9 @@ mod tests {
             let ratio = left(&costs, 1_000, workers).expect("known") / 10_000_000.0;
             assert!((ratio / expected - 1.0).abs() < 0.01, "{ratio} for {expected}");
         };
-        near(&[(1, 2)], 1.0);
+        near(&[(1, 2)], 0.5);
         near(&[(2, 1)], 10.0);
-        near(&[(1, 1), (2, 1)], 2.0 / 1.1);
+        near(&[(1, 1), (2, 1)], 1.0 / 1.1);
         assert_eq!(left(&costs, 1_000, &[]), None);
     }
 
@@ -258,10 +263,10 @@ mod tests {
                 there.map(|&(session, slowness, ..)| (SessionId(session), slowness)).collect();
             let work: u64 = pool.iter().map(of).sum();
             let speed: f64 = there.iter().map(|&(_, slowness)| 1.0 / slowness as f64).sum();
-            let truth = work as f64 * there.len() as f64 / speed;
+            let truth = work as f64 / speed;
             let sessions: Vec<(SessionId, u32)> = there.iter().map(|&(id, _)| (id, 1)).collect();
             asked += 1;
-            if let Some(us) = costs.busy_us_left(pool.len(), &sessions) {
+            if let Some(us) = costs.us_left(pool.len(), &sessions) {
                 reported += 1;
                 let ratio = (us as f64).max(1e6) / truth.max(1e6);
                 let is_right = (2.0 / 3.0..1.5).contains(&ratio);

@@ -489,10 +489,20 @@ impl Job {
         );
     }
 
-    /// `tasks` of a lease of this job have come back now, with so many placements.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &OpenLease, tasks: u64, placements: f64) {
+    /// `range` has come back from a session of `threads` threads now, with so many placements in the `tasks` that its lease
+    /// was open for.
+    pub(crate) fn measured(
+        &mut self,
+        now: Millis,
+        (lease, threads): (&OpenLease, u32),
+        range: Range,
+        (tasks, placements): (u64, f64),
+    ) {
         let (speed, rate) = self.speeds.entry(lease.session).or_default();
-        speed.measured(now, lease, tasks, placements);
+        let ms = speed.measured(now, lease, tasks, placements);
+        if !lease.recount {
+            self.costs.add(lease.session, threads, range, ms.saturating_mul(1_000));
+        }
         let new = speed.tasks_per_kilosecond();
         self.rate = self.rate.saturating_sub(*rate).saturating_add(new);
         *rate = new;
@@ -536,9 +546,9 @@ impl Job {
         self.rate
     }
 
-    /// Thread time that what is not accepted takes `workers`: sessions, and their threads.
-    pub(crate) fn busy_us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
-        self.costs.busy_us_left(self.free_tasks() + self.leased_tasks, workers)
+    /// How long what is not accepted takes `workers`: sessions, and their threads. Microseconds.
+    pub(crate) fn us_left(&self, workers: &[(SessionId, u32)]) -> Option<u64> {
+        self.costs.us_left(self.free_tasks() + self.leased_tasks, workers)
     }
 
     /// Forgets what only counting needs, but not what waits to be counted again. Of a job that is over, the farm keeps what lists say of it
@@ -595,8 +605,7 @@ mod tests {
                 term,
             };
             job.claim(range);
-            job.costs.add(session, 1, range, 1_000);
-            job.measured(Millis(1), &lease, range.len(), 1.0);
+            job.measured(Millis(1), (&lease, 1), range, (range.len(), 1.0));
         }
         let cost = job.costs.us_per_task();
         job.rest();

@@ -45,8 +45,8 @@ pub struct JobView {
     pub workers: usize,
     /// Sessions that may be leased ranges of it while it runs: they have the memory.
     pub able_workers: usize,
-    /// Thread time that the rest will take these workers, once it can be told; without audits.
-    pub busy_us_left: Option<u64>,
+    /// Microseconds that the rest will take these workers, once it can be told; without audits.
+    pub us_left: Option<u64>,
     /// How fast these workers count it; of a job that is over, how fast it was counted from its first lease to its end.
     pub rate: Rate,
     /// With as many threads these workers may count it.
@@ -86,8 +86,7 @@ impl JobView {
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
     /// before it can be told.
     pub fn seconds_left(&self) -> Option<f64> {
-        let busy_us = self.busy_us_left.filter(|_| self.threads > 0 && !self.state.is_over())?;
-        Some(busy_us as f64 / 1e6 / f64::from(self.threads))
+        self.us_left.filter(|_| !self.state.is_over()).map(|us| us as f64 / 1e6)
     }
 
     /// Number of tasks of its part of the plan.

@@ -212,19 +212,27 @@ impl Speed {
     const MEMORY_MS: f64 = 20_000.0;
 
     /// `tasks` of `lease` have come back now, with so many placements. They were counted since others came back, or, if
-    /// they had to come back as a whole, beside these.
-    pub(crate) fn measured(&mut self, now: Millis, lease: &OpenLease, tasks: u64, placements: f64) {
+    /// they had to come back as a whole, beside these. Returns for how many milliseconds.
+    pub(crate) fn measured(
+        &mut self,
+        now: Millis,
+        lease: &OpenLease,
+        tasks: u64,
+        placements: f64,
+    ) -> u64 {
         let before = if lease.recount { Millis(0) } else { self.measured_at };
         let since = before.max(lease.leased_at);
         self.measured_at = now;
         self.counted = self.counted.saturating_add(tasks);
         self.tasks += tasks as f64;
         self.placements += placements;
-        self.ms += now.0.saturating_sub(since.0) as f64;
+        let ms = now.0.saturating_sub(since.0);
+        self.ms += ms as f64;
         let faded = (Self::MEMORY_MS / self.ms).min(1.0);
         self.tasks *= faded;
         self.placements *= faded;
         self.ms *= faded;
+        ms
     }
 
     /// Tasks that it has counted in all.

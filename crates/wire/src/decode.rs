@@ -481,7 +481,7 @@ impl TryFrom<v1::Job> for JobView {
                 .map_err(|_| WireError::out_of_bounds("able_workers", job.able_workers))?,
             workers: usize::try_from(job.workers)
                 .map_err(|_| WireError::out_of_bounds("workers", job.workers))?,
-            busy_us_left: job.busy_us_left,
+            us_left: job.us_left,
             threads: job.threads,
             disputes: usize::try_from(job.disputes)
                 .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,

@@ -274,7 +274,7 @@ impl From<JobView> for v1::Job {
             counted: job.counted.to_string(),
             total: job.total.map(|total| total.to_string()),
             workers: job.workers as u64,
-            busy_us_left: job.busy_us_left,
+            us_left: job.us_left,
             threads: job.threads,
             disputes: job.disputes as u64,
             disputed: job.disputed,

@@ -245,7 +245,7 @@ impl Farm {
             } else {
                 0
             },
-            busy_us_left: job.busy_us_left(&workers),
+            us_left: job.us_left(&workers),
             rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
             disputes: job.disputes.len(),

@@ -90,7 +90,9 @@ impl Farm {
             let tasks: u64 = lease.open.within(report.range).map(|range| range.len()).sum();
             let share = tasks as f64 / report.range.len() as f64;
             session.counted = session.counted.saturating_add(tasks);
-            job.measured(self.now, lease, tasks, share * report.tally.count as f64);
+            let threads = session.threads_for(job.known.thread_memory).max(1);
+            let placements = share * report.tally.count as f64;
+            job.measured(self.now, (lease, threads), report.range, (tasks, placements));
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
             self.end_recount(report);
@@ -114,8 +116,6 @@ impl Farm {
             self.vote(session, author, report);
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
-            let threads = self.sessions[&session].threads_for(job.known.thread_memory).max(1);
-            job.costs.add(session, threads, report.range, report.busy_us);
             let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);

@@ -362,7 +362,7 @@ mod tests {
             thread_memory: 0,
             workers: 3,
             able_workers: 0,
-            busy_us_left: None,
+            us_left: None,
             rate: farm::Rate::default(),
             threads: 0,
             disputes: 0,

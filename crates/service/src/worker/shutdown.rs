@@ -7,7 +7,8 @@
 
 use std::time::Duration;
 
-use farm::{JobId, Report};
+use executor::Part;
+use farm::JobId;
 use tokio::time::Instant;
 
 /// How long before its end a worker begins to hand back: it waits a few seconds for the tasks that are being
@@ -41,12 +42,12 @@ pub(super) struct Shutdown {
     pace: Option<Pace>,
 }
 
-/// Thread time that the tasks of a job have taken lately.
+/// Thread time that the tasks of a job have taken lately, with the time for which their threads had no processor.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     job: JobId,
     tasks: u64,
-    busy_us: u64,
+    elapsed: Duration,
 }
 
 impl Shutdown {
@@ -83,18 +84,18 @@ impl Shutdown {
     }
 
     /// A part of a lease is counted.
-    pub(super) fn counted(&mut self, part: &Report) {
+    pub(super) fn counted(&mut self, part: &Part) {
         /// Older measurements fade: sums are halved whenever they pass this.
-        const MEMORY_US: u64 = 20_000_000;
-        let Report { job, range, busy_us, .. } = *part;
+        const MEMORY: Duration = Duration::from_secs(20);
+        let job = part.report.job;
         let known = self.pace.filter(|pace| pace.job == job);
-        let Pace { tasks, busy_us: before, .. } =
-            known.unwrap_or(Pace { job, tasks: 0, busy_us: 0 });
-        let (mut tasks, mut busy_us) = (tasks + range.len(), before.saturating_add(busy_us));
-        if busy_us > MEMORY_US {
-            (tasks, busy_us) = ((tasks / 2).max(1), busy_us / 2);
+        let mut pace = known.unwrap_or(Pace { job, tasks: 0, elapsed: Duration::ZERO });
+        pace.tasks += part.report.range.len();
+        pace.elapsed += part.elapsed;
+        if pace.elapsed > MEMORY {
+            (pace.tasks, pace.elapsed) = ((pace.tasks / 2).max(1), pace.elapsed / 2);
         }
-        self.pace = Some(Pace { job, tasks, busy_us });
+        self.pace = Some(pace);
     }
 
     /// The most tasks to hold, so that they are counted in half of the time that is left; some take longer than
@@ -103,11 +104,11 @@ impl Shutdown {
     pub(super) fn most_tasks(&self, now: Instant) -> Option<u64> {
         /// Until so much is measured, tasks may take so many times as long as it seems, because the first ones
         /// of a plan may be easy.
-        const DOUBT: (u64, u64) = (1_000_000, 32);
+        const DOUBT: (Duration, u128) = (Duration::from_secs(1), 32);
         let (left, pace) = (self.hand_back_at?.saturating_duration_since(now), self.pace?);
-        let doubt = if pace.busy_us < DOUBT.0 { DOUBT.1 } else { 1 };
+        let doubt = if pace.elapsed < DOUBT.0 { DOUBT.1 } else { 1 };
         let left_us = left.as_micros() * u128::from(pace.tasks);
-        let each = left_us / (2 * u128::from(doubt) * u128::from(pace.busy_us.max(1)));
+        let each = left_us / (2 * doubt * pace.elapsed.as_micros().max(1));
         let each = u64::try_from(each).unwrap_or(u64::MAX).checked_ilog2();
         Some(each.map_or(0, |log| (1u64 << log).saturating_mul(u64::from(self.threads))))
     }
@@ -147,13 +148,14 @@ impl Shutdown {
 #[cfg(test)]
 mod tests {
     use farm::{Fingerprint, KernelName, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms};
-    use farm::{Method, Plan, Problem, Range, Tally, TaskCounts};
+    use farm::{Method, Plan, Problem, Range, Report, Tally, TaskCounts};
 
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn part(job: u64, tasks: u64, busy: Duration) -> Report {
+    /// It had a processor for a quarter of the time.
+    fn part(job: u64, tasks: u64, elapsed: Duration) -> Part {
         let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Halves, tasks };
         let range = Range::new(0, tasks).expect("it is not empty");
         let (job, fingerprint, lease): (_, Fingerprint, _) =
@@ -161,8 +163,10 @@ mod tests {
         let terms = LeaseTerms { job, plan: fingerprint, lease, owner: "o" };
         let token = LeaseKey::new([0; 32]).sign(&terms, range, LeaseKind::Count);
         let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
-        let (tally, busy_us) = (Tally::EMPTY, busy.as_micros() as u64);
-        Report::new(&lease, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
+        let (tally, busy_us) = (Tally::EMPTY, elapsed.as_micros() as u64 / 4);
+        let (task_counts, kernel) = (TaskCounts::default(), KernelName::default());
+        let report = Report::new(&lease, range, tally, task_counts, kernel, busy_us);
+        Part { report, elapsed }
     }
 
     fn limited(seconds: u32, threads: u32) -> (Shutdown, Instant) {

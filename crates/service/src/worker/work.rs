@@ -5,14 +5,14 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use count::Backend;
-use farm::{Ack, Agent, AgentConfig, CoordinatorMessage, LeaseId, Millis, Report, TasksBlock};
+use farm::{Ack, Agent, AgentConfig, CoordinatorMessage, LeaseId, Millis, TasksBlock};
 use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 
-use executor::{Accepted, Devices, Executor};
+use executor::{Accepted, Devices, Executor, Part};
 
 use super::backoff::Backoff;
 use super::shutdown::Shutdown;
@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(4);
 
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
-pub type Parts = mpsc::UnboundedReceiver<Result<Report, gpu::Error>>;
+pub type Parts = mpsc::UnboundedReceiver<Result<Part, gpu::Error>>;
 
 /// Starts an executor whose finished parts arrive at the receiver.
 pub fn start_executor(
@@ -289,7 +289,7 @@ impl Worker {
         }
     }
 
-    fn finished(&mut self, part: Option<Result<Report, gpu::Error>>) -> Result<(), ServiceError> {
+    fn finished(&mut self, part: Option<Result<Part, gpu::Error>>) -> Result<(), ServiceError> {
         let part = match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
             Ok(part) => part,
             Err(gpu::Error::Count(error)) => return Err(error.into()),
@@ -303,7 +303,7 @@ impl Worker {
             }
         };
         self.shutdown.counted(&part);
-        self.agent.finished(self.now(), part);
+        self.agent.finished(self.now(), part.report);
         Ok(())
     }
 

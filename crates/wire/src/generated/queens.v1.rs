@@ -1088,9 +1088,9 @@ pub struct Job {
     /// The first of these tasks, at most eight.
     #[prost(uint64, repeated, tag = "18")]
     pub poisoned_first: ::prost::alloc::vec::Vec<u64>,
-    /// Thread time that the rest will take these workers; absent until it can be estimated.
+    /// Microseconds that the rest will take these workers if they go on as they do; absent until it can be estimated.
     #[prost(uint64, optional, tag = "19")]
-    pub busy_us_left: ::core::option::Option<u64>,
+    pub us_left: ::core::option::Option<u64>,
     /// Threads of these workers that may count it.
     #[prost(uint32, tag = "20")]
     pub threads: u32,

@@ -173,7 +173,7 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 thread_memory: sizes.0,
                 workers: sizes.1.into(),
                 able_workers: sizes.2.into(),
-                busy_us_left: (speed > u64::MAX / 4).then_some(speed),
+                us_left: (speed > u64::MAX / 4).then_some(speed),
                 rate: Rate {
                     tasks_per_second: speed as f64,
                     placements_per_second: id as f64 / 3.0,

@@ -159,6 +159,9 @@ fn of_jobs(metrics: &mut Registry, farm: &Farm) {
         let series = jobs.iter().map(|job| ([id(job)], ConstGauge::new(value(job))));
         metrics.register(name, help, Series(series.collect()));
     }
+    let rates = jobs.iter().map(|job| ([id(job)], ConstGauge::new(job.rate.placements_per_second)));
+    let help = "Placements that the workers of a job count in a second, before symmetry";
+    metrics.register("job_placements_per_second", help, Series(rates.collect()));
     let left =
         jobs.iter().filter_map(|job| Some(([id(job)], ConstGauge::new(job.seconds_left()?))));
     let help = "Time until a job ends if its workers go on; absent while it is unknown";
