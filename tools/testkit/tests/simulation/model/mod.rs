@@ -238,7 +238,12 @@ impl Model {
                     Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
-                    Event::Ledger { answer: LedgerAnswer::AuditNoted { .. }, .. } => !held.whole,
+                    // It ends only the recounts of its job, and only if the ledger wants none.
+                    Event::Ledger {
+                        command: LedgerCommand::RequestAudit { job, .. },
+                        answer: LedgerAnswer::AuditNoted { wanted: 0, .. },
+                        ..
+                    } => *job != held.job || !held.whole,
                     Event::Said { message: WorkerMessage::Report(_), .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
                     Event::Said { message: WorkerMessage::Decline(declined), .. } => {
