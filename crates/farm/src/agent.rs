@@ -40,14 +40,10 @@ pub struct Agent {
     stopping: bool,
     sent_draining: bool,
     sent_credit: u64,
-    /// The most tasks to hold for as long as the caller says so, below the configured credit.
-    most_tasks: Option<u64>,
     /// What is to be counted of each lease.
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
-    /// Leases to give back, in this session: they end with it anyway.
-    declined: Vec<LeaseId>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
@@ -116,11 +112,9 @@ impl Agent {
             connected: false,
             stopping: false,
             sent_draining: false,
-            most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
-            declined: Vec::new(),
             void: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -146,7 +140,6 @@ impl Agent {
     /// The session ended; work goes on.
     pub fn disconnected(&mut self) {
         self.connected = false;
-        self.declined.clear();
     }
 
     /// Tasks of `lease` are coming.
@@ -156,11 +149,6 @@ impl Agent {
         if !self.stopping {
             self.todo.entry(key).or_default().insert(lease.range);
         }
-    }
-
-    /// A lease cannot be counted here: it goes back, and its tasks are of no use.
-    pub fn decline(&mut self, lease: LeaseId) {
-        self.declined.push(lease);
     }
 
     /// What is left of a lease is not wanted. What is finished of it still is.
@@ -211,12 +199,6 @@ impl Agent {
         self.unacked.insert((job, fingerprint, range), Unacked::new(joined, self.config.resend_ms));
     }
 
-    /// Hold at most so many tasks from now on, for example because little time is left; `None` for as many as
-    /// were agreed to. What is leased already stays.
-    pub fn hold_at_most(&mut self, tasks: Option<u64>) {
-        self.most_tasks = tasks;
-    }
-
     /// Take no more work, give back what is not begun, report the rest.
     pub fn stop(&mut self) {
         self.stopping = true;
@@ -242,7 +224,6 @@ impl Agent {
             self.sent_draining = true;
             messages.push(WorkerMessage::Draining);
         }
-        messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
         messages.extend(self.take_working(now));
         self.take_due(now).into_iter().for_each(|due| self.report(due));
         messages.extend(self.take_reports(now));
@@ -272,8 +253,7 @@ impl Agent {
 
     fn credit(&self) -> u64 {
         let full = self.unacked.len() > Self::MAX_UNACKED;
-        let most = self.most_tasks.unwrap_or(u64::MAX);
-        if full || self.stopping { 0 } else { self.config.hello.credit.min(most) }
+        if full || self.stopping { 0 } else { self.config.hello.credit }
     }
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.

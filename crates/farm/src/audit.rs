@@ -11,7 +11,6 @@
 //! with the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeBounds;
 
 use crate::principal::is_second_opinion;
 use crate::session::Session;
@@ -126,9 +125,10 @@ impl Audits {
         Some(waiting)
     }
 
-    /// What has begun to wait since this was last asked; some of it may wait no longer.
-    pub(crate) fn take_offered(&mut self) -> BTreeSet<Range> {
-        std::mem::take(&mut self.offered)
+    /// Whether something waits that did not when this was last asked. What was leased in between, or compared and
+    /// confirmed, waits no longer.
+    pub(crate) fn take_offered(&mut self) -> bool {
+        std::mem::take(&mut self.offered).iter().any(|range| self.waiting.contains_key(range))
     }
 
     /// Whether another party than this principal's has counted any of what waits. Principals are in the order of their
@@ -177,14 +177,13 @@ impl Audits {
         Some(stranded)
     }
 
-    /// One `among` these that a session may count, and the kernel that counted it: that of another party. One that
-    /// exceeds every worker's credit goes to a worker that is idle. Whoever could choose by contradicting what
-    /// they are asked about would need no luck to replace a true count.
+    /// A range that a session may count again, and the kernel that counted it: that of another party. One that exceeds
+    /// every worker's credit goes to a worker that is idle. The owner of a late count that contradicts a range is not
+    /// asked about it: it could choose by contradicting what it is asked about, and replace a true count.
     pub(crate) fn for_session(
         &self,
         session: &Session,
         across: AuditScope,
-        among: impl RangeBounds<Range>,
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
         if !self.has_others(session.principal(), across) {
@@ -200,7 +199,7 @@ impl Audits {
                 && !waiting.tried.contains(principal)
                 && (session.is_trusted || doubter != Some(&principal.owner))
         };
-        self.waiting.range(among).find(may).map(|(&range, waiting)| (range, waiting.kernel))
+        self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
 
     /// One that waits is leased.
@@ -340,7 +339,7 @@ mod tests {
                 looked_at.set(looked_at.get() + 1);
                 true
             };
-            let found = audits.for_session(&session("m5"), across, .., look);
+            let found = audits.for_session(&session("m5"), across, look);
             (found.is_some(), looked_at.get())
         };
         let own = [("rack", "m5")];

@@ -17,7 +17,6 @@
 //! earlier one is *overtaken*: its session goes on, and whoever reports first is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
 use crate::attempts::Attempts;
 use crate::audit::Audits;
@@ -83,8 +82,8 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
-    /// Disputed ranges that have begun to wait for another count since they were last looked at.
-    offered: BTreeSet<Range>,
+    /// A disputed range has begun to wait for another count since somebody asked.
+    is_offered: bool,
     /// Something came free since somebody asked.
     is_freed: bool,
     pub(crate) overruns: Overruns,
@@ -141,7 +140,7 @@ impl Job {
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),
-            offered: BTreeSet::new(),
+            is_offered: false,
             is_freed: true,
             overruns: Overruns::default(),
             patience: 1,
@@ -415,7 +414,7 @@ impl Job {
     /// A range is disputed from now on.
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
         self.disputes.insert(range, dispute);
-        self.offered.insert(range);
+        self.is_offered = true;
     }
 
     /// Whether there is something free, and some of it came free since this was last asked.
@@ -423,12 +422,9 @@ impl Job {
         std::mem::take(&mut self.is_freed) && self.free_tasks() > 0
     }
 
-    /// From the first to the last of what has begun to wait for another count since this was last asked. Not all
-    /// in between has, and some of it may wait no longer.
-    pub(crate) fn take_offered(&mut self) -> Option<RangeInclusive<Range>> {
-        let mut offered = self.audits.take_offered();
-        offered.append(&mut self.offered);
-        Some(*offered.first()?..=*offered.last()?)
+    /// Whether something waits for another count that did not when this was last asked.
+    pub(crate) fn take_offered(&mut self) -> bool {
+        self.audits.take_offered() | std::mem::take(&mut self.is_offered)
     }
 
     /// A range is no longer counted again under `lease`.
@@ -436,7 +432,7 @@ impl Job {
         match self.disputes.get_mut(&range) {
             Some(dispute) if dispute.recount == Some(lease) => {
                 dispute.recount = None;
-                self.offered.insert(range);
+                self.is_offered = true;
             }
             _ => self.audits.give_back(range, lease),
         }
@@ -552,7 +548,6 @@ impl Job {
         (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
-            self.offered.clear();
         }
     }
 

@@ -15,8 +15,6 @@ pub enum WorkerMessage {
     Report(Report),
     /// The worker is getting on with this lease, which it will report as a whole.
     Working(LeaseId),
-    /// The worker cannot count this lease and gives it back.
-    Decline(LeaseId),
     /// The worker wants no more work.
     Draining,
 }

@@ -17,8 +17,8 @@ pub struct Lease {
     pub range: Range,
     /// Comes back with every report about it. It has the same range, and its kind is that of a recount if it is one.
     pub token: LeaseToken,
-    /// It was counted before, and must come back as one report. The only lease that may exceed a
-    /// worker's credit, unless the worker has lowered it; and then it is the only one that the worker holds.
+    /// The range was counted before, and must come back as one report. Such a lease may exceed the credit of a worker
+    /// that holds nothing else.
     pub recount: Option<Recount>,
 }
 

@@ -28,9 +28,6 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
             work_request::Message::Working(working) => {
                 WorkerMessage::Working(LeaseId(working.lease))
             }
-            work_request::Message::Decline(decline) => {
-                WorkerMessage::Decline(LeaseId(decline.lease))
-            }
             work_request::Message::Draining(_) => WorkerMessage::Draining,
         })
     }

@@ -68,7 +68,6 @@ impl From<WorkerMessage> for v1::WorkRequest {
             WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
             WorkerMessage::Report(report) => Message::Report(report.into()),
             WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
-            WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
             WorkerMessage::Draining => Message::Draining(v1::Draining {}),
         };
         v1::WorkRequest { message: Some(message) }

@@ -69,8 +69,6 @@ pub struct Farm {
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. Only what is offered since may be for them.
     refused: BTreeSet<SessionId>,
-    /// When sessions that missed a deadline may be served again.
-    rests: BTreeSet<Millis>,
     /// When parties that kept a recount too long may be asked for it again.
     turns: BTreeSet<Millis>,
     leases: Leases,
@@ -91,8 +89,6 @@ pub struct Farm {
     /// The jobs that proved somebody wrong.
     proofs: BTreeSet<JobId>,
     next_lease: u64,
-    /// Whether the set of workers that may count a job may have changed since somebody asked.
-    staffing_changed: bool,
     stats: Stats,
     /// The placements of each job that became durable since somebody asked.
     progressed: BTreeMap<JobId, f64>,
@@ -137,7 +133,6 @@ impl Farm {
             WorkerMessage::Credit(credit) => self.credit_changed(session, credit),
             WorkerMessage::Report(report) => self.reported(session, report),
             WorkerMessage::Working(lease) => self.working(session, lease),
-            WorkerMessage::Decline(lease) => self.declined(session, lease),
             WorkerMessage::Draining => self.draining(session),
             // It has begun its session already.
             WorkerMessage::Hello(_) => {}
@@ -146,7 +141,7 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
+        let service = [self.lease_from, self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.leasable().filter(|_| is_idle);
         let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));
@@ -181,12 +176,6 @@ impl Farm {
         jobs.map(move |(&id, job)| self.view(id, job, &mut staff))
     }
 
-    /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
-    /// a worker or a running job came or went, or a lease was declined. Looking costs more.
-    pub fn take_staffing_change(&mut self) -> bool {
-        std::mem::take(&mut self.staffing_changed)
-    }
-
     /// What is leased to a session: each lease with its job and the ordinals that are still expected.
     pub fn leased_to(
         &self,
@@ -213,17 +202,6 @@ impl Farm {
         self.distrusted.0.iter()
     }
 
-    /// Running jobs that none of the connected workers has the memory for; none of them while no
-    /// worker is connected.
-    pub fn stranded(&self) -> impl Iterator<Item = JobId> + '_ {
-        let is_stranded = |id: &JobId| {
-            let able =
-                |session: &Session| session.may_count(*id, self.jobs[id].known.thread_memory);
-            !self.sessions.is_empty() && !self.sessions.values().any(able)
-        };
-        self.queue.jobs().filter(is_stranded)
-    }
-
     fn view(&self, id: JobId, job: &Job, staff: &mut Staff) -> JobView {
         let thread_memory = job.known.thread_memory;
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
@@ -241,7 +219,7 @@ impl Farm {
             thread_memory,
             workers: workers.len(),
             able_workers: if job.is_served() {
-                staff.able(&self.sessions, id, thread_memory)
+                staff.able(&self.sessions, thread_memory)
             } else {
                 0
             },
@@ -350,7 +328,6 @@ impl Farm {
 
     /// Keeps `queue` true after a change of a job's state.
     fn requeue(&mut self, id: JobId) {
-        self.staffing_changed = true;
         let job = &self.jobs[&id];
         let (priority, owner) = (job.spec.priority, &job.spec.origin.owner);
         if job.is_served() {

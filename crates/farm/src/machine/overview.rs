@@ -48,7 +48,6 @@ impl Farm {
             counted: session.counted,
             heard_at: session.heard_at,
             missed: session.missed,
-            declined: session.declined.len(),
             draining: session.draining,
         }
     }

@@ -37,7 +37,6 @@ impl Farm {
         self.processes.insert(session.process().clone(), id);
         self.sessions.insert(id, session);
         self.pace = self.pace.with(self.sessions.len());
-        self.staffing_changed = true;
         for &holding in &hello.holding {
             self.adopt(id, holding);
         }
@@ -89,19 +88,6 @@ impl Farm {
         }
     }
 
-    /// A worker gives a lease back that it has no memory for: it was told to need less, or said to
-    /// have more. Nothing more of that job is leased to it, or it would come back at once.
-    pub(super) fn declined(&mut self, id: SessionId, lease: LeaseId) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        if let Some(leased) = self.leases.get(lease).filter(|leased| leased.session == id) {
-            session.declined.insert(leased.job);
-            self.staffing_changed = true;
-            // Not by itself: what is on its way of the lease is to be stopped.
-            self.revoke(lease);
-            self.serve(id);
-        }
-    }
-
     pub(super) fn draining(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.draining = true;
@@ -138,7 +124,6 @@ impl Farm {
         }
         self.sessions.remove(&id);
         self.pace = self.pace.with(self.sessions.len());
-        self.staffing_changed = true;
         self.stop_waiting(id);
         for job in self.jobs.values_mut() {
             job.forget_session(id);

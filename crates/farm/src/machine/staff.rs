@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::session::Session;
-use crate::{JobId, Principal, SessionId};
+use crate::{Principal, SessionId};
 
 /// What is known of the connected workers while one list is made. Jobs that need equally much memory ask for
 /// the same number, so that the sessions are looked through only once for each amount.
@@ -11,8 +11,6 @@ use crate::{JobId, Principal, SessionId};
 pub(super) struct Staff {
     /// Sessions that have memory for a thread of a job that needs so many bytes.
     fit: BTreeMap<u64, usize>,
-    /// The sessions that gave ranges of any job back.
-    decliners: Option<Vec<SessionId>>,
     /// The machines that have memory for a thread of a job that needs so many bytes.
     principals: BTreeMap<u64, BTreeSet<Principal>>,
 }
@@ -24,31 +22,20 @@ impl Staff {
         sessions: &BTreeMap<SessionId, Session>,
         thread_memory: u64,
     ) -> &BTreeSet<Principal> {
-        let stays =
-            |session: &&Session| session.threads_for(thread_memory) > 0 && !session.draining;
+        let stays = |session: &&Session| session.may_count(thread_memory) && !session.draining;
         let found =
             || sessions.values().filter(stays).map(|session| session.principal().clone()).collect();
         self.principals.entry(thread_memory).or_insert_with(found)
     }
 
-    /// The number of sessions that may count `job`.
+    /// The number of sessions that may count a job that needs so many bytes for a thread.
     pub(super) fn able(
         &mut self,
         sessions: &BTreeMap<SessionId, Session>,
-        job: JobId,
         thread_memory: u64,
     ) -> usize {
-        let fits = |session: &Session| session.threads_for(thread_memory) > 0;
-        let count = || sessions.values().filter(|session| fits(session)).count();
-        let fit = *self.fit.entry(thread_memory).or_insert_with(count);
-        let decliners = self.decliners.get_or_insert_with(|| {
-            let has_declined = sessions.iter().filter(|(_, session)| !session.declined.is_empty());
-            has_declined.map(|(&id, _)| id).collect()
-        });
-        let declined = |id: &&SessionId| {
-            let session = &sessions[*id];
-            fits(session) && session.declined.contains(&job)
-        };
-        fit - decliners.iter().filter(declined).count()
+        let fits = |session: &&Session| session.may_count(thread_memory);
+        let count = || sessions.values().filter(fits).count();
+        *self.fit.entry(thread_memory).or_insert_with(count)
     }
 }

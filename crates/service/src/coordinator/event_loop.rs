@@ -1,12 +1,11 @@
 //! The one owner of the farm: puts the world's events in line, and carries the effects out.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bytesize::ByteSize;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
     LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, Restored, SessionId,
@@ -46,8 +45,6 @@ pub struct EventLoop {
     waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
     /// Who wants to know of a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
-    /// Jobs of which the log says that no worker has the memory for them.
-    stranded: BTreeSet<JobId>,
     next_session: u64,
     next_request: u64,
 }
@@ -103,7 +100,6 @@ impl EventLoop {
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
             ends: Vec::new(),
-            stranded: BTreeSet::new(),
             next_session: 1,
             next_request: 1,
         };
@@ -232,7 +228,6 @@ impl EventLoop {
                 events.extend(dismissed.map(|session| Event::Left { session }));
             }
         }
-        self.log_stranded();
         self.send_pace();
         Ok(())
     }
@@ -244,28 +239,6 @@ impl EventLoop {
         if self.pace.send_if_modified(is_new) {
             tracing::debug!(report_ms = now.report_ms(), "workers are told how often to report");
         }
-    }
-
-    /// A job that none of the workers can count would wait in silence. While there are no workers at
-    /// all nothing is said: the same ones may come back.
-    fn log_stranded(&mut self) {
-        if !self.farm.take_staffing_change() || self.farm.workers() == 0 {
-            return;
-        }
-        let stranded: BTreeSet<JobId> = self.farm.stranded().collect();
-        for &job in stranded.difference(&self.stranded) {
-            let view = self.farm.job(job).expect("it is stranded");
-            let needed = ByteSize(view.thread_memory).display().iec();
-            tracing::warn!(%job, plan = %view.spec.plan, %needed,
-                "no connected worker has the memory for this job; it waits for one that has");
-        }
-        // One that ended or rests has no able workers either.
-        let has_able =
-            |job: &&JobId| self.farm.job(**job).is_some_and(|view| view.able_workers > 0);
-        for &job in self.stranded.difference(&stranded).filter(has_able) {
-            tracing::info!(%job, "no longer waits for a worker with more memory");
-        }
-        self.stranded = stranded;
     }
 
     /// Returns a session that had to be dismissed.

@@ -111,9 +111,6 @@ async fn listen(
         if let WorkerMessage::Hello(_) = message {
             return Err(SessionFault::NoHello);
         }
-        if let WorkerMessage::Decline(lease) = message {
-            tracing::warn!(%session, %lease, "lease declined: the worker has too little memory for it");
-        }
         let event = Event::Said { session, message };
         farm.session(event).await.map_err(|_| SessionFault::Ended)?;
     }

@@ -1,13 +1,7 @@
-//! When a worker leaves by itself, and what it still takes on before.
-//!
-//! ```text
-//!   begin ─────────── counts ───────────┬─ holds only what fits ─┬─ hands back ─► end of its time
-//!                                       the last leases          MARGIN before
-//! ```
+//! When a worker leaves by itself.
 
 use std::time::Duration;
 
-use farm::{JobId, Report};
 use tokio::time::Instant;
 
 /// How long before its end a worker begins to hand back: it waits a few seconds for the tasks that are being
@@ -29,7 +23,6 @@ pub struct LeaveRules {
 #[derive(Debug)]
 pub(super) struct Shutdown {
     rules: LeaveRules,
-    threads: u32,
     /// When it hands back what it has not counted.
     hand_back_at: Option<Instant>,
     /// When the coordinator can lease something; `None` without one.
@@ -38,28 +31,17 @@ pub(super) struct Shutdown {
     idle_since: Option<Instant>,
     /// Since when there is no coordinator.
     alone_since: Option<Instant>,
-    pace: Option<Pace>,
-}
-
-/// Thread time that the tasks of a job have taken lately.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    job: JobId,
-    tasks: u64,
-    busy_us: u64,
 }
 
 impl Shutdown {
-    pub(super) fn new(rules: LeaveRules, threads: u32, now: Instant) -> Shutdown {
+    pub(super) fn new(rules: LeaveRules, now: Instant) -> Shutdown {
         let until_back = |limit: Duration| limit.saturating_sub(MARGIN.min(limit / 2));
         Shutdown {
             rules,
-            threads,
             hand_back_at: rules.time_limit.and_then(|limit| now.checked_add(until_back(limit))),
             leases_at: None,
             idle_since: None,
             alone_since: Some(now),
-            pace: None,
         }
     }
 
@@ -82,36 +64,6 @@ impl Shutdown {
         self.idle_since = from.map(|leases_at| self.idle_since.unwrap_or(now.max(leases_at)));
     }
 
-    /// A part of a lease is counted.
-    pub(super) fn counted(&mut self, part: &Report) {
-        /// Older measurements fade: sums are halved whenever they pass this.
-        const MEMORY_US: u64 = 20_000_000;
-        let Report { job, range, busy_us, .. } = *part;
-        let known = self.pace.filter(|pace| pace.job == job);
-        let Pace { tasks, busy_us: before, .. } =
-            known.unwrap_or(Pace { job, tasks: 0, busy_us: 0 });
-        let (mut tasks, mut busy_us) = (tasks + range.len(), before.saturating_add(busy_us));
-        if busy_us > MEMORY_US {
-            (tasks, busy_us) = ((tasks / 2).max(1), busy_us / 2);
-        }
-        self.pace = Some(Pace { job, tasks, busy_us });
-    }
-
-    /// The most tasks to hold, so that they are counted in half of the time that is left; some take longer than
-    /// others. It is rounded down to a power of two for each thread, so that it changes seldom. `None` if
-    /// there is no limit, or before anything is counted.
-    pub(super) fn most_tasks(&self, now: Instant) -> Option<u64> {
-        /// Until so much is measured, tasks may take so many times as long as it seems, because the first ones
-        /// of a plan may be easy.
-        const DOUBT: (u64, u64) = (1_000_000, 32);
-        let (left, pace) = (self.hand_back_at?.saturating_duration_since(now), self.pace?);
-        let doubt = if pace.busy_us < DOUBT.0 { DOUBT.1 } else { 1 };
-        let left_us = left.as_micros() * u128::from(pace.tasks);
-        let each = left_us / (2 * u128::from(doubt) * u128::from(pace.busy_us.max(1)));
-        let each = u64::try_from(each).unwrap_or(u64::MAX).checked_ilog2();
-        Some(each.map_or(0, |log| (1u64 << log).saturating_mul(u64::from(self.threads))))
-    }
-
     /// Why it is time to hand back, if it is.
     pub(super) fn reason(&self, now: Instant) -> Option<&'static str> {
         let is_past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
@@ -119,19 +71,14 @@ impl Shutdown {
             Some("the time limit is near")
         } else if is_past(self.idle_until()) {
             Some("there was nothing to do for long enough")
-        } else if self.idle_since.is_some() && self.most_tasks(now) == Some(0) {
-            Some("no task can be finished in the time that is left")
         } else {
             None
         }
     }
 
-    /// The next time to ask for the reason and for the most tasks, if nothing happens before.
-    pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
-        /// How often the limit of tasks is looked at.
-        const INTERVAL: Duration = Duration::from_secs(1);
-        let limit = self.hand_back_at.map(|at| at.min(now + INTERVAL));
-        limit.into_iter().chain(self.idle_until()).min()
+    /// When to ask for the reason, if nothing happens before.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.hand_back_at.into_iter().chain(self.idle_until()).min()
     }
 
     /// When the worker gives up, if it may and there is no coordinator.
@@ -146,64 +93,9 @@ impl Shutdown {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Fingerprint, KernelName, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms};
-    use farm::{Method, Plan, Problem, Range, Tally, TaskCounts};
-
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-
-    fn part(job: u64, tasks: u64, busy: Duration) -> Report {
-        let plan = Plan { problem: Problem::Total { n: 12 }, method: Method::Halves, tasks };
-        let range = Range::new(0, tasks).expect("it is not empty");
-        let (job, fingerprint, lease): (_, Fingerprint, _) =
-            (JobId(job), plan.fingerprint(), LeaseId(1));
-        let terms = LeaseTerms { job, plan: fingerprint, lease, owner: "o" };
-        let token = LeaseKey::new([0; 32]).sign(&terms, range, LeaseKind::Count);
-        let lease = Lease { id: lease, job, plan, fingerprint, range, token, recount: None };
-        let (tally, busy_us) = (Tally::EMPTY, busy.as_micros() as u64);
-        Report::new(&lease, range, tally, TaskCounts::default(), KernelName::default(), busy_us)
-    }
-
-    fn limited(seconds: u32, threads: u32) -> (Shutdown, Instant) {
-        let now = Instant::now();
-        let rules = LeaveRules { time_limit: Some(seconds * SECOND), ..LeaveRules::default() };
-        (Shutdown::new(rules, threads, now), now)
-    }
-
-    #[test]
-    fn what_is_held_shrinks_with_the_time_that_is_left() {
-        let (mut shutdown, now) = limited(106, 2);
-        assert_eq!(shutdown.most_tasks(now), None, "nothing is known");
-        shutdown.counted(&part(1, 10, 10 * SECOND));
-        let held = |at: u32| shutdown.most_tasks(now + at * SECOND);
-        // A task takes a second of a thread, and is handed back after 100 seconds.
-        assert_eq!([held(0), held(60), held(90), held(98), held(99)], [64, 32, 8, 2, 0].map(Some));
-    }
-
-    #[test]
-    fn a_first_impression_is_doubted_and_each_job_has_its_own_pace() {
-        let (mut shutdown, now) = limited(134, 1);
-        shutdown.counted(&part(1, 100, SECOND / 10));
-        let of_first_tasks = shutdown.most_tasks(now).expect("it is limited");
-        shutdown.counted(&part(1, 900, 9 * SECOND / 10));
-        let of_many = shutdown.most_tasks(now).expect("it is limited");
-        assert!(of_first_tasks * 20 < of_many, "{of_first_tasks} and {of_many}");
-        shutdown.counted(&part(2, 1, 8 * SECOND));
-        assert_eq!(shutdown.most_tasks(now), Some(8), "another job's tasks take longer");
-    }
-
-    #[test]
-    fn a_worker_that_cannot_finish_a_task_leaves_when_it_has_none() {
-        let (mut shutdown, now) = limited(36, 1);
-        shutdown.welcomed(now, Duration::ZERO);
-        shutdown.counted(&part(1, 1, 20 * SECOND));
-        shutdown.occupied(now, true);
-        assert_eq!(shutdown.reason(now), None, "it finishes what it has");
-        shutdown.occupied(now, false);
-        assert!(shutdown.reason(now).is_some_and(|reason| reason.starts_with("no task")));
-        assert!(shutdown.reason(now + 30 * SECOND).is_some_and(|reason| reason.contains("limit")));
-    }
 
     #[test]
     fn idleness_counts_only_while_there_is_a_coordinator() {
@@ -211,8 +103,8 @@ mod tests {
         let (idle, alone) = (Some(5 * SECOND), Some(20 * SECOND));
         let rules =
             LeaveRules { when_idle: idle, without_coordinator: alone, ..LeaveRules::default() };
-        let mut shutdown = Shutdown::new(rules, 1, now);
-        assert_eq!((shutdown.reason(now + 9 * SECOND), shutdown.next_look(now)), (None, None));
+        let mut shutdown = Shutdown::new(rules, now);
+        assert_eq!((shutdown.reason(now + 9 * SECOND), shutdown.next_look()), (None, None));
         assert_eq!(shutdown.gives_up_at(), Some(now + 20 * SECOND), "from its start on");
 
         shutdown.welcomed(now + 10 * SECOND, Duration::ZERO);
@@ -231,14 +123,14 @@ mod tests {
     fn a_worker_is_idle_only_once_the_coordinator_can_lease() {
         let now = Instant::now();
         let rules = LeaveRules { when_idle: Some(2 * SECOND), ..LeaveRules::default() };
-        let mut shutdown = Shutdown::new(rules, 1, now);
+        let mut shutdown = Shutdown::new(rules, now);
         shutdown.occupied(now, false);
-        assert_eq!(shutdown.next_look(now), None, "nobody has welcomed it");
+        assert_eq!(shutdown.next_look(), None, "nobody has welcomed it");
 
         shutdown.welcomed(now, 10 * SECOND);
         shutdown.occupied(now, false);
         shutdown.occupied(now + 9 * SECOND, false);
-        assert_eq!(shutdown.next_look(now), Some(now + 12 * SECOND));
+        assert_eq!(shutdown.next_look(), Some(now + 12 * SECOND));
         assert_eq!(shutdown.reason(now + 11 * SECOND), None);
         assert!(shutdown.reason(now + 12 * SECOND).is_some());
 

@@ -56,7 +56,7 @@ pub async fn work(
     let started = Instant::now();
     let mut worker = Worker {
         most_tasks: usize::try_from(config.hello.credit).unwrap_or(usize::MAX),
-        shutdown: Shutdown::new(rules, config.hello.threads, started),
+        shutdown: Shutdown::new(rules, started),
         agent: Agent::new(config),
         executor,
         parts,
@@ -225,17 +225,12 @@ impl Worker {
             }
             CoordinatorMessage::Lease(lease) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
-                match self.executor.accepts(lease) {
-                    Ok(accepted) => {
-                        self.agent.leased(lease);
-                        self.leases.insert(lease.id, (accepted, lease.range.start()));
-                    }
-                    Err(reason) => {
-                        // The coordinator knows our memory, but its estimate of the need may be wrong.
-                        tracing::warn!(job = %lease.job, %reason, "a lease goes back: it needs too much memory");
-                        self.agent.decline(lease.id);
-                    }
-                }
+                // The coordinator knows the memory of this worker, and leases nothing that does not fit.
+                let accepted = self.executor.accepts(lease);
+                let accepted =
+                    accepted.map_err(|error| ServiceError::Incompatible(error.to_string()))?;
+                self.agent.leased(lease);
+                self.leases.insert(lease.id, (accepted, lease.range.start()));
             }
             CoordinatorMessage::Tasks(block) => self.take_tasks(block)?,
             CoordinatorMessage::Ack(ack) => {
@@ -302,7 +297,6 @@ impl Worker {
                 return Ok(());
             }
         };
-        self.shutdown.counted(&part);
         self.agent.finished(self.now(), part);
         Ok(())
     }
@@ -316,16 +310,15 @@ impl Worker {
         reason
     }
 
-    /// Leaves if it is time, or takes on only what can be counted before.
+    /// Begins to leave if it is time.
     fn look_at_time(&mut self) {
         if self.leave_by.is_some() {
             return;
         }
         let now = Instant::now();
         self.shutdown.occupied(now, !self.is_done());
-        match self.shutdown.reason(now) {
-            Some(reason) => self.begin_draining(reason),
-            None => self.agent.hold_at_most(self.shutdown.most_tasks(now)),
+        if let Some(reason) = self.shutdown.reason(now) {
+            self.begin_draining(reason);
         }
     }
 
@@ -333,7 +326,7 @@ impl Worker {
     fn next_times(&self) -> (Option<Instant>, Option<Instant>) {
         match self.leave_by {
             Some(_) => (None, None),
-            None => (self.shutdown.next_look(Instant::now()), self.shutdown.gives_up_at()),
+            None => (self.shutdown.next_look(), self.shutdown.gives_up_at()),
         }
     }
 

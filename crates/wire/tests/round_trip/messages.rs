@@ -16,7 +16,6 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
         any::<u64>().prop_map(WorkerMessage::Credit),
         report().prop_map(WorkerMessage::Report),
         any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
-        any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
         Just(WorkerMessage::Draining),
     ]
 }

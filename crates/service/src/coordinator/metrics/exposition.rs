@@ -214,8 +214,6 @@ impl Metrics {
         let busy = ConstCounter::new(seconds(stats.busy_us));
         page.metric("busy", help, Some(&Unit::Seconds), &busy)?;
         page.gauge("leases_out", "Leases that workers hold", None, self.figures.leases)?;
-        let help = "Times that all jobs were looked through for something to lease to one worker";
-        page.counter("searches", help, stats.searches)?;
         page.counter("leases_granted", "Leases that were given out", stats.leases)?;
         page.counter("leases_expired", "Leases whose time ran out", stats.leases_expired)?;
         let help = "How long workers gather finished counts, at least, before they report them; many workers longer";

@@ -94,14 +94,6 @@ impl Model {
                     seat.credit = *credit;
                 }
             }
-            Event::Said { session, message: WorkerMessage::Decline(lease) } => {
-                if let Some(seat) = self.seats.get_mut(session)
-                    && let Some(held) = seat.leases.get(lease)
-                {
-                    tally.declined += 1;
-                    seat.declined.insert(held.job);
-                }
-            }
             Event::Said { session, message: WorkerMessage::Draining } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.draining = true;
@@ -246,9 +238,6 @@ impl Model {
                     } => *job != held.job || !held.whole,
                     Event::Said { message: WorkerMessage::Report(_), .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
-                    Event::Said { message: WorkerMessage::Decline(declined), .. } => {
-                        declined != lease
-                    }
                     Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
                         let is_over = self.over.contains(&(held.job, held.hull));
                         !is_over && self.books[&held.job].wants_again(held.hull)
@@ -301,7 +290,7 @@ impl Model {
         let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
             let mut seats = self.seats.iter();
-            let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
+            let waiting = seats.find(|(_, seat)| seat.is_idle() && seat.may_count(book));
             let idle = waiting.map(|(session, _)| session);
             assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
         }
@@ -403,9 +392,7 @@ impl Model {
             is_trusted,
             instance: hello.instance,
             memory: hello.memory,
-            declined: BTreeSet::new(),
             credit: hello.credit,
-            first_credit: hello.credit,
             draining: false,
             outstanding: 0,
             leases: BTreeMap::new(),
