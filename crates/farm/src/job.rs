@@ -10,11 +10,11 @@
 //!                        suspected ──► poisoned                  see `attempts`
 //! ```
 //!
-//! A claim may take ordinals from anywhere: who was leased them may count them even when its lease is over.
+//! A claim may take ordinals from anywhere: a worker may count what it was leased even when its lease is over.
 //!
 //! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
 //! be back much sooner from another session, that other one is leased the end, too. Then the ordinals are in its lease. The
-//! earlier one is *overtaken*: its session goes on, and whoever reports first is counted.
+//! earlier one is *overtaken*: its session goes on, and the first report counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ pub(crate) struct Job {
     pub(crate) hours: Hours,
     /// Something of it was leased.
     pub(crate) has_begun: bool,
-    /// The state that is durable in the ledger; clients are told this one.
+    /// The state that is durable in the ledger. Clients see this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
@@ -97,10 +97,10 @@ pub(crate) struct Job {
     pool: IntervalSet,
     /// Nobody has them, and they are to be leased alone.
     suspected: IntervalSet,
-    /// Nobody has them, nor is to have them.
+    /// They are not leased to anybody.
     poisoned: IntervalSet,
     attempts: Attempts,
-    scheduler: StratumScheduler,
+    pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// By their first ordinals; disjoint.
     leased: BTreeMap<u64, Leased>,
@@ -238,11 +238,6 @@ impl Job {
         }
     }
 
-    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
-    pub(crate) fn piece(&self) -> u64 {
-        self.scheduler.piece()
-    }
-
     /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
     pub(crate) fn assign(
         &mut self,
@@ -317,7 +312,7 @@ impl Job {
         Some(range)
     }
 
-    /// A worker is there that holds a range: it did not kill it.
+    /// A worker that holds a range has come back: the range did not kill it.
     pub(crate) fn brought_back(&mut self, range: Range) {
         self.attempts.forget(range);
         self.take_free(range).iter().for_each(|part| self.put_back(part));

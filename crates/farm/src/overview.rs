@@ -92,7 +92,7 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// The most that are told at a time: those with the most placements.
+    /// The most that are returned at a time: those with the most placements.
     pub const MOST: usize = 500;
 }
 

@@ -11,12 +11,14 @@ use crate::{Author, Hello, JobId, KernelName, LeaseId, Millis, Principal};
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    author: Author,
+    /// Who makes its counts.
+    pub(crate) author: Author,
     /// A recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,
     /// The counting loop in use, for people.
     backend: String,
-    process: Process,
+    /// The process at its other end.
+    pub(crate) process: Process,
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
@@ -33,13 +35,12 @@ pub(crate) struct Session {
     pub(crate) heard_at: Millis,
     /// Tasks that it has reported.
     pub(crate) counted: u64,
-    /// Deadlines missed since it last reported something: those who missed fewer come first.
+    /// Deadlines missed since it last reported something. Sessions that missed fewer are served first.
     pub(crate) missed: u32,
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
-/// A worker process. Its number is the worker's own choice, so that it tells only the processes of one owner
-/// apart.
+/// A worker process. Its number is the worker's own choice, so that it distinguishes only processes of one owner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Process {
     pub(crate) owner: String,
@@ -68,16 +69,6 @@ impl Session {
             missed: 0,
             leases: BTreeSet::new(),
         }
-    }
-
-    /// Who makes its counts.
-    pub(crate) fn author(&self) -> &Author {
-        &self.author
-    }
-
-    /// The process at its other end.
-    pub(crate) fn process(&self) -> &Process {
-        &self.process
     }
 
     /// Its counting threads, and the kernel that they use: empty if this version has none of the name.
@@ -164,7 +155,7 @@ pub struct WorkerView {
     pub rate: Rate,
 }
 
-/// How fast something is counted; 0 while nothing is, and before it can be told.
+/// How fast something is counted; 0 while nothing is, and before it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
     /// Tasks per second.

@@ -1,4 +1,4 @@
-//! Who gets which range, how large, and for how long.
+//! Which session is leased which range, how large, and for how long.
 //!
 //! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
 //! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
@@ -9,7 +9,7 @@
 //! have killed workers comes last within its job.
 //!
 //! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
-//! if it can have it back much sooner. Whoever reports first is counted, and the other one is told to stop. So no worker
+//! if it can have it back much sooner. The first report counts, and the other lease is revoked. So no worker
 //! decides alone when a job ends.
 //!
 //! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once something has become
@@ -40,7 +40,7 @@ const LONG: u128 = 256;
 const MOST_PARTS: u128 = 200;
 
 impl Farm {
-    /// Leases to a session that was just heard of: at once, or after all others if it missed a deadline.
+    /// Leases to a session that has just sent something: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
         match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
             true => {
@@ -94,7 +94,7 @@ impl Farm {
     /// Lets refused sessions look again: all of them if something is new, and those that would have back sooner what
     /// another one has.
     fn wake_refused(&mut self) {
-        // What the fastest session would not have back sooner is for nobody.
+        // No session is faster than the fastest possible one.
         let soonest = self.now.after(self.pace.lease_ms(&self.config));
         for id in self.leasable().collect::<Vec<_>>() {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
@@ -133,7 +133,7 @@ impl Farm {
         able && self.lease_from.is_none() && self.has_task_for(id, session)
     }
 
-    /// What another session has of a job, from which ordinal on, that this one should count, too.
+    /// The first ordinal of what another session has of a job and this one should count, too.
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let is_idle = session.outstanding == 0 && self.lease_from.is_none();
@@ -250,7 +250,7 @@ impl Farm {
             rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
         let threads = u64::from(session.threads_for(job.known.thread_memory));
-        job.piece().max(shortest).max(threads)
+        job.scheduler.piece.max(shortest).max(threads)
     }
 
     fn lease(
@@ -339,7 +339,6 @@ impl Farm {
 
     /// Takes back what is overdue.
     pub(super) fn expire(&mut self) {
-        self.leases.forget_orphans(self.now);
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
             let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
@@ -354,7 +353,7 @@ impl Farm {
     }
 
     /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
-    /// party are asked first, and whoever is asked next has more time.
+    /// party are leased it first, and the next lease of it has more time.
     fn overrun(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);

@@ -18,7 +18,6 @@ mod removal;
 mod restore;
 mod results;
 mod sessions;
-mod staff;
 mod stats;
 mod trust;
 
@@ -29,7 +28,6 @@ pub use restore::{Restored, RestoredJob};
 
 use self::attempts::Loss;
 use self::owners::Queue;
-use self::staff::Staff;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
@@ -40,7 +38,7 @@ use crate::{
     RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
 
-/// The coordinator's mind. See the crate's documentation.
+/// The state of a farm. See the crate's documentation.
 #[derive(Debug)]
 pub struct Farm {
     config: Config,
@@ -60,24 +58,24 @@ pub struct Farm {
     keys: BTreeMap<Origin, JobId>,
     /// Running jobs, and those that are done and audited.
     queue: Queue,
-    /// The owners of jobs, those of removed ones included, and whoever was granted a share.
+    /// The owners of jobs, those of removed ones included, and those that were granted a share.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
     idle: BTreeSet<SessionId>,
-    /// Sessions that have room and found nothing in any job. Only what is offered since may be for them.
+    /// Sessions that have room and found nothing in any job. They look again once something is new.
     refused: BTreeSet<SessionId>,
-    /// When parties that kept a recount too long may be asked for it again.
+    /// When parties that kept a recount too long may be leased it again.
     turns: BTreeSet<Millis>,
     leases: Leases,
     /// Parties that are distrusted.
     distrusted: Distrusted,
     /// Processes that were lost, the oldest first. It is not durable.
     losses: VecDeque<Loss>,
-    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
-    /// are there: until then nothing is said about covered ranges, and no job ends.
+    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is known only when they
+    /// are durable: until then no report about covered ranges is answered, and no job ends.
     settling: usize,
     /// Jobs on their way into the ledger.
     coming: BTreeMap<JobId, Job>,
@@ -90,7 +88,7 @@ pub struct Farm {
     proofs: BTreeSet<JobId>,
     next_lease: u64,
     stats: Stats,
-    /// The placements of each job that became durable since somebody asked.
+    /// The placements of each job that became durable since [`Farm::take_progress`] was called last.
     progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
@@ -149,12 +147,6 @@ impl Farm {
         service.chain(self.leases.next_deadline()).min()
     }
 
-    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
-    /// [`Config::grace_ms`].
-    pub fn leases_in_ms(&self) -> u64 {
-        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
-    }
-
     /// How often workers are to report now.
     pub fn pace(&self) -> Pace {
         self.pace
@@ -162,7 +154,7 @@ impl Farm {
 
     /// One job, as clients see it.
     pub fn job(&self, id: JobId) -> Option<JobView> {
-        Some(self.view(id, self.jobs.get(&id)?, &mut Staff::default()))
+        Some(self.view(id, self.jobs.get(&id)?))
     }
 
     /// The jobs of these numbers that stand where somebody wants to see them, the oldest first.
@@ -171,9 +163,8 @@ impl Farm {
         numbers: impl RangeBounds<JobId>,
         is_wanted: impl Fn(JobState) -> bool,
     ) -> impl DoubleEndedIterator<Item = JobView> {
-        let mut staff = Staff::default();
         let jobs = self.jobs.range(numbers).filter(move |(_, job)| is_wanted(job.durable_state));
-        jobs.map(move |(&id, job)| self.view(id, job, &mut staff))
+        jobs.map(move |(&id, job)| self.view(id, job))
     }
 
     /// What is leased to a session: each lease with its job and the ordinals that are still expected.
@@ -202,8 +193,9 @@ impl Farm {
         self.distrusted.0.iter()
     }
 
-    fn view(&self, id: JobId, job: &Job, staff: &mut Staff) -> JobView {
+    fn view(&self, id: JobId, job: &Job) -> JobView {
         let thread_memory = job.known.thread_memory;
+        let able = self.sessions.values().filter(|session| session.may_count(thread_memory));
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
@@ -218,11 +210,7 @@ impl Farm {
                 .flatten(),
             thread_memory,
             workers: workers.len(),
-            able_workers: if job.is_served() {
-                staff.able(&self.sessions, thread_memory)
-            } else {
-                0
-            },
+            able_workers: if job.is_served() { able.clone().count() } else { 0 },
             busy_us_left: job.busy_us_left(&workers),
             rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
@@ -233,8 +221,8 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let principals = staff.principals(&self.sessions, thread_memory);
-                job.audits.stranded(principals, job.across())
+                let staying = able.filter(|session| !session.draining);
+                job.audits.stranded(staying.map(Session::principal), job.across())
             } else {
                 Some(0)
             },

@@ -266,7 +266,7 @@ fn a_job_that_is_done_stays_so_while_it_is_audited_and_after_a_restart() {
     work(&mut stage, two);
 
     assert_eq!((stage.state(job), audits(&stage, job)), ((JobState::Done, 4), (0, 1)));
-    let ends = stage.sent.iter().filter(|e| **e == Effect::Finished { job }).count();
+    let ends = stage.sent.iter().filter(|e| **e == Effect::AtRest { job }).count();
     assert_eq!(ends, 1);
     let three = stage.join("w3", 10);
     assert!(stage.leases(three).is_empty(), "nothing more is counted again");

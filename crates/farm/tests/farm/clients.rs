@@ -21,26 +21,7 @@ fn a_change_is_seen_once_it_is_durable() {
     assert_eq!(stage.state(job).0, JobState::Running);
     stage.flush();
     assert_eq!(stage.state(job).0, JobState::Cancelled);
-    assert!(stage.sent.contains(&Effect::Finished { job }));
-}
-
-#[test]
-fn a_list_tells_of_every_job_what_the_job_alone_tells() {
-    // Given workers with and without memory
-    let mut stage = Stage::new();
-    let jobs = [0, 100, 100, 300].map(|memory| stage.submit_large(1_000, 0, memory));
-    for (name, memory) in [("w1", 0), ("w2", 100), ("w3", 400)] {
-        stage.join_with(name, 2, memory);
-        stage.tick(stage.now);
-    }
-
-    let listed: Vec<_> = stage.farm.jobs(.., |_| true).collect();
-
-    let alone: Vec<_> = jobs.iter().map(|&job| stage.farm.job(job).expect("it exists")).collect();
-    assert_eq!(listed, alone);
-    let able: Vec<usize> = listed.iter().map(|job| job.able_workers).collect();
-    assert_eq!(able, [3, 2, 2, 1]);
-    assert!(listed.iter().any(|job| job.workers > 0));
+    assert!(stage.sent.contains(&Effect::AtRest { job }));
 }
 
 #[test]

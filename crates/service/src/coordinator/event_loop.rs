@@ -260,18 +260,7 @@ impl EventLoop {
                     "a late count contradicts the accepted one; the range is counted again if its job runs, \
                      and `queens audit` has it counted again if the job is over");
             }
-            Effect::Finished { job } => {
-                let view = self.farm.job(job).expect("a job with something pending is not removed");
-                let total = view.total.map(tracing::field::display);
-                tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
-                self.tell_end(job);
-            }
-            Effect::Held { job } => {
-                let view = self.farm.job(job).expect("a job with something pending is not removed");
-                tracing::error!(%job, plan = %view.spec.plan, reason = view.held,
-                    "job held: its total contradicts what is known; audit or cancel it");
-                self.tell_end(job);
-            }
+            Effect::AtRest { job } => self.tell_end(job),
             Effect::Lost { principal, processes } => log_lost(&principal, processes),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
@@ -300,9 +289,17 @@ impl EventLoop {
         None
     }
 
-    /// Tells those who wait for a job that waiting longer is no use.
+    /// Shows a job that is done, cancelled or held to those who wait for it, and logs it.
     fn tell_end(&mut self, job: JobId) {
         let view = self.farm.job(job).expect("a job with something pending is not removed");
+        let plan = view.spec.plan;
+        if let Some(reason) = &view.held {
+            tracing::error!(%job, %plan, reason,
+                "job held: its total contradicts what is known; audit or cancel it");
+        } else {
+            let total = view.total.map(tracing::field::display);
+            tracing::info!(%job, %plan, state = %view.state, total, "job ended");
+        }
         for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
             let _ = reply.send(view.clone());
         }

@@ -27,7 +27,7 @@ impl Connect for Answers {
     }
 }
 
-/// A worker that nobody counts for.
+/// A worker that is leased nothing.
 struct Started {
     stop: watch::Sender<bool>,
     /// How many answers it has taken.
@@ -37,8 +37,8 @@ struct Started {
 
 impl Started {
     fn with<const N: usize>(answers: [Result<Link, LinkEnd>; N]) -> Started {
-        let (executor, stepper) = Executor::stepped(Backend::Portable, 1 << 30);
-        let (sender, parts) = mpsc::unbounded_channel();
+        let (executor, parts) =
+            start_executor(NonZero::<usize>::MIN, Backend::Portable, Devices::default(), 1 << 30);
         let (stop, stopping) = watch::channel(false);
         let taken = Arc::new(AtomicUsize::new(0));
         let mut connector = Answers { answers: answers.into(), taken: taken.clone() };
@@ -58,7 +58,6 @@ impl Started {
             resend_ms: 2_000,
         };
         let work = tokio::spawn(async move {
-            let _open = (stepper, sender);
             let rules = LeaveRules::default();
             work(config, rules, executor, parts, &mut connector, stopping).await
         });

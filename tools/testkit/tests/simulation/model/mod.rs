@@ -273,14 +273,10 @@ impl Model {
             Effect::Poisoned { .. } => {} // checked in `check_poison`
             Effect::Lost { .. } => {}     // for operators
             Effect::Contradicted { .. } => {} // checked in `step`
-            Effect::Held { job } => {
+            Effect::AtRest { job } => {
                 let states = (self.books[job].state, ledger.state(*job));
-                assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
-            }
-            Effect::Finished { job } => {
-                let state = self.books[job].state;
-                let is_durable = state == JobState::Done || ledger.state(*job) == state;
-                assert!(state.is_over() && is_durable, "job {job} is {state}");
+                let is_durable = states.0 != JobState::Cancelled || states.0 == states.1;
+                assert!(states.0.is_at_rest() && is_durable, "job {job} is {states:?}");
             }
         }
     }
