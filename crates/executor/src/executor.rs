@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use board::Tasks;
 use board::halves::tasks_of_split;
 use count::Backend;
-use plan::{KernelName, Lease, LeaseId, Report, Tally, TaskCounts};
+use plan::{Lease, LeaseId, Report};
 
 use crate::devices::{Devices, Feeder};
 use crate::kernel::{DeviceKernel, NamedKernel};
@@ -46,29 +46,6 @@ struct State {
     closed: bool,
 }
 
-/// Tasks that a thread has counted.
-#[derive(Clone, Debug)]
-pub struct Part {
-    /// What they count, and the time for which they had a processor or a device.
-    pub report: Report,
-    /// The time from their begin to their end. It is longer if other programs run meanwhile.
-    pub elapsed: Duration,
-}
-
-/// A lease that can be counted here, and the bytes that each thread may take for it.
-#[derive(Clone, Copy, Debug)]
-pub struct Accepted {
-    lease: Lease,
-    bytes: u64,
-}
-
-impl Accepted {
-    /// The lease itself.
-    pub fn lease(&self) -> Lease {
-        self.lease
-    }
-}
-
 /// A thread's kernel and its share of the memory budget. The kernel never takes more than the share.
 #[derive(Debug, Default)]
 struct Desk {
@@ -86,13 +63,14 @@ enum Kernel {
 }
 
 impl Desk {
-    /// Counts a chunk. If a device fails that is not required, the processor counts it, and all that follow.
+    /// Counts a chunk. If a device fails that is not required, the processor counts it, and all that follow. The report says
+    /// nothing of the time.
     fn count(
         &mut self,
         shared: &Shared,
         backend: Backend,
         chunk: &Chunk,
-    ) -> Result<Counted, gpu::Error> {
+    ) -> Result<Report, gpu::Error> {
         match self.try_count(&shared.devices, backend, chunk) {
             Err(gpu::Error::Device(error))
                 if self.feeder.as_ref().is_some_and(|feeder| !feeder.is_required) =>
@@ -113,7 +91,7 @@ impl Desk {
         devices: &Devices,
         backend: Backend,
         chunk: &Chunk,
-    ) -> Result<Counted, gpu::Error> {
+    ) -> Result<Report, gpu::Error> {
         let Lease { plan, fingerprint, recount, .. } = chunk.lease;
         if self.kernel.is_none() {
             let feeder = self.feeder.as_ref().filter(|feeder| feeder.counts(plan));
@@ -126,31 +104,13 @@ impl Desk {
         let (_, kernel) = self.kernel.as_mut().expect("it is there now");
         let tasks = chunk.tasks.slice(chunk.at.clone());
         let start = chunk.range.start();
-        match kernel {
-            Kernel::Processor(kernel) => {
-                let (tally, task_counts) = kernel.count(fingerprint, start, tasks)?;
-                Ok(Counted { tally, task_counts, kernel: kernel.name() })
-            }
+        let ((tally, task_counts), name) = match kernel {
+            Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
             Kernel::Device(kernel) => {
-                let (tally, task_counts) = kernel.count(fingerprint, start, tasks)?;
-                Ok(Counted { tally, task_counts, kernel: DeviceKernel::name() })
+                (kernel.count(fingerprint, start, tasks)?, DeviceKernel::name())
             }
-        }
-    }
-}
-
-/// What a chunk counts, and what has counted it.
-struct Counted {
-    tally: Tally,
-    task_counts: TaskCounts,
-    kernel: KernelName,
-}
-
-impl Chunk {
-    fn report(&self, counted: Counted, busy: Duration) -> Report {
-        let Counted { tally, task_counts, kernel } = counted;
-        let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
-        Report::new(&self.lease, self.range, tally, task_counts, kernel, busy_us)
+        };
+        Ok(Report::new(&chunk.lease, chunk.range, tally, task_counts, name, 0))
     }
 }
 
@@ -187,20 +147,15 @@ impl Executor {
         &self.devices
     }
 
-    /// Whether tasks of `lease` can be counted here.
+    /// Adds tasks of a lease. The first of them has the ordinal `start`.
     ///
     /// # Errors
     ///
     /// [`TooLittleMemory`], if not even one thread may count them.
-    pub fn accepts(&self, lease: Lease) -> Result<Accepted, TooLittleMemory> {
+    pub fn push(&self, lease: Lease, start: u64, tasks: Tasks) -> Result<(), TooLittleMemory> {
         let bytes = fit(lease.plan, self.threads, self.memory)?.bytes;
-        Ok(Accepted { lease, bytes })
-    }
-
-    /// Adds tasks of an accepted lease. The first of them has the ordinal `start`.
-    pub fn push(&self, accepted: Accepted, start: u64, tasks: Tasks) {
-        let Accepted { lease, bytes } = accepted;
         self.shared.change(|state| state.queue.push(lease, start, tasks, bytes));
+        Ok(())
     }
 
     /// Removes the tasks of `lease` that no thread has begun.
@@ -319,12 +274,12 @@ fn count_until_closed(
         let counted = desk.count(shared, backend, &chunk);
         let elapsed = begun.elapsed();
         most = next_chunk(chunk.at.len(), elapsed);
-        let part = counted.map(|count| {
+        let part = counted.map(|report| {
             // A thread that feeds a device sleeps while the device counts, for it or for the other thread. The time of the
             // device is that of its host: nobody else could use it, also between kernels and while it is copied to.
-            let of_device = count.kernel.is_of_device();
-            let busy = if of_device { elapsed / feeders } else { watch.elapsed() };
-            Part { report: chunk.report(count, busy), elapsed }
+            let busy =
+                if report.kernel.is_of_device() { elapsed / feeders } else { watch.elapsed() };
+            Report { busy_us: u64::try_from(busy.as_micros()).unwrap_or(u64::MAX), ..report }
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is sent.
         let is_wanted = deliver(part);
@@ -378,7 +333,7 @@ mod tests {
     }
 
     fn push(executor: &Executor, lease: Lease, tasks: Tasks) {
-        executor.push(executor.accepts(lease).expect("a thread fits"), 0, tasks);
+        executor.push(lease, 0, tasks).expect("a thread fits");
     }
 
     #[test]
@@ -454,8 +409,7 @@ mod tests {
         // With one thread the second device has none, and nothing waits for it.
         for threads in [1, 3, 6] {
             let (executor, parts) = parts_without_devices(threads, false);
-            let accepted = executor.accepts(lease(1, plan)).expect("a thread fits");
-            executor.push(accepted, 100, tasks.clone());
+            executor.push(lease(1, plan), 100, tasks.clone()).expect("a thread fits");
             let (mut counted, mut left) = (0, 12);
             while left > 0 {
                 let part = parts.recv().expect("threads run").expect("the processor counts");
@@ -552,8 +506,8 @@ mod tests {
         let busy = Duration::from_micros(busy_us);
         assert!(busy <= elapsed, "no two threads counted the large job: {busy:?} in {elapsed:?}");
 
-        let (huge, _) = all_tasks(20, Method::Halves);
-        let refused = executor.accepts(lease(3, huge)).expect_err("it does not fit");
+        let (huge, tasks) = all_tasks(20, Method::Halves);
+        let refused = executor.push(lease(3, huge), 0, tasks).expect_err("it does not fit");
         assert_eq!((refused.plan, refused.given), (huge, memory));
     }
 

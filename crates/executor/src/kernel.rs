@@ -9,7 +9,7 @@ use plan::{Fingerprint, KernelName, Plan, Range, Recount, Tally, TaskCounts};
 pub struct NamedKernel {
     name: KernelName,
     kernel: Kernel,
-    /// Whether what each task counts is told.
+    /// Whether the counts of single tasks are reported.
     tells_tasks: bool,
 }
 
@@ -57,7 +57,7 @@ impl NamedKernel {
     }
 
     /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`: all together, and each of
-    /// them if the plan tells that.
+    /// them if the plan reports that.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ struct Tallying {
     plan: Fingerprint,
     ordinal: u64,
     tally: Option<Tally>,
-    /// Each of the counts, if that is told.
+    /// The single counts, if they are reported.
     each: Vec<u64>,
     tells_tasks: bool,
 }

@@ -22,7 +22,7 @@ pub use allowed::{allowed_memory, allowed_processors};
 pub use device_sample::DeviceSample;
 pub use devices::{Devices, LEAST_WORTHWHILE};
 pub use estimate::{Effort, Estimate, Estimated, student};
-pub use executor::{Accepted, Executor, Part};
+pub use executor::Executor;
 pub use gpu::{
     Device, DeviceChoice, DeviceError, Error as CountingError, MissingDevice,
     SelfTestError as DeviceSelfTestError,

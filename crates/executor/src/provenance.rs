@@ -62,7 +62,7 @@ fn part(text: &str, most: usize) -> String {
     if text.is_empty() { "unknown".into() } else { text }
 }
 
-/// The processor as it calls itself, and the version of its microcode, which Linux tells on x86.
+/// The processor's name for itself, and the version of its microcode, which Linux has on x86.
 fn processor(cpuinfo: &Path) -> (String, String) {
     let text = fs::read_to_string(cpuinfo).unwrap_or_default();
     let value = |name: &str| {

@@ -107,7 +107,7 @@ impl Queue {
         *held = wanted;
     }
 
-    /// Takes up to `most` tasks of the block at `place`, no more than can be told one by one. Near the end of the queue it
+    /// Takes up to `most` tasks of the block at `place`, no more than can be reported one by one. Near the end of the queue it
     /// takes fewer, so that each of `threads` threads gets some, but not so few that taking them costs more than waiting
     /// for another thread. It takes whole `unit`s of ordinals, as far as the block has them.
     pub(super) fn take(&mut self, place: usize, most: usize, threads: usize, unit: u32) -> Chunk {

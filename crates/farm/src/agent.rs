@@ -7,8 +7,8 @@
 //!                                                                        reconnection or a while
 //! ```
 //!
-//! A report of which the coordinator has a part already is of no use to it. What it was joined from is sent again then, one
-//! by one.
+//! The coordinator has no use for a report of which it has a part already. Then the parts that the report was joined from
+//! are sent one by one.
 //!
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
@@ -40,23 +40,19 @@ pub struct Agent {
     stopping: bool,
     sent_draining: bool,
     sent_credit: u64,
-    /// The most tasks to hold for as long as the caller says so, below the configured credit.
-    most_tasks: Option<u64>,
     /// What is to be counted of each lease.
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
     unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
-    /// Leases to give back, in this session: they end with it anyway.
-    declined: Vec<LeaseId>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
     pace: Pace,
 }
 
-/// What tells leases apart. If the coordinator is replaced by one with another ledger, the lease's
-/// number alone does not, and two plans' counts would be added up. If its ledger is an old copy, the number, the job and the
-/// plan do not, and two leases' ranges would be reported as one that was never leased.
+/// The identity of a lease. Its number alone is not enough: if the coordinator is replaced by one with another ledger,
+/// two plans' counts would be added up. With job and plan it is not enough either: if the ledger is an old copy, two
+/// leases' ranges would be reported as one that was never leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     lease: LeaseId,
@@ -97,11 +93,13 @@ struct Unacked {
 /// Finished parts of one lease that are not reported.
 #[derive(Debug)]
 struct Done {
-    /// When it was begun, or last told of.
+    /// When it was begun, or last mentioned in a message.
     since: Millis,
     /// It has more parts than then.
     grown: bool,
-    parts: Parts,
+    /// Neighbours joined, by where they start and end. They overlap if a lease was delivered twice. Nothing is thrown away
+    /// for that: the farm takes each ordinal once.
+    parts: BTreeMap<(u64, u64), Joined>,
 }
 
 impl Agent {
@@ -116,11 +114,9 @@ impl Agent {
             connected: false,
             stopping: false,
             sent_draining: false,
-            most_tasks: None,
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
-            declined: Vec::new(),
             void: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -146,7 +142,6 @@ impl Agent {
     /// The session ended; work goes on.
     pub fn disconnected(&mut self) {
         self.connected = false;
-        self.declined.clear();
     }
 
     /// Tasks of `lease` are coming.
@@ -156,11 +151,6 @@ impl Agent {
         if !self.stopping {
             self.todo.entry(key).or_default().insert(lease.range);
         }
-    }
-
-    /// A lease cannot be counted here: it goes back, and its tasks are of no use.
-    pub fn decline(&mut self, lease: LeaseId) {
-        self.declined.push(lease);
     }
 
     /// What is left of a lease is not wanted. What is finished of it still is.
@@ -188,11 +178,8 @@ impl Agent {
                 self.todo.remove(&key);
             }
         }
-        let done = self.done.entry(key);
-        let done =
-            done.or_insert_with(|| Done { since: now, grown: false, parts: Parts::default() });
-        done.grown = true;
-        done.parts.add(part);
+        let new = || Done { since: now, grown: false, parts: BTreeMap::new() };
+        self.done.entry(key).or_insert_with(new).add(part);
     }
 
     /// The coordinator needs this report no more.
@@ -209,12 +196,6 @@ impl Agent {
     fn report(&mut self, joined: Joined) {
         let Report { job, fingerprint, range, .. } = joined.report;
         self.unacked.insert((job, fingerprint, range), Unacked::new(joined, self.config.resend_ms));
-    }
-
-    /// Hold at most so many tasks from now on, for example because little time is left; `None` for as many as
-    /// were agreed to. What is leased already stays.
-    pub fn hold_at_most(&mut self, tasks: Option<u64>) {
-        self.most_tasks = tasks;
     }
 
     /// Take no more work, give back what is not begun, report the rest.
@@ -242,7 +223,6 @@ impl Agent {
             self.sent_draining = true;
             messages.push(WorkerMessage::Draining);
         }
-        messages.extend(self.declined.drain(..).map(WorkerMessage::Decline));
         messages.extend(self.take_working(now));
         self.take_due(now).into_iter().for_each(|due| self.report(due));
         messages.extend(self.take_reports(now));
@@ -272,8 +252,7 @@ impl Agent {
 
     fn credit(&self) -> u64 {
         let full = self.unacked.len() > Self::MAX_UNACKED;
-        let most = self.most_tasks.unwrap_or(u64::MAX);
-        if full || self.stopping { 0 } else { self.config.hello.credit.min(most) }
+        if full || self.stopping { 0 } else { self.config.hello.credit }
     }
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
@@ -312,7 +291,7 @@ impl Agent {
         let mut held = self.todo.clone();
         for (&key, done) in &self.done {
             let ranges = held.entry(key).or_default();
-            done.parts.iter().for_each(|part| ranges.insert(part.range));
+            done.parts.values().for_each(|part| ranges.insert(part.report.range));
         }
         let holdings =
             held.iter().flat_map(|(key, ranges)| ranges.iter().map(|range| key.holding(range)));
@@ -346,15 +325,36 @@ impl Unacked {
 }
 
 impl Done {
+    /// Adds a part, and joins it with its neighbours unless their sum would not fit.
+    fn add(&mut self, part: Report) {
+        self.grown = true;
+        let range = part.range;
+        let mut part = Joined::of(part);
+        let left = self.parts.range(..(range.start(), 0)).next_back();
+        if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, left.join(&part)?))) {
+            self.parts.remove(&key);
+            part = joined;
+        }
+        let right = self.parts.range((range.end(), 0)..).next();
+        if let Some((&key, joined)) = right.and_then(|(key, right)| Some((key, part.join(right)?)))
+        {
+            self.parts.remove(&key);
+            part = joined;
+        }
+        self.parts.insert((part.report.range.start(), part.report.range.end()), part);
+    }
+
+    /// Whether one part is all of the lease.
     fn is_whole(&self, key: &Key) -> bool {
-        self.parts.hold(key.token.range)
+        let whole = key.token.range;
+        self.parts.contains_key(&(whole.start(), whole.end()))
     }
 
     /// The parts that are reported of it: of a recount the whole alone, although others lie beside it if it was
     /// delivered twice.
     fn into_reported(self, key: Key) -> impl Iterator<Item = Joined> {
         let whole = key.token.range;
-        self.parts.into_iter().filter(move |part| !key.is_recount() || part.report.range == whole)
+        self.parts.into_values().filter(move |part| !key.is_recount() || part.report.range == whole)
     }
 
     /// Whether the coordinator may take a lease for given up that is reported as a whole.
@@ -395,47 +395,5 @@ impl Joined {
 
     fn parts(&self) -> &[Report] {
         if self.parts.is_empty() { std::slice::from_ref(&self.report) } else { &self.parts }
-    }
-}
-
-/// Parts of one lease, neighbours joined, keyed by where they start and end.
-///
-/// They overlap if a lease was delivered twice. Nothing is thrown away for that: the farm takes
-/// each ordinal once.
-#[derive(Debug, Default)]
-struct Parts(BTreeMap<(u64, u64), Joined>);
-
-impl Parts {
-    /// Adds a part, and joins it with its neighbours unless their sum would not fit.
-    fn add(&mut self, part: Report) {
-        let range = part.range;
-        let mut part = Joined::of(part);
-        let left = self.0.range(..(range.start(), 0)).next_back();
-        if let Some((&key, joined)) = left.and_then(|(key, left)| Some((key, left.join(&part)?))) {
-            self.0.remove(&key);
-            part = joined;
-        }
-        let right = self.0.range((range.end(), 0)..).next();
-        if let Some((&key, joined)) = right.and_then(|(key, right)| Some((key, part.join(right)?)))
-        {
-            self.0.remove(&key);
-            part = joined;
-        }
-        self.0.insert((part.report.range.start(), part.report.range.end()), part);
-    }
-
-    /// Whether one of them is all of this range.
-    fn hold(&self, range: Range) -> bool {
-        self.0.contains_key(&(range.start(), range.end()))
-    }
-
-    /// Shows them in ascending order of their starts.
-    fn iter(&self) -> impl Iterator<Item = &Report> {
-        self.0.values().map(|part| &part.report)
-    }
-
-    /// Hands them out in ascending order of their starts.
-    fn into_iter(self) -> impl Iterator<Item = Joined> {
-        self.0.into_values()
     }
 }

@@ -11,7 +11,6 @@
 //! with the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeBounds;
 
 use crate::principal::is_second_opinion;
 use crate::session::Session;
@@ -49,7 +48,7 @@ struct Waiting {
     kernel: KernelName,
     /// The latest lease under which it was leased.
     asked: Option<LeaseId>,
-    /// Who was asked to recount it and did so with the same kernel, so that their counts do not qualify.
+    /// Principals that were asked to recount it and did so with the same kernel, so that their counts do not qualify.
     tried: BTreeSet<Principal>,
 }
 
@@ -126,9 +125,10 @@ impl Audits {
         Some(waiting)
     }
 
-    /// What has begun to wait since this was last asked; some of it may wait no longer.
-    pub(crate) fn take_offered(&mut self) -> BTreeSet<Range> {
-        std::mem::take(&mut self.offered)
+    /// Whether something waits that did not when this was last asked. What was leased in between, or compared and
+    /// confirmed, waits no longer.
+    pub(crate) fn take_offered(&mut self) -> bool {
+        std::mem::take(&mut self.offered).iter().any(|range| self.waiting.contains_key(range))
     }
 
     /// Whether another party than this principal's has counted any of what waits. Principals are in the order of their
@@ -147,16 +147,16 @@ impl Audits {
 
     /// How many of the ranges that wait none of these workers may count, as far as the farm keeps them; `None` before the
     /// ledger has said which wait.
-    pub(crate) fn stranded(
+    pub(crate) fn stranded<'a>(
         &self,
-        workers: &BTreeSet<Principal>,
+        workers: impl Iterator<Item = &'a Principal> + Clone,
         across: AuditScope,
     ) -> Option<u64> {
         if self.wanted > 0 && self.known() + self.confirming.len() == 0 {
             return None;
         }
         let has_worker = |waiting: &Waiting| {
-            let mut may = workers.iter().filter(|principal| !waiting.tried.contains(principal));
+            let mut may = workers.clone().filter(|&principal| !waiting.tried.contains(principal));
             may.any(|principal| waiting.principal.is_apart_from(principal, across))
         };
         // Mostly neighbours were counted by one machine, and have the same answer.
@@ -177,14 +177,13 @@ impl Audits {
         Some(stranded)
     }
 
-    /// One `among` these that a session may count, and the kernel that counted it: that of another party. One that
-    /// exceeds every worker's credit goes to a worker that is idle. Whoever could choose by contradicting what
-    /// they are asked about would need no luck to replace a true count.
+    /// A range that a session may count again, and the kernel that counted it: that of another party. One that exceeds
+    /// every worker's credit goes to a worker that is idle. The owner of a late count that contradicts a range is not
+    /// asked about it: it could choose by contradicting what it is asked about, and replace a true count.
     pub(crate) fn for_session(
         &self,
         session: &Session,
         across: AuditScope,
-        among: impl RangeBounds<Range>,
         may_be_asked: impl Fn(Range) -> bool,
     ) -> Option<(Range, KernelName)> {
         if !self.has_others(session.principal(), across) {
@@ -200,7 +199,7 @@ impl Audits {
                 && !waiting.tried.contains(principal)
                 && (session.is_trusted || doubter != Some(&principal.owner))
         };
-        self.waiting.range(among).find(may).map(|(&range, waiting)| (range, waiting.kernel))
+        self.waiting.iter().find(may).map(|(&range, waiting)| (range, waiting.kernel))
     }
 
     /// One that waits is leased.
@@ -239,7 +238,7 @@ impl Audits {
     }
 
     /// A late count of `owner` contradicts a range. `false` if that is known, or if there are as many of this owner as the
-    /// farm keeps: whose late counts contradict cannot keep others' from being heard.
+    /// farm keeps. The bound is for each owner, so that one owner's late counts do not displace another's.
     pub(crate) fn doubt(&mut self, range: Range, owner: &str) -> bool {
         let of_owner = self.doubters.values().filter(|other| *other == owner).count();
         let is_new = of_owner < Audits::WINDOW && !self.doubters.contains_key(&range);
@@ -250,9 +249,8 @@ impl Audits {
     }
 
     /// Whether a recount by `principal` with `kernel`, leased as `lease`, confirms the count of `range`: then the
-    /// ledger is to be told. A repetition with the kernel that is to be checked is no second opinion, and who
-    /// was asked for another one and has none is not asked again. Who comes late with a recount of a row that
-    /// is no more was asked for something else.
+    /// ledger has to note it. A repetition with the kernel that is to be checked is no second opinion. A principal that
+    /// has no other kernel is not asked again. A late recount of a row that is no more answers another lease.
     pub(crate) fn confirms(
         &mut self,
         range: Range,
@@ -268,7 +266,7 @@ impl Audits {
         is_second_opinion((&waiting.principal, waiting.kernel), (principal, kernel), across)
     }
 
-    /// The ledger is being told. Returns the lease under which another worker counts the range, too.
+    /// The confirmation is on its way into the ledger. Returns the lease under which another worker counts the range, too.
     pub(crate) fn confirm(&mut self, range: Range) -> Option<LeaseId> {
         self.take(range);
         self.confirming.insert(range);
@@ -340,7 +338,7 @@ mod tests {
                 looked_at.set(looked_at.get() + 1);
                 true
             };
-            let found = audits.for_session(&session("m5"), across, .., look);
+            let found = audits.for_session(&session("m5"), across, look);
             (found.is_some(), looked_at.get())
         };
         let own = [("rack", "m5")];

@@ -1,4 +1,4 @@
-//! What whoever runs a farm may choose.
+//! What an operator may configure.
 
 /// The farm's few tunable times and sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

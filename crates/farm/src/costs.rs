@@ -83,7 +83,7 @@ pub(crate) struct Costs {
 impl Costs {
     /// A worker is known once each of its threads has counted for so long; before, it is taken for one like all.
     const KNOWN_US: u64 = 4_000_000;
-    /// Nothing is told before three quarters of the threads belong to workers that are known,
+    /// There is no estimate before three quarters of the threads belong to workers that are known,
     const KNOWN_SHARE: f64 = 0.75;
     /// and something of so many parts of the plan was counted.
     const LEAST_PARTS: u32 = 8;
@@ -126,7 +126,7 @@ impl Costs {
     }
 
     /// How long so many tasks take `workers`: sessions, and how many threads they count them with. Microseconds; `None`
-    /// without a thread, and before it can be told.
+    /// without a thread, and before it can be estimated.
     pub(crate) fn us_left(&self, tasks: u64, workers: &[(SessionId, u32)]) -> Option<u64> {
         let all = self.all();
         let like_all = all.pace().filter(|_| all.parts.count_ones() >= Self::LEAST_PARTS)?;

@@ -1,4 +1,4 @@
-//! Disputes: who claims what of a range, and when that is settled.
+//! Disputes: contradictory claims about a range, and when they are settled.
 //!
 //! ```text
 //!   two owners claim the same ─────────────────────────────► settled: who claims otherwise was wrong
@@ -53,15 +53,15 @@ pub struct Dispute {
     pub(crate) votes: Vec<Vote>,
     /// The lease under which it is counted again.
     pub(crate) recount: Option<LeaseId>,
-    /// It is decided; the ledger is being told.
+    /// It is decided, and its end is on the way into the ledger.
     pub(crate) settling: bool,
     /// How many votes are on their way into the ledger.
     pub(crate) unwritten: usize,
 }
 
 impl Dispute {
-    /// So many machines of an owner are heard once others have a part. The second one finds out whether the first is
-    /// broken; an owner that lies could invent any number of them.
+    /// The most machines of an owner that may vote once other owners have. The second one shows whether the first is
+    /// broken. An owner that lies could invent any number of them.
     const MACHINES_HEARD: usize = 2;
     /// The most machines that are named in a sentence.
     const NAMED: usize = 8;

@@ -8,11 +8,11 @@ use crate::{
 /// Something to do, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Tell a worker something.
+    /// Send a worker a message.
     Tell {
-        /// Whom.
+        /// Its session.
         session: SessionId,
-        /// What.
+        /// The message.
         order: CoordinatorMessage,
     },
     /// End a session.
@@ -59,15 +59,9 @@ pub enum Effect {
         /// The task.
         ordinal: u64,
     },
-    /// A job is held: all of it is counted, and its total contradicts what is known. Whoever waits for it may
-    /// look.
-    Held {
-        /// Which.
-        job: JobId,
-    },
-    /// A job reached its end: done or cancelled. Whoever waits for it may look.
-    Finished {
-        /// Which.
+    /// A job is done, cancelled or held: its clients need not wait any longer.
+    AtRest {
+        /// The job.
         job: JobId,
     },
 }

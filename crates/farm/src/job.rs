@@ -10,14 +10,13 @@
 //!                        suspected ──► poisoned                  see `attempts`
 //! ```
 //!
-//! A claim may take ordinals from anywhere: who was leased them may count them even when its lease is over.
+//! A claim may take ordinals from anywhere: a worker may count what it was leased even when its lease is over.
 //!
 //! Whatever is leased is *due* when it should be back, by the speed that was seen of its session. Of what is late, or would
 //! be back much sooner from another session, that other one is leased the end, too. Then the ordinals are in its lease. The
-//! earlier one is *overtaken*: its session goes on, and whoever reports first is counted.
+//! earlier one is *overtaken*: its session goes on, and the first report counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
 use crate::attempts::Attempts;
 use crate::audit::Audits;
@@ -68,7 +67,7 @@ pub(crate) struct Job {
     pub(crate) hours: Hours,
     /// Something of it was leased.
     pub(crate) has_begun: bool,
-    /// The state that is durable in the ledger; clients are told this one.
+    /// The state that is durable in the ledger. Clients see this one.
     pub(crate) durable_state: JobState,
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
@@ -83,8 +82,8 @@ pub(crate) struct Job {
     pub(crate) tasks_done: u64,
     pub(crate) total: u128,
     pub(crate) disputes: BTreeMap<Range, Dispute>,
-    /// Disputed ranges that have begun to wait for another count since they were last looked at.
-    offered: BTreeSet<Range>,
+    /// A disputed range has begun to wait for another count since somebody asked.
+    is_offered: bool,
     /// Something came free since somebody asked.
     is_freed: bool,
     pub(crate) overruns: Overruns,
@@ -98,10 +97,10 @@ pub(crate) struct Job {
     pool: IntervalSet,
     /// Nobody has them, and they are to be leased alone.
     suspected: IntervalSet,
-    /// Nobody has them, nor is to have them.
+    /// They are not leased to anybody.
     poisoned: IntervalSet,
     attempts: Attempts,
-    scheduler: StratumScheduler,
+    pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// By their first ordinals; disjoint.
     leased: BTreeMap<u64, Leased>,
@@ -141,7 +140,7 @@ impl Job {
             tasks_done: 0,
             total: 0,
             disputes: BTreeMap::new(),
-            offered: BTreeSet::new(),
+            is_offered: false,
             is_freed: true,
             overruns: Overruns::default(),
             patience: 1,
@@ -239,11 +238,6 @@ impl Job {
         }
     }
 
-    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
-    pub(crate) fn piece(&self) -> u64 {
-        self.scheduler.piece()
-    }
-
     /// Leases at most `tasks` free ordinals in one piece, from where it is the session's turn.
     pub(crate) fn assign(
         &mut self,
@@ -318,7 +312,7 @@ impl Job {
         Some(range)
     }
 
-    /// A worker is there that holds a range: it did not kill it.
+    /// A worker that holds a range has come back: the range did not kill it.
     pub(crate) fn brought_back(&mut self, range: Range) {
         self.attempts.forget(range);
         self.take_free(range).iter().for_each(|part| self.put_back(part));
@@ -415,7 +409,7 @@ impl Job {
     /// A range is disputed from now on.
     pub(crate) fn open_dispute(&mut self, range: Range, dispute: Dispute) {
         self.disputes.insert(range, dispute);
-        self.offered.insert(range);
+        self.is_offered = true;
     }
 
     /// Whether there is something free, and some of it came free since this was last asked.
@@ -423,12 +417,9 @@ impl Job {
         std::mem::take(&mut self.is_freed) && self.free_tasks() > 0
     }
 
-    /// From the first to the last of what has begun to wait for another count since this was last asked. Not all
-    /// in between has, and some of it may wait no longer.
-    pub(crate) fn take_offered(&mut self) -> Option<RangeInclusive<Range>> {
-        let mut offered = self.audits.take_offered();
-        offered.append(&mut self.offered);
-        Some(*offered.first()?..=*offered.last()?)
+    /// Whether something waits for another count that did not when this was last asked.
+    pub(crate) fn take_offered(&mut self) -> bool {
+        self.audits.take_offered() | std::mem::take(&mut self.is_offered)
     }
 
     /// A range is no longer counted again under `lease`.
@@ -436,7 +427,7 @@ impl Job {
         match self.disputes.get_mut(&range) {
             Some(dispute) if dispute.recount == Some(lease) => {
                 dispute.recount = None;
-                self.offered.insert(range);
+                self.is_offered = true;
             }
             _ => self.audits.give_back(range, lease),
         }
@@ -562,7 +553,6 @@ impl Job {
         (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
-            self.offered.clear();
         }
     }
 

@@ -73,7 +73,7 @@ impl JobState {
         matches!(self, JobState::Cancelled | JobState::Done)
     }
 
-    /// Whether whoever waits for the job waits in vain from now on: it is over, or held.
+    /// Whether clients need not wait for the job any longer: it is over, or held.
     pub fn is_at_rest(self) -> bool {
         self.is_over() || self == JobState::Held
     }
@@ -110,7 +110,7 @@ impl Times {
     }
 }
 
-/// A change of a job that the ledger makes, and that its log tells of.
+/// A change of a job that the ledger makes and notes in its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobChange {
     /// Its first range is leased.

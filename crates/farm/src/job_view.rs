@@ -45,7 +45,7 @@ pub struct JobView {
     pub workers: usize,
     /// Sessions that may be leased ranges of it while it runs: they have the memory.
     pub able_workers: usize,
-    /// Microseconds that the rest will take these workers, once it can be told; without audits.
+    /// Microseconds that the rest will take these workers, without audits; `None` before it can be estimated.
     pub us_left: Option<u64>,
     /// How fast these workers count it; of a job that is over, how fast it was counted from its first lease to its end.
     pub rate: Rate,
@@ -84,7 +84,7 @@ impl JobView {
     pub const POISONED_NAMED: usize = 8;
 
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
-    /// before it can be told.
+    /// before it can be estimated.
     pub fn seconds_left(&self) -> Option<f64> {
         self.us_left.filter(|_| !self.state.is_over()).map(|us| us as f64 / 1e6)
     }
@@ -100,7 +100,7 @@ impl JobView {
         if tasks == 0 { 100.0 } else { 100.0 * self.tasks_done as f64 / tasks as f64 }
     }
 
-    /// What it waits for while nobody counts it, if that can be told: the end of a sentence that begins with "waits for".
+    /// What it waits for while no worker counts it, if that is known: the end of a sentence that begins with "waits for".
     /// `others` are jobs of the same farm. A job of which workers hold ranges waits for nothing but second counts that none
     /// of the workers may give.
     pub fn waits_for(&self, others: &[JobView]) -> Option<String> {

@@ -72,7 +72,6 @@ pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,
     orphans: BTreeMap<LeaseId, LeaseTime>,
-    orphan_deadlines: BTreeSet<(Millis, LeaseId)>,
     /// How many leases of each job each session holds; never 0. Clients ask often.
     holders: BTreeMap<JobId, BTreeMap<SessionId, usize>>,
 }
@@ -123,30 +122,17 @@ impl Leases {
         Some(lease)
     }
 
-    /// Ends a lease whose session ended, and remembers its deadline.
-    pub(crate) fn orphan(&mut self, id: LeaseId) -> Option<OpenLease> {
+    /// Ends a lease whose session ended, and remembers its deadline. Forgets those whose deadline has come.
+    pub(crate) fn orphan(&mut self, id: LeaseId, now: Millis) -> Option<OpenLease> {
         let lease = self.end(id)?;
+        self.orphans.retain(|_, term| term.deadline > now);
         self.orphans.insert(id, lease.term);
-        self.orphan_deadlines.insert((lease.term.deadline, id));
         Some(lease)
     }
 
-    /// The term of an orphaned lease, if its deadline has not come.
+    /// The term of an orphaned lease; its deadline may have come.
     pub(crate) fn orphan_term(&self, id: LeaseId) -> Option<LeaseTime> {
         self.orphans.get(&id).copied()
-    }
-
-    /// Forgets orphaned leases whose deadline has come.
-    pub(crate) fn forget_orphans(&mut self, now: Millis) {
-        while let Some(&(deadline, id)) = self.orphan_deadlines.first()
-            && deadline <= now
-        {
-            self.orphan_deadlines.pop_first();
-            // Unless it was taken up, renewed and orphaned again since.
-            if self.orphans.get(&id).is_some_and(|term| term.deadline == deadline) {
-                self.orphans.remove(&id);
-            }
-        }
     }
 
     /// How many there are.

@@ -15,8 +15,6 @@ pub enum WorkerMessage {
     Report(Report),
     /// The worker is getting on with this lease, which it will report as a whole.
     Working(LeaseId),
-    /// The worker cannot count this lease and gives it back.
-    Decline(LeaseId),
     /// The worker wants no more work.
     Draining,
 }
@@ -26,7 +24,7 @@ pub enum WorkerMessage {
 pub struct Hello {
     /// The worker's name, for people.
     pub worker: String,
-    /// The name of its machine, by which machines that miscount are told from others.
+    /// The name of its machine. It distinguishes machines that miscount from others.
     pub machine: String,
     /// The version of its program, for the evidence.
     pub build: String,
@@ -56,7 +54,7 @@ pub struct Holding {
     pub lease: LeaseId,
     /// The job it belongs to.
     pub job: JobId,
-    /// The job's plan: ids alone do not tell one ledger from another.
+    /// The job's plan: numbers alone do not distinguish two ledgers.
     pub fingerprint: Fingerprint,
     /// The ordinals not yet reported.
     pub range: Range,
@@ -64,14 +62,11 @@ pub struct Holding {
     pub token: LeaseToken,
 }
 
-/// What the coordinator tells a worker.
+/// A message of the coordinator to a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CoordinatorMessage {
     /// The session has begun.
-    Welcome {
-        /// Nothing new is leased for so long, because the coordinator was restarted.
-        leases_in_ms: u64,
-    },
+    Welcome,
     /// A range to count; its tasks follow.
     Lease(Lease),
     /// Tasks of a lease.
@@ -85,7 +80,7 @@ pub enum CoordinatorMessage {
 }
 
 /// What became of a report. Job, plan and range name the report: jobs of one plan have the same ranges, and
-/// job numbers alone do not tell one ledger from another.
+/// job numbers alone do not distinguish two ledgers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The report's job.

@@ -1,8 +1,8 @@
 //! Recounts that did not come back although their workers said all the time that they were getting on.
 //!
-//! Such a range may take long, or its worker may lie. So the next one who is asked has twice as long, and it is
-//! another owner's turn for as long as the last one kept the range, or another machine's where only one owner
-//! counts. Nobody holds a range for ever while others want to count it, and a range that takes long is counted at last.
+//! Such a range may take long, or its worker may lie. So the next lease of it lasts twice as long. For as long as the last
+//! worker kept the range, it is another owner's turn, or another machine's where only one owner counts. So no worker holds
+//! a range for ever while others could count it, and a range that takes long is counted at last.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Overruns(BTreeMap<Range, Overrun>);
 #[derive(Debug)]
 struct Overrun {
     times: u32,
-    /// Whose turn it is not.
+    /// The party that kept it last.
     party: Party,
     until: Millis,
 }
@@ -35,7 +35,7 @@ impl Overruns {
         self.0.insert(range, Overrun { times, party, until });
     }
 
-    /// How many times as long as usual whoever counts the range next may take.
+    /// How many times as long as usual the next recount of the range may take.
     pub(crate) fn factor(&self, range: Range) -> u64 {
         1 << self.0.get(&range).map_or(0, |overrun| overrun.times.min(Self::DOUBLINGS))
     }

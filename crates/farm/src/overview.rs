@@ -38,8 +38,6 @@ pub struct WorkerDetail {
     pub heard_at: Millis,
     /// Deadlines that it has missed since it last reported something.
     pub missed: u32,
-    /// Jobs that it gave ranges back of, because it cannot count them.
-    pub declined: usize,
     /// It asked for no more work.
     pub draining: bool,
 }
@@ -94,7 +92,7 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// The most that are told at a time: those with the most placements.
+    /// The most that are returned at a time: those with the most placements.
     pub const MOST: usize = 500;
 }
 

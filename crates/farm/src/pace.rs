@@ -12,8 +12,8 @@
 //! that takes long has longer leases, and fewer rows: of each lease half is leased when the other
 //! half is done, which makes 32 reports a row.
 //!
-//! A worker that reports more seldom loses more if it is killed, so small farms report often. What a worker was told is
-//! left as it is until it is wrong by a quarter, so that a farm is not told anew whenever somebody comes or goes.
+//! A worker that reports more seldom loses more if it is killed, so small farms report often. The interval stays as it is
+//! until it is wrong by a quarter, so that it is not sent anew whenever a worker comes or goes.
 
 use crate::Config;
 
@@ -26,7 +26,7 @@ pub struct Pace {
 impl Pace {
     /// Each worker of a farm makes the interval so much longer: 200 reports a second.
     const PER_WORKER_MS: u64 = 5;
-    /// Workers report no more often than this, unless they are told otherwise.
+    /// Workers report no more often than this, unless they are configured otherwise.
     const LEAST_MS: u64 = 1_000;
     /// Reports while a worker is busy with one lease of a job that takes long.
     const REPORTS: u64 = 64;

@@ -1,4 +1,4 @@
-//! Who answers for a count.
+//! Principals: owners and machines that answer for counts.
 //!
 //! ```text
 //!   owner "rack7" ──a credential, checked by the coordinator
@@ -6,16 +6,16 @@
 //!           └── worker "node12-4f1a" ──one process, for people
 //! ```
 //!
-//! A machine that miscounts is told from others by its name, which its owner is trusted to give:
+//! A machine is identified by its name, which its owner is trusted to give:
 //!
 //! ```text
-//!   node12              declared by whoever started the worker
+//!   node12              declared when the worker was started
 //!   boot-7c1f09a2b3d4   of the number that Linux draws at each start, which all containers of a host share
 //!   unknown             neither: such a machine may be any that is not declared
 //! ```
 //!
-//! Whoever holds a credential can invent machines, so that they all are their owner's word: what it says decides about
-//! its own machines, and about those of others only together with another owner.
+//! The holder of a credential can invent machines. So the machines of an owner are only its word: they decide about
+//! each other, and about machines of other owners only together with another owner.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,10 +31,10 @@ pub struct Principal {
     pub machine: String,
 }
 
-/// How a machine is told from others.
+/// How a machine is identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdentifiedBy {
-    /// By the name that whoever started its workers gave it.
+    /// By the name that was declared when its workers were started.
     Name,
     /// By the number of its latest start.
     Boot,
@@ -102,7 +102,7 @@ impl Principal {
     /// What the names of machines begin with that are identified by their starts.
     pub const BOOT: &str = "boot-";
 
-    /// How its machine is told from others.
+    /// How its machine is identified.
     #[must_use]
     pub fn identified_by(&self) -> IdentifiedBy {
         match self.machine.as_str() {

@@ -103,7 +103,7 @@ pub enum EvidenceRecord {
     Range {
         /// The range, its count and its check.
         counted: CountedRange,
-        /// What each of its tasks counts, if that is told.
+        /// The counts of its single tasks, if they were reported.
         task_counts: TaskCounts,
         /// When it was accepted.
         at_ms: i64,

@@ -1,7 +1,7 @@
 //! The order in which a plan is leased.
 //!
 //! Tasks differ in cost along the ordinals, so a plan is leased from all over it: what is done is a fair
-//! sample of it early on, and tells how long the rest will take ([`costs`](crate::costs)).
+//! sample of it early on, and shows how long the rest will take ([`costs`](crate::costs)).
 //!
 //! ```text
 //!   strata    0       1       2       3       4       5       6       7     64 in truth
@@ -12,7 +12,7 @@
 //! In its turn a stratum's lowest free ordinals are leased, and what follows them if the lease is longer. If the free
 //! ordinals before them are too few for a lease, it begins with these: otherwise a plan that is soon counted would end with
 //! leases of a few tasks.
-//! Each session goes its own rounds, so that what it has counted is a fair sample too, and tells how
+//! Each session goes its own rounds, so that what it has counted is a fair sample too, and shows how
 //! fast it is; each begins a turn later than the one before.
 
 use std::collections::BTreeMap;
@@ -39,8 +39,8 @@ pub(crate) struct StratumScheduler {
     tasks: u64,
     /// Leases in a turn.
     leases: u64,
-    /// The most tasks of a lease, unless it would be too short.
-    piece: u64,
+    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
+    pub(crate) piece: u64,
     /// By session: the leases that it had, and those that its turns before the first would have had.
     places: BTreeMap<SessionId, u64>,
     sessions: u64,
@@ -58,11 +58,6 @@ impl StratumScheduler {
         };
         let (places, sessions) = (BTreeMap::new(), 0);
         StratumScheduler { tasks: plan.tasks, leases, piece, places, sessions }
-    }
-
-    /// The most tasks that a lease should have, unless they take so short a time that leases would be too many.
-    pub(crate) fn piece(&self) -> u64 {
-        self.piece
     }
 
     /// Takes at most `tasks` out of the pool, in one piece: the lowest ones of the stratum whose turn

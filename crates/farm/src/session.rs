@@ -11,19 +11,19 @@ use crate::{Author, Hello, JobId, KernelName, LeaseId, Millis, Principal};
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
-    author: Author,
+    /// Who makes its counts.
+    pub(crate) author: Author,
     /// A recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,
     /// The counting loop in use, for people.
     backend: String,
-    process: Process,
+    /// The process at its other end.
+    pub(crate) process: Process,
     threads: u32,
     /// Bytes that all threads together may take.
     memory: u64,
     /// The most tasks that the worker agrees to hold.
     pub(crate) credit: u64,
-    /// What it agreed to when it came.
-    first_credit: u64,
     /// Tasks leased and not yet reported.
     pub(crate) outstanding: u64,
     /// How many of them each job has, and the thread time that was expected of these, nanoseconds;
@@ -35,17 +35,12 @@ pub(crate) struct Session {
     pub(crate) heard_at: Millis,
     /// Tasks that it has reported.
     pub(crate) counted: u64,
-    /// Deadlines missed since it last reported something: those who missed fewer come first.
+    /// Deadlines missed since it last reported something. Sessions that missed fewer are served first.
     pub(crate) missed: u32,
-    /// It missed a deadline: until then, or until it reports something, it is leased nothing.
-    pub(crate) rests_until: Option<Millis>,
     pub(crate) leases: BTreeSet<LeaseId>,
-    /// Jobs that it gave ranges back of: it cannot count them, whatever it said about its memory.
-    pub(crate) declined: BTreeSet<JobId>,
 }
 
-/// A worker process. Its number is the worker's own choice, so that it tells only the processes of one owner
-/// apart.
+/// A worker process. Its number is the worker's own choice, so that it distinguishes only processes of one owner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Process {
     pub(crate) owner: String,
@@ -66,27 +61,14 @@ impl Session {
             threads: hello.threads.max(1),
             memory: hello.memory,
             credit: hello.credit,
-            first_credit: hello.credit,
             outstanding: 0,
             held: BTreeMap::new(),
             draining: false,
             heard_at: now,
             counted: 0,
             missed: 0,
-            rests_until: None,
             leases: BTreeSet::new(),
-            declined: BTreeSet::new(),
         }
-    }
-
-    /// Who makes its counts.
-    pub(crate) fn author(&self) -> &Author {
-        &self.author
-    }
-
-    /// The process at its other end.
-    pub(crate) fn process(&self) -> &Process {
-        &self.process
     }
 
     /// Its counting threads, and the kernel that they use: empty if this version has none of the name.
@@ -112,16 +94,15 @@ impl Session {
         threads_that_fit(self.threads, self.memory, thread_memory)
     }
 
-    /// Whether ranges of such a job are of any use to it.
-    pub(crate) fn may_count(&self, job: JobId, thread_memory: u64) -> bool {
-        self.threads_for(thread_memory) > 0 && !self.declined.contains(&job)
+    /// Whether it has the memory to count such a job.
+    pub(crate) fn may_count(&self, thread_memory: u64) -> bool {
+        self.threads_for(thread_memory) > 0
     }
 
-    /// Whether it may be leased a recount of so many tasks, which cannot be divided. Beyond its credit it may be leased
-    /// nothing else, and not even that once it has lowered its credit: then it has no time for more.
+    /// Whether it may be leased a recount of so many tasks, which cannot be divided. It may exceed the credit of a session
+    /// that holds nothing.
     pub(crate) fn has_room_for_recount(&self, tasks: u64) -> bool {
-        let is_idle = self.outstanding == 0 && self.credit >= self.first_credit;
-        tasks <= self.room() || is_idle
+        self.outstanding == 0 || tasks <= self.room()
     }
 
     /// Tasks of a job are leased to it that are to take so long.
@@ -174,7 +155,7 @@ pub struct WorkerView {
     pub rate: Rate,
 }
 
-/// How fast something is counted; 0 while nothing is, and before it can be told.
+/// How fast something is counted; 0 while nothing is, and before it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
     /// Tasks per second.

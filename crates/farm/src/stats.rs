@@ -16,10 +16,6 @@ pub struct Stats {
     pub busy_us: u64,
     /// Accepted ranges that a second party has counted with the same result, as an audit asked for.
     pub audits_agreed: u64,
-    /// How often all jobs were looked through for something to lease to one worker.
-    pub searches: u64,
-    /// How often something was held against one worker that had found nothing before.
-    pub offers: u64,
     /// Leases that were given out. Those that a worker took up again are not included.
     pub leases: u64,
     /// Leases that were taken back because their time was over.

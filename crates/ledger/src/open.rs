@@ -173,8 +173,8 @@ impl Ledger {
     }
 
     /// Walks the accepted ranges of a job in ascending order and returns the sum of their counts.
-    pub fn for_each_row(&self, job: JobId, see: impl FnMut(Row)) -> Result<u128, LedgerFault> {
-        rules::for_each_row(&mut SqlStore(&self.db), job, see)
+    pub fn for_each_row(&self, job: JobId, mut see: impl FnMut(Row)) -> Result<u128, LedgerFault> {
+        rules::for_each_row(&mut SqlStore(&self.db), job, |counted| see(counted.row))
     }
 
     /// Closes the ledger so that it is one file, unless another program has it open. Returns the lock, if there is one. A

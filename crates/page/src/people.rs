@@ -166,7 +166,6 @@ fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
             (fact("Last report", &format!("{} ago", time(*silent))))
             (fact("Reported since it came", &plural(detail.counted, "task")))
             (fact("Deadlines missed", &detail.missed.to_string()))
-            (fact("Jobs it has no memory for", &detail.declined.to_string()))
         }
     }
 }

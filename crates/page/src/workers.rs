@@ -187,7 +187,6 @@ fn mark<'a>(
         (detail.missed > 0, "missed deadlines"),
         (!detail.leased.is_empty() && silent > SILENT, "silent"),
         (is_slow, "slow"),
-        (detail.declined > 0, "too little memory for a job"),
     ];
     let troubles = troubles.into_iter().filter_map(|(is_so, what)| is_so.then_some(what)).collect();
     Marked { detail, silent, troubles }
@@ -319,7 +318,6 @@ mod tests {
             counted: 7,
             heard_at: Millis(4 * MINUTES),
             missed: 0,
-            declined: 0,
             draining: false,
         }
     }

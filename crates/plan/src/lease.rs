@@ -18,8 +18,8 @@ pub struct Lease {
     /// The token that every report about the lease carries. It has the same range, and its kind says whether this is a
     /// recount.
     pub token: LeaseToken,
-    /// Set if the range was counted before; it must then come back as one report. Only such a lease may exceed a
-    /// worker's credit, unless the worker has lowered the credit. The worker then holds no other lease.
+    /// The range was counted before, and must come back as one report. Such a lease may exceed the credit of a worker
+    /// that holds nothing else.
     pub recount: Option<Recount>,
 }
 

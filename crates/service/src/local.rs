@@ -41,7 +41,7 @@ pub struct LocalCount {
     pub devices: Devices,
     /// Bytes of memory that all threads together may take.
     pub memory: u64,
-    /// What the evidence says of program and machine; `executor::provenance` tells it.
+    /// Program and machine, as the evidence names them: see `executor::provenance`.
     pub build: String,
     /// The part of the plan to count.
     pub slice: Slice,

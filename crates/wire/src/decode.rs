@@ -28,9 +28,6 @@ impl TryFrom<v1::WorkRequest> for WorkerMessage {
             work_request::Message::Working(working) => {
                 WorkerMessage::Working(LeaseId(working.lease))
             }
-            work_request::Message::Decline(decline) => {
-                WorkerMessage::Decline(LeaseId(decline.lease))
-            }
             work_request::Message::Draining(_) => WorkerMessage::Draining,
         })
     }
@@ -41,9 +38,7 @@ impl TryFrom<v1::WorkResponse> for CoordinatorMessage {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(v1::Welcome { leases_in_ms }) => {
-                CoordinatorMessage::Welcome { leases_in_ms }
-            }
+            work_response::Message::Welcome(v1::Welcome {}) => CoordinatorMessage::Welcome,
             work_response::Message::Lease(lease) => CoordinatorMessage::Lease(lease.try_into()?),
             work_response::Message::Tasks(tasks) => CoordinatorMessage::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => CoordinatorMessage::Ack(ack.try_into()?),
@@ -324,8 +319,7 @@ impl TryFrom<v1::Owner> for OwnerView {
             },
             hours: Hours { processor_us, gpu_us },
             leased_us,
-            live_jobs: usize::try_from(live_jobs)
-                .map_err(|_| WireError::out_of_bounds("live_jobs", live_jobs))?,
+            live_jobs: size("live_jobs", live_jobs)?,
         })
     }
 }
@@ -477,14 +471,11 @@ impl TryFrom<v1::Job> for JobView {
             counted: number("counted", &job.counted)?,
             total: job.total.map(|total| number("total", &total)).transpose()?,
             thread_memory: job.thread_memory,
-            able_workers: usize::try_from(job.able_workers)
-                .map_err(|_| WireError::out_of_bounds("able_workers", job.able_workers))?,
-            workers: usize::try_from(job.workers)
-                .map_err(|_| WireError::out_of_bounds("workers", job.workers))?,
+            able_workers: size("able_workers", job.able_workers)?,
+            workers: size("workers", job.workers)?,
             us_left: job.us_left,
             threads: job.threads,
-            disputes: usize::try_from(job.disputes)
-                .map_err(|_| WireError::out_of_bounds("disputes", job.disputes))?,
+            disputes: size("disputes", job.disputes)?,
             disputed: job.disputed,
             audit: job.audit.map(TryInto::try_into).transpose()?,
             held: job.held,
@@ -515,6 +506,10 @@ impl TryFrom<v1::Job> for JobView {
 /// [`WireError::Text`] if the text cannot be a name.
 pub fn key(key: Option<String>) -> Result<Option<String>, WireError> {
     key.map(|key| name("key", key)).transpose()
+}
+
+fn size(field: &'static str, value: u64) -> Result<usize, WireError> {
+    usize::try_from(value).map_err(|_| WireError::out_of_bounds(field, value))
 }
 
 /// Checks the number of a job, a lease or the like. It is below 2^63, because ledgers store signed

@@ -68,7 +68,6 @@ impl From<WorkerMessage> for v1::WorkRequest {
             WorkerMessage::Credit(tasks) => Message::Credit(v1::Credit { tasks }),
             WorkerMessage::Report(report) => Message::Report(report.into()),
             WorkerMessage::Working(LeaseId(lease)) => Message::Working(v1::Working { lease }),
-            WorkerMessage::Decline(LeaseId(lease)) => Message::Decline(v1::Decline { lease }),
             WorkerMessage::Draining => Message::Draining(v1::Draining {}),
         };
         v1::WorkRequest { message: Some(message) }
@@ -132,9 +131,7 @@ impl From<CoordinatorMessage> for v1::WorkResponse {
     fn from(order: CoordinatorMessage) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            CoordinatorMessage::Welcome { leases_in_ms } => {
-                Message::Welcome(v1::Welcome { leases_in_ms })
-            }
+            CoordinatorMessage::Welcome => Message::Welcome(v1::Welcome {}),
             CoordinatorMessage::Lease(lease) => Message::Lease(lease.into()),
             CoordinatorMessage::Tasks(block) => Message::Tasks(block.into()),
             CoordinatorMessage::Ack(ack) => Message::Ack(ack.into()),

@@ -25,7 +25,7 @@ const RUNS: u32 = 1_000;
 const MOST_RUNS: f64 = 1e6;
 
 /// Tasks are counted in parts, if they can be, where fewer than so many fit into the time. Blocks that are joined here
-/// and there take longer than in a whole join: whole tasks tell the time better.
+/// and there take longer than in a whole join: whole tasks show the time better.
 const WHOLE_TASKS: u32 = 100;
 
 /// The part of a long task's blocks that the pilot counts, and the smallest part that is counted: with a

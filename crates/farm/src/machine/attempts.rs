@@ -40,7 +40,7 @@ impl Farm {
             .collect();
         let suspected = |(job, range): &(JobId, Range)| self.jobs[job].suspected_within(*range);
         let alone = held.iter().map(suspected).sum::<u64>() == 1;
-        let (process, principal) = (session.process().clone(), session.principal().clone());
+        let (process, principal) = (session.process.clone(), session.principal().clone());
         self.left(id);
         if held.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What clients ask for: jobs, their beginning, their rests and their end. What holds a total up is in `holds`.
+//! Requests of clients: jobs, their beginning, pauses and end. See `holds` for totals that contradict what is known.
 
 use super::Farm;
 use crate::job::Job;
@@ -34,8 +34,8 @@ impl Farm {
         self.effects.push(Effect::Reply { request, answer: Ok(Answer::Job(Box::new(job))) });
     }
 
-    /// The jobs exist once the ledger has them: until then nothing of them is leased. A job that repeats the key of one of
-    /// its owner is that one.
+    /// The jobs exist once the ledger has them: until then nothing of them is leased. A job with the key of another one of
+    /// its owner is that job.
     fn submitted(&mut self, request: RequestId, jobs: Vec<Submission>) -> Result<(), Refusal> {
         let jobs = jobs.into_iter();
         let jobs: Vec<Job> =
@@ -76,7 +76,7 @@ impl Farm {
         id
     }
 
-    /// Answers the submissions of which all jobs are durable. Whoever repeats one is answered no sooner than the first.
+    /// Answers the submissions whose jobs are all durable. A repeated one is answered no sooner than the first.
     fn answer_submissions(&mut self) {
         let is_durable = |(_, jobs): &mut (RequestId, Vec<JobId>)| {
             !jobs.iter().any(|job| self.coming.contains_key(job))
@@ -209,7 +209,7 @@ impl Farm {
         }
         self.answer(request, id);
         if state == JobState::Cancelled {
-            self.effects.push(Effect::Finished { job: id });
+            self.effects.push(Effect::AtRest { job: id });
         }
     }
 
@@ -260,6 +260,6 @@ impl Farm {
         job.times.ended_at_ms = Some(self.unix_ms);
         job.rest();
         self.requeue(id);
-        self.effects.push(Effect::Finished { job: id });
+        self.effects.push(Effect::AtRest { job: id });
     }
 }

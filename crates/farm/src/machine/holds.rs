@@ -40,7 +40,7 @@ impl Farm {
         job.held = Some(reason);
         (job.state, job.durable_state) = (JobState::Held, JobState::Held);
         self.requeue(id);
-        self.effects.push(Effect::Held { job: id });
+        self.effects.push(Effect::AtRest { job: id });
     }
 
     /// Looks again at a job that an earlier process ended or held: what is known may have changed since.

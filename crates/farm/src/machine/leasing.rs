@@ -1,4 +1,4 @@
-//! Who gets which range, how large, and for how long.
+//! Which session is leased which range, how large, and for how long.
 //!
 //! A worker holds about `lease_ms` worth of work, by the speed that the farm saw. Of a job that takes long it holds more, so
 //! that the ledger has fewer rows of it ([`Pace`](crate::Pace)), up to a 256th of its share of what is left. Towards the
@@ -9,23 +9,11 @@
 //! have killed workers comes last within its job.
 //!
 //! A worker for which nothing is left, and which was seen to count, is leased what another one has, too, if that is late or
-//! if it can have it back much sooner. Whoever reports first is counted, and the other one is told to stop. So no worker
+//! if it can have it back much sooner. The first report counts, and the other lease is revoked. So no worker
 //! decides alone when a job ends.
 //!
-//! Idle workers may be many, and so may ranges that wait for a recount by somebody else. A worker that found nothing is
-//! *refused*, and is held only against what has become leasable since. If ten thousand are, a step in which nothing has
-//! takes 6 us, and would take 4 ms if each of them looked:
-//!
-//! ```text
-//!                 looks through all jobs
-//!   idle ──────────────────────────────────► refused ──an offer is for it──► leased something
-//!      ▲                                           │
-//!      └── it has more room, a job runs again, or ─┘
-//!          an overrun sets nobody back any more
-//! ```
-
-use std::collections::BTreeSet;
-use std::ops::{RangeBounds, RangeInclusive};
+//! Idle workers may be many. A worker that found nothing is *refused*, and looks again only once something has become
+//! leasable that was not before.
 
 use super::Farm;
 use crate::job::Job;
@@ -51,25 +39,8 @@ const LONG: u128 = 256;
 /// A lease is not cut into more parts than this, so that no part is too short.
 const MOST_PARTS: u128 = 200;
 
-/// What may be leased to sessions that were refused all else.
-struct Offers {
-    /// Jobs of which something that was never counted has come free.
-    uncounted: Vec<JobId>,
-    /// Jobs of which something is late, or would be back sooner from somebody else.
-    late: Vec<JobId>,
-    /// Where in each job ranges have begun to wait for being counted again.
-    recounts: Vec<(JobId, RangeInclusive<Range>)>,
-}
-
-impl Offers {
-    /// Whether sessions of which no speed is known may be leased something.
-    fn are_for_all(&self) -> bool {
-        !self.uncounted.is_empty() || !self.recounts.is_empty()
-    }
-}
-
 impl Farm {
-    /// Leases to a session that was just heard of: at once, or after all others if it missed a deadline.
+    /// Leases to a session that has just sent something: at once, or after all others if it missed a deadline.
     pub(super) fn serve(&mut self, id: SessionId) {
         match self.sessions.get(&id).is_some_and(|session| session.missed > 0) {
             true => {
@@ -82,14 +53,9 @@ impl Farm {
     /// Leases to one session until it has enough or nothing is left.
     fn feed(&mut self, id: SessionId) {
         self.stop_waiting(id);
-        if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
-            self.idle.insert(id);
-            return;
-        }
         while let Some(session) = self.sessions.get(&id)
             && session.room() > 0
         {
-            self.stats.searches += 1;
             let Some(job) = self.first_job_with_work(id) else {
                 self.refused.insert(id);
                 return;
@@ -109,28 +75,14 @@ impl Farm {
     /// New work has appeared, or the grace after a restart is over.
     pub(super) fn serve_idle(&mut self) {
         self.lease_from = self.lease_from.filter(|&from| from > self.now);
-        while self.rests.first().is_some_and(|&until| until <= self.now) {
-            self.rests.pop_first();
-        }
         while self.turns.first().is_some_and(|&until| until <= self.now) {
             self.turns.pop_first();
             self.idle.append(&mut self.refused);
         }
-        let offers = self.take_offers();
-        // There may be ten thousands of them, and mostly there is nothing for any.
-        let all = self.refused.iter().take(if offers.are_for_all() { usize::MAX } else { 0 });
-        let faster = offers.late.iter().flat_map(|job| self.jobs[job].sessions());
-        let refused = all.chain(faster.filter(|id| self.refused.contains(id)));
-        let refused: BTreeSet<SessionId> = refused.copied().collect();
-        self.stats.offers += refused.len() as u64;
-        let refused = refused.into_iter().filter(|id| self.is_for(&offers, id));
-        let mut idle: Vec<SessionId> = self.idle.iter().copied().chain(refused).collect();
+        self.wake_refused();
+        let mut idle: Vec<SessionId> = self.idle.iter().copied().collect();
         idle.sort_by_key(|id| self.sessions[id].missed);
-        for id in idle {
-            if self.idle.contains(&id) || self.is_for(&offers, &id) {
-                self.feed(id);
-            }
-        }
+        idle.into_iter().for_each(|id| self.feed(id));
         // What others were just leased may be slow enough to be overtaken: that is for the next step.
         let finds_nothing = |&id| self.first_job_that_waits(id).is_none();
         debug_assert!(
@@ -139,35 +91,26 @@ impl Farm {
         );
     }
 
-    /// What may be leased to refused sessions: what is new, and what others have.
-    fn take_offers(&mut self) -> Offers {
-        let mut offers = Offers { uncounted: Vec::new(), late: Vec::new(), recounts: Vec::new() };
-        // What the fastest session would not have back sooner is for nobody.
+    /// Lets refused sessions look again: all of them if something is new, and those that would have back sooner what
+    /// another one has.
+    fn wake_refused(&mut self) {
+        // No session is faster than the fastest possible one.
         let soonest = self.now.after(self.pace.lease_ms(&self.config));
         for id in self.leasable().collect::<Vec<_>>() {
             let job = self.jobs.get_mut(&id).expect("jobs in the queue exist");
-            offers.recounts.extend(job.take_offered().map(|ranges| (id, ranges)));
-            if self.lease_from.is_some() {
-                continue;
-            }
-            if job.take_freed() {
-                offers.uncounted.push(id);
+            let is_freed = self.lease_from.is_none() && job.take_freed();
+            if job.take_offered() || is_freed {
+                self.idle.append(&mut self.refused);
             }
             if job.to_overtake(self.now, soonest).is_some() {
-                offers.late.push(id);
+                let is_faster = |session: &&SessionId| {
+                    self.refused.contains(session) && self.to_overtake(id, **session).is_some()
+                };
+                let faster: Vec<SessionId> =
+                    self.jobs[&id].sessions().filter(is_faster).copied().collect();
+                self.idle.extend(faster);
             }
         }
-        offers
-    }
-
-    /// Whether a session may be leased something that is still there of these offers.
-    fn is_for(&self, offers: &Offers, id: &SessionId) -> bool {
-        let session = &self.sessions[id];
-        let mut recounts = offers.recounts.iter();
-        offers.uncounted.iter().any(|&job| self.may_start(job, session))
-            || offers.late.iter().any(|&job| self.to_overtake(job, *id).is_some())
-            || recounts
-                .any(|(job, ranges)| self.recount_for(*job, session, ranges.clone()).is_some())
     }
 
     fn first_job_with_work(&self, id: SessionId) -> Option<JobId> {
@@ -179,60 +122,49 @@ impl Farm {
     fn first_job_that_waits(&self, id: SessionId) -> Option<JobId> {
         let session = &self.sessions[&id];
         let waits = |job: &JobId| {
-            self.may_start(*job, session) || self.recount_for(*job, session, ..).is_some()
+            self.may_start(*job, session) || self.recount_for(*job, session).is_some()
         };
         self.in_turn(id).find(waits)
     }
 
     /// Whether a session may be leased something of a job that was never counted.
     fn may_start(&self, id: JobId, session: &Session) -> bool {
-        let able = session.may_count(id, self.jobs[&id].known.thread_memory);
+        let able = session.may_count(self.jobs[&id].known.thread_memory);
         able && self.lease_from.is_none() && self.has_task_for(id, session)
     }
 
-    /// What another session has of a job, from which ordinal on, that this one should count, too.
+    /// The first ordinal of what another session has of a job and this one should count, too.
     fn to_overtake(&self, job_id: JobId, id: SessionId) -> Option<u64> {
         let (session, job) = (&self.sessions[&id], &self.jobs[&job_id]);
         let is_idle = session.outstanding == 0 && self.lease_from.is_none();
-        let able = session.may_count(job_id, job.known.thread_memory);
+        let able = session.may_count(job.known.thread_memory);
         let task_ms = 1_000_000 / job.rate_of(id).filter(|_| is_idle && able)?;
         let sooner = self.now.after(self.pace.lease_ms(&self.config).saturating_add(task_ms));
         job.to_overtake(self.now, sooner)
     }
 
-    /// A range `among` these that waits for being counted again, by this worker. It is leased whole.
-    fn recount_for(
-        &self,
-        id: JobId,
-        session: &Session,
-        among: impl RangeBounds<Range> + Clone,
-    ) -> Option<(Range, Recount)> {
+    /// A range that waits for being counted again by this worker. It is leased whole.
+    fn recount_for(&self, id: JobId, session: &Session) -> Option<(Range, Recount)> {
         let job = &self.jobs[&id];
-        if !session.may_count(id, job.known.thread_memory) {
+        if !session.may_count(job.known.thread_memory) {
             return None;
         }
         let by_search = job.policy.is_some_and(|policy| policy.by_search);
         let disputed = || {
-            let range = self.disputed_for(job, session, among.clone())?;
+            let range = self.disputed_for(job, session)?;
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
             let may = |range| !job.overruns.sets_back(range, session.principal(), self.now);
-            let (range, unlike) =
-                job.audits.for_session(session, job.across(), among.clone(), may)?;
+            let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
             Some((range, Recount { unlike, by_search }))
         })
     }
 
     /// A disputed range which this worker may decide and which nobody counts again yet: a trusted one may in any case. One
     /// that exceeds every worker's credit goes to a worker that is idle.
-    fn disputed_for(
-        &self,
-        job: &Job,
-        session: &Session,
-        among: impl RangeBounds<Range>,
-    ) -> Option<Range> {
-        let mut open = job.disputes.range(among).filter(|(range, dispute)| {
+    fn disputed_for(&self, job: &Job, session: &Session) -> Option<Range> {
+        let mut open = job.disputes.iter().filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
             let is_others_turn = job.overruns.sets_back(**range, session.principal(), self.now);
@@ -245,7 +177,7 @@ impl Farm {
     /// One lease. `false` if the session has enough for now.
     fn lease_some(&mut self, id: SessionId, job_id: JobId) -> bool {
         let outstanding = self.sessions[&id].held_as_of(job_id, self.task_ns(id, job_id));
-        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id], ..) {
+        if let Some((range, recount)) = self.recount_for(job_id, &self.sessions[&id]) {
             let is_disputed = self.jobs[&job_id].disputes.contains_key(&range);
             if !is_disputed && outstanding > self.wanted_tasks(id, job_id, u64::MAX) / 2 {
                 return false;
@@ -296,7 +228,7 @@ impl Farm {
         let Some(rate) = job.rate_of(id) else { return self.probe_tasks(threads) };
         let lease = u128::from(rate) * u128::from(self.pace.lease_ms(&self.config)) / 1_000_000;
         let is_company = |(&other, session): (&SessionId, &Session)| {
-            other != id && session.may_count(job_id, job.known.thread_memory)
+            other != id && session.may_count(job.known.thread_memory)
         };
         let pool = u128::from(pool);
         let share = match self.sessions.iter().any(is_company) {
@@ -318,7 +250,7 @@ impl Farm {
             rate * u128::from(self.pace.lease_ms(&self.config)) / (MOST_PARTS * 1_000_000);
         let shortest = u64::try_from(shortest).unwrap_or(u64::MAX);
         let threads = u64::from(session.threads_for(job.known.thread_memory));
-        job.piece().max(shortest).max(threads)
+        job.scheduler.piece.max(shortest).max(threads)
     }
 
     fn lease(
@@ -407,7 +339,6 @@ impl Farm {
 
     /// Takes back what is overdue.
     pub(super) fn expire(&mut self) {
-        self.leases.forget_orphans(self.now);
         while let Some(id) = self.leases.overdue(self.now) {
             let lease = self.leases.get(id).expect("it is overdue");
             let (session, job, leased_at) = (lease.session, lease.job, lease.leased_at);
@@ -422,7 +353,7 @@ impl Farm {
     }
 
     /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
-    /// party are asked first, and whoever is asked next has more time.
+    /// party are leased it first, and the next lease of it has more time.
     fn overrun(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
@@ -441,10 +372,9 @@ impl Farm {
 
     /// A worker that is there has reported nothing of a lease, all its time long.
     ///
-    /// It may hang: it rests, and is then served after all others. Or, if nobody has reported
-    /// anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the job
-    /// would never end. They grow once, however many leases missed the same deadline: a laptop that
-    /// slept is no job of long tasks.
+    /// It may hang: it is served after all others. Or, if nobody has reported anything meanwhile, the
+    /// job's tasks last longer than its deadlines: these grow, or the job would never end. They grow
+    /// once, however many leases missed the same deadline: a laptop that slept is no job of long tasks.
     fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
         let job = self.jobs.get_mut(&job_id).expect("a job with something pending is not removed");
@@ -452,10 +382,7 @@ impl Farm {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }
-        let rest = self.deadline(job_id);
-        self.rests.insert(rest);
         let session = self.sessions.get_mut(&session).expect("leases end with it");
-        session.rests_until = Some(rest);
         session.missed = session.missed.saturating_add(1);
     }
 }

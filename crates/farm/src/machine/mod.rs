@@ -18,7 +18,6 @@ mod removal;
 mod restore;
 mod results;
 mod sessions;
-mod staff;
 mod stats;
 mod trust;
 
@@ -29,7 +28,6 @@ pub use restore::{Restored, RestoredJob};
 
 use self::attempts::Loss;
 use self::owners::Queue;
-use self::staff::Staff;
 use crate::job::Job;
 use crate::lease::{LeaseTime, Leases};
 use crate::session::{Process, Session};
@@ -40,7 +38,7 @@ use crate::{
     RequestId, SessionId, Stats, WorkerMessage, WorkerView,
 };
 
-/// The coordinator's mind. See the crate's documentation.
+/// The state of a farm. See the crate's documentation.
 #[derive(Debug)]
 pub struct Farm {
     config: Config,
@@ -60,26 +58,24 @@ pub struct Farm {
     keys: BTreeMap<Origin, JobId>,
     /// Running jobs, and those that are done and audited.
     queue: Queue,
-    /// The owners of jobs, those of removed ones included, and whoever was granted a share.
+    /// The owners of jobs, those of removed ones included, and those that were granted a share.
     accounts: BTreeMap<String, Account>,
     sessions: BTreeMap<SessionId, Session>,
     /// The session of each connected process.
     processes: BTreeMap<Process, SessionId>,
     /// Sessions that have room and are to look through all jobs for something to do.
     idle: BTreeSet<SessionId>,
-    /// Sessions that have room and found nothing in any job. Only what is offered since may be for them.
+    /// Sessions that have room and found nothing in any job. They look again once something is new.
     refused: BTreeSet<SessionId>,
-    /// When sessions that missed a deadline may be served again.
-    rests: BTreeSet<Millis>,
-    /// When parties that kept a recount too long may be asked for it again.
+    /// When parties that kept a recount too long may be leased it again.
     turns: BTreeSet<Millis>,
     leases: Leases,
     /// Parties that are distrusted.
     distrusted: Distrusted,
     /// Processes that were lost, the oldest first. It is not durable.
     losses: VecDeque<Loss>,
-    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is not known before they
-    /// are there: until then nothing is said about covered ranges, and no job ends.
+    /// Ends of disputes and decisions about trust on their way into the ledger. Which rows they leave is known only when they
+    /// are durable: until then no report about covered ranges is answered, and no job ends.
     settling: usize,
     /// Jobs on their way into the ledger.
     coming: BTreeMap<JobId, Job>,
@@ -91,10 +87,8 @@ pub struct Farm {
     /// The jobs that proved somebody wrong.
     proofs: BTreeSet<JobId>,
     next_lease: u64,
-    /// Whether the set of workers that may count a job may have changed since somebody asked.
-    staffing_changed: bool,
     stats: Stats,
-    /// The placements of each job that became durable since somebody asked.
+    /// The placements of each job that became durable since [`Farm::take_progress`] was called last.
     progressed: BTreeMap<JobId, f64>,
     effects: Vec<Effect>,
 }
@@ -137,7 +131,6 @@ impl Farm {
             WorkerMessage::Credit(credit) => self.credit_changed(session, credit),
             WorkerMessage::Report(report) => self.reported(session, report),
             WorkerMessage::Working(lease) => self.working(session, lease),
-            WorkerMessage::Decline(lease) => self.declined(session, lease),
             WorkerMessage::Draining => self.draining(session),
             // It has begun its session already.
             WorkerMessage::Hello(_) => {}
@@ -146,18 +139,12 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
+        let service = [self.lease_from, self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.leasable().filter(|_| is_idle);
         let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));
         let service = service.into_iter().flatten().filter(|_| is_idle).chain(late);
         service.chain(self.leases.next_deadline()).min()
-    }
-
-    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
-    /// [`Config::grace_ms`].
-    pub fn leases_in_ms(&self) -> u64 {
-        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
     }
 
     /// How often workers are to report now.
@@ -167,7 +154,7 @@ impl Farm {
 
     /// One job, as clients see it.
     pub fn job(&self, id: JobId) -> Option<JobView> {
-        Some(self.view(id, self.jobs.get(&id)?, &mut Staff::default()))
+        Some(self.view(id, self.jobs.get(&id)?))
     }
 
     /// The jobs of these numbers that stand where somebody wants to see them, the oldest first.
@@ -176,15 +163,8 @@ impl Farm {
         numbers: impl RangeBounds<JobId>,
         is_wanted: impl Fn(JobState) -> bool,
     ) -> impl DoubleEndedIterator<Item = JobView> {
-        let mut staff = Staff::default();
         let jobs = self.jobs.range(numbers).filter(move |(_, job)| is_wanted(job.durable_state));
-        jobs.map(move |(&id, job)| self.view(id, job, &mut staff))
-    }
-
-    /// Whether [`stranded`](Farm::stranded) may say something else than when this was last asked:
-    /// a worker or a running job came or went, or a lease was declined. Looking costs more.
-    pub fn take_staffing_change(&mut self) -> bool {
-        std::mem::take(&mut self.staffing_changed)
+        jobs.map(move |(&id, job)| self.view(id, job))
     }
 
     /// What is leased to a session: each lease with its job and the ordinals that are still expected.
@@ -213,19 +193,9 @@ impl Farm {
         self.distrusted.0.iter()
     }
 
-    /// Running jobs that none of the connected workers has the memory for; none of them while no
-    /// worker is connected.
-    pub fn stranded(&self) -> impl Iterator<Item = JobId> + '_ {
-        let is_stranded = |id: &JobId| {
-            let able =
-                |session: &Session| session.may_count(*id, self.jobs[id].known.thread_memory);
-            !self.sessions.is_empty() && !self.sessions.values().any(able)
-        };
-        self.queue.jobs().filter(is_stranded)
-    }
-
-    fn view(&self, id: JobId, job: &Job, staff: &mut Staff) -> JobView {
+    fn view(&self, id: JobId, job: &Job) -> JobView {
         let thread_memory = job.known.thread_memory;
+        let able = self.sessions.values().filter(|session| session.may_count(thread_memory));
         let threads = |session| self.sessions[&session].threads_for(thread_memory);
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
@@ -240,11 +210,7 @@ impl Farm {
                 .flatten(),
             thread_memory,
             workers: workers.len(),
-            able_workers: if job.is_served() {
-                staff.able(&self.sessions, id, thread_memory)
-            } else {
-                0
-            },
+            able_workers: if job.is_served() { able.clone().count() } else { 0 },
             us_left: job.us_left(&workers),
             rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
@@ -255,8 +221,8 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                let principals = staff.principals(&self.sessions, thread_memory);
-                job.audits.stranded(principals, job.across())
+                let staying = able.filter(|session| !session.draining);
+                job.audits.stranded(staying.map(Session::principal), job.across())
             } else {
                 Some(0)
             },
@@ -350,7 +316,6 @@ impl Farm {
 
     /// Keeps `queue` true after a change of a job's state.
     fn requeue(&mut self, id: JobId) {
-        self.staffing_changed = true;
         let job = &self.jobs[&id];
         let (priority, owner) = (job.spec.priority, &job.spec.origin.owner);
         if job.is_served() {

@@ -23,8 +23,8 @@ impl Farm {
         }
     }
 
-    /// What was done for each job since this was last asked, and how many workers hold ranges of it now. It tells
-    /// of no other jobs, and costs nothing for them.
+    /// What was done for each job since the last call, and how many workers hold ranges of it now. Jobs without progress
+    /// are left out, and cost nothing.
     pub fn take_progress(&mut self) -> Vec<Progress> {
         let of = |(job, placements)| {
             let workers = self.leases.holders(job).count();
@@ -48,7 +48,6 @@ impl Farm {
             counted: session.counted,
             heard_at: session.heard_at,
             missed: session.missed,
-            declined: session.declined.len(),
             draining: session.draining,
         }
     }
@@ -80,7 +79,7 @@ impl Farm {
 
     /// The name of the worker that has a lease.
     fn holder(&self, lease: &OpenLease) -> &str {
-        &self.sessions[&lease.session].author().worker
+        &self.sessions[&lease.session].author.worker
     }
 }
 

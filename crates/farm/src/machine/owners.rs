@@ -52,12 +52,8 @@ impl Queue {
         was_there
     }
 
-    pub(super) fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<JobId>)> + '_ {
+    fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<JobId>)> + '_ {
         self.0.values().flatten().map(|(owner, jobs)| (owner.as_str(), jobs))
-    }
-
-    pub(super) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
-        self.owners().flat_map(|(_, jobs)| jobs.iter().copied())
     }
 }
 

@@ -102,7 +102,6 @@ impl Farm {
             processes: BTreeMap::new(),
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
-            rests: BTreeSet::new(),
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,
@@ -116,7 +115,6 @@ impl Farm {
             next_lease: 0,
             stats: Stats::default(),
             progressed: BTreeMap::new(),
-            staffing_changed: false,
             effects: Vec::new(),
         };
         for (owner, share) in restored.shares {

@@ -40,7 +40,7 @@ const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
-        let author = known.author().clone();
+        let author = known.author.clone();
         let Report { job, fingerprint: plan, lease, range, ref token, .. } = report;
         let terms = LeaseTerms { job, plan, lease, owner: &author.principal.owner };
         if !self.key.recognizes(token, &terms, range) {
@@ -72,14 +72,13 @@ impl Farm {
     }
 
     /// What a report says besides its count. One that takes something off a lease of its session renews the
-    /// lease and tells the worker's speed; so does one of which nothing is covered say that the worker does not
-    /// hang, and that the job's tasks do not outlast its deadlines. A report of anything else says only that the worker
-    /// need not rest any more: whoever repeats itself keeps nothing.
+    /// lease and shows the worker's speed. One of which nothing is covered says that the worker does not hang, and that
+    /// the job's tasks do not outlast its deadlines. A report of anything else says nothing: a worker that repeats
+    /// itself keeps nothing.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
-        session.rests_until = None;
         if !takes_off && job.claimed().intersects(report.range) {
             return;
         }
@@ -99,8 +98,8 @@ impl Farm {
         }
     }
 
-    /// Whether a report has ordinals that are still expected of a lease of its session. Numbers of leases alone do
-    /// not tell: after its ledger was restored from a copy, a coordinator may give one again.
+    /// Whether a report has ordinals that are still expected of a lease of its session. The lease's number alone does
+    /// not say it: after its ledger was restored from a copy, a coordinator may give a number again.
     fn takes_off(&self, session: SessionId, report: &Report) -> bool {
         self.leases.get(report.lease).is_some_and(|lease| {
             let is_its = lease.session == session && lease.job == report.job;
@@ -139,8 +138,8 @@ impl Farm {
         }
     }
 
-    /// Takes ordinals that a report on the lease `by` accounts for out of the lease `id`. A worker
-    /// whose lease ends by a report on another one is told to stop.
+    /// Takes ordinals that a report on the lease `by` accounts for out of the lease `id`. A lease
+    /// that ends by a report on another one is revoked.
     fn shrink(&mut self, id: LeaseId, part: Range, by: LeaseId) {
         let Some(lease) = self.leases.get(id) else { return };
         let (session_id, job, task_ns) = (lease.session, lease.job, lease.task_ns);
@@ -200,7 +199,7 @@ impl Farm {
             && job.claimed().contains(report.range)
             && !job.audits.is_confirming(report.range);
         if !is_trusted || !is_certain {
-            return; // These rows are changing. The worker asks again.
+            return; // These rows are changing. The worker sends its report again.
         }
         if job.disputes.contains_key(&report.range) {
             return self.vote(session, author, report);
@@ -242,7 +241,7 @@ impl Farm {
     ) {
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
-        // What was to be confirmed there is now to be decided; who counts it again has a vote.
+        // What was to be confirmed there is now to be decided. A recount that is under way is a vote.
         let audits = job.audits.drop(|range| range.intersect(report.range).is_some());
         let (same, other): (Vec<_>, Vec<_>) =
             audits.into_iter().partition(|&(range, _)| range == report.range);
@@ -259,7 +258,7 @@ impl Farm {
         let dispute = &self.jobs[&report.job].disputes[&report.range];
         let is_heard = self.is_trusted(session) || dispute.hears(&author.principal);
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
-            return; // It may be this very vote; the worker asks again if that is not its answer.
+            return; // It may be this very vote. Otherwise the worker sends it again.
         }
         if !is_heard || report.token.kind == LeaseKind::Count {
             return self.ack(session, &report, Verdict::Superseded);

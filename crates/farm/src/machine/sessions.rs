@@ -16,32 +16,31 @@ impl Farm {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Unproven });
             return;
         }
-        self.came_back(session.process());
+        self.came_back(&session.process);
         for holding in &hello.holding {
             let job = self.jobs.get_mut(&holding.job);
             if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
-                // Another session may have it, too, and could not be leased anything else that is suspected.
+                // Another session may hold it, too, and could not be leased anything else that is suspected.
                 if job.suspected_within(holding.range) > 0 {
                     self.idle.append(&mut self.refused);
                 }
                 job.brought_back(holding.range);
             }
         }
-        if let Some(&earlier) = self.processes.get(session.process()) {
+        if let Some(&earlier) = self.processes.get(&session.process) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss { session: id, reason: Dismissal::Distrusted });
             return;
         }
-        self.processes.insert(session.process().clone(), id);
+        self.processes.insert(session.process.clone(), id);
         self.sessions.insert(id, session);
         self.pace = self.pace.with(self.sessions.len());
-        self.staffing_changed = true;
         for &holding in &hello.holding {
             self.adopt(id, holding);
         }
-        // It was given none of what it holds under these leases; the others were adopted.
+        // Nothing of these leases was adopted.
         let held: BTreeSet<LeaseId> = hello.holding.iter().map(|holding| holding.lease).collect();
         let adopted = &self.sessions[&id].leases;
         let unwanted: Vec<LeaseId> = held.difference(adopted).copied().collect();
@@ -49,16 +48,16 @@ impl Farm {
         self.serve(id);
     }
 
-    /// Whether this farm has leased to the session's owner what the worker says that it holds.
+    /// Whether this farm has leased to the session's owner what the worker holds, as it says.
     fn has_leased_to(&self, session: &Session, holding: &Holding) -> bool {
         let Holding { lease, job, fingerprint: plan, range, ref token } = *holding;
         let terms = LeaseTerms { job, plan, lease, owner: &session.principal().owner };
         self.key.recognizes(token, &terms, range)
     }
 
-    /// A reconnected worker keeps what it still works on, as far as nobody else has it, within its credit and
-    /// until the deadline that it had before. A ledger that was restored from a copy may have given the number of
-    /// a lease twice: a lease is of one job only, and the other job's range is leased anew.
+    /// A reconnected worker keeps what it still works on, as far as no other session has it, within its credit and
+    /// until its earlier deadline. After a ledger was restored from a copy, two leases may have one number. A lease
+    /// is of one job only, so the other job's range is leased anew.
     fn adopt(&mut self, id: SessionId, holding: Holding) {
         let Holding { lease, job: job_id, fingerprint, range, .. } = holding;
         if !self.jobs.contains_key(&job_id) {
@@ -89,19 +88,6 @@ impl Farm {
         }
     }
 
-    /// A worker gives a lease back that it has no memory for: it was told to need less, or said to
-    /// have more. Nothing more of that job is leased to it, or it would come back at once.
-    pub(super) fn declined(&mut self, id: SessionId, lease: LeaseId) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        if let Some(leased) = self.leases.get(lease).filter(|leased| leased.session == id) {
-            session.declined.insert(leased.job);
-            self.staffing_changed = true;
-            // Not by itself: what is on its way of the lease is to be stopped.
-            self.revoke(lease);
-            self.serve(id);
-        }
-    }
-
     pub(super) fn draining(&mut self, id: SessionId) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.draining = true;
@@ -114,8 +100,8 @@ impl Farm {
         self.left(id);
     }
 
-    /// A worker says that it has finished a part of a lease that it will report as a whole. Nobody can check that:
-    /// it is news of this lease, and of nothing else.
+    /// A worker says that it has finished a part of a lease that it will report as a whole. The farm cannot check
+    /// that: it renews this lease, and nothing else follows from it.
     pub(super) fn working(&mut self, id: SessionId, lease: LeaseId) {
         let whole = |leased: &&OpenLease| leased.session == id && leased.recount;
         if let Some(leased) = self.leases.get(lease).filter(whole) {
@@ -127,18 +113,17 @@ impl Farm {
         }
     }
 
-    /// The one path for a session that is over, whatever ended it.
+    /// Ends a session, for whatever reason.
     pub(super) fn left(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        self.processes.remove(session.process());
+        self.processes.remove(&session.process);
         let leases: Vec<LeaseId> = session.leases.iter().copied().collect();
         for id in leases {
-            let lease = self.leases.orphan(id);
+            let lease = self.leases.orphan(id, self.now);
             self.give_back(id, lease);
         }
         self.sessions.remove(&id);
         self.pace = self.pace.with(self.sessions.len());
-        self.staffing_changed = true;
         self.stop_waiting(id);
         for job in self.jobs.values_mut() {
             job.forget_session(id);
@@ -170,7 +155,7 @@ impl Farm {
         }
     }
 
-    /// Ends a lease and tells its worker to drop it.
+    /// Ends a lease, and revokes it at its worker.
     pub(super) fn revoke(&mut self, id: LeaseId) {
         if let Some(session) = self.leases.get(id).map(|lease| lease.session) {
             self.end_lease(id);

@@ -1,4 +1,4 @@
-//! What those who watch the farm may ask it.
+//! Figures of the farm, for operators.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Farm {
         self.leases.len()
     }
 
-    /// How many jobs are in this state, as clients are told.
+    /// How many jobs are in this state in the ledger.
     pub fn jobs_in(&self, state: JobState) -> usize {
         self.jobs.values().filter(|job| job.durable_state == state).count()
     }

@@ -9,7 +9,7 @@
 //! - They have one author, one kernel and one lease, so who answers for them stays as it was.
 //! - Nobody asked for a second count of them, and no open dispute is about them.
 //! - The policy of the job does not choose their range: a bundle shows which ranges it chooses.
-//! - Their sum fits into 64 bits, and both tell what each task counts or neither does.
+//! - Their sum fits into 64 bits, and both have counts of single tasks or neither has.
 
 use super::{Store, stored_job};
 use crate::rows::{Check, CountedRange, Row};

@@ -33,7 +33,7 @@ pub struct MemoryJob {
     pub job: StoredJob,
     /// Its accepted ranges, by their first ordinal.
     pub rows: BTreeMap<u64, CountedRange>,
-    /// What each task of accepted ranges counts, if that is told, by their first ordinal.
+    /// The counts of single tasks of accepted ranges, if they are reported, by their first ordinal.
     pub task_counts: BTreeMap<u64, TaskCounts>,
     /// Second counts of accepted ranges, by their first ordinal.
     pub seconds: BTreeMap<u64, Row>,

@@ -38,11 +38,11 @@ use crate::{
     LedgerCommand, Range, Report, TaskCounts, Unaudited,
 };
 
-/// Rows that are read at most for a comparison: whoever reports a long lease in many small parts, and then repeats it as a whole,
-/// must not have all of them read again each time.
+/// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
+/// a whole: not all of them are read again each time.
 const MOST_COMPARED: usize = 64;
 
-/// Who asked for a change that follows from what was counted.
+/// The author of a change that follows from what was counted.
 const NOBODY: &str = "";
 
 /// Does what a command asks for. Nothing of it may stay in the store if it fails.
@@ -116,7 +116,7 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
     Ok(LedgerAnswer::Written)
 }
 
-/// Adds an accepted range, with what each of its tasks counts if that is told.
+/// Adds an accepted range, with the counts of its single tasks if they are reported.
 ///
 /// # Errors
 ///
@@ -183,7 +183,7 @@ fn across<S: Store>(store: &mut S, job: JobId) -> Result<AuditScope, S::Fault> {
     Ok(stored_job(store, job)?.policy.map(|policy| policy.across).unwrap_or_default())
 }
 
-/// What there is to tell of a job's audits.
+/// The numbers of a job's audits.
 fn audit_noted<S: Store>(store: &mut S, job: JobId) -> Result<LedgerAnswer, S::Fault> {
     let (wanted, agreed) = (store.count(job, Check::Wanted)?, store.count(job, Check::Agreed)?);
     Ok(LedgerAnswer::AuditNoted { wanted, agreed })
@@ -259,7 +259,7 @@ fn check_complete<S: Store>(
     total: u128,
 ) -> Result<(), S::Fault> {
     let mut covered = 0;
-    let sum = for_each_row(store, job, |row| covered += row.range.len())?;
+    let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
     let open: u64 = [store.count(job, Check::Wanted)?, claims].iter().sum();
     if (covered, sum, open) != (tasks, total, 0) {
@@ -274,15 +274,6 @@ fn check_complete<S: Store>(
 ///
 /// A [`Contradiction`] if rows overlap, or if the sum passes 128 bits.
 pub fn for_each_row<S: Store>(
-    store: &mut S,
-    job: JobId,
-    mut see: impl FnMut(Row),
-) -> Result<u128, S::Fault> {
-    for_each_counted(store, job, |counted| see(counted.row))
-}
-
-/// The same, with what is known of second counts.
-fn for_each_counted<S: Store>(
     store: &mut S,
     job: JobId,
     mut see: impl FnMut(CountedRange),

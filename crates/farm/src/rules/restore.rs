@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Store, StoredJob, first_rows, for_each_counted};
+use super::{Store, StoredJob, first_rows, for_each_row};
 use crate::dispute::Dispute;
 use crate::rows::{Check, Contradiction, CountedRange, OpenDispute, Row};
 use crate::{Distrusted, Hours, IntervalSet, JobState, Known, Restored, RestoredJob, Spent, Vote};
@@ -49,7 +49,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
     let mut is_within = true;
     // One pass over the rows: a job may have millions.
-    let sum = for_each_counted(store, id, |CountedRange { row, check }| {
+    let sum = for_each_row(store, id, |CountedRange { row, check }| {
         match check {
             Check::NotChosen => {}
             Check::Wanted => audits_wanted += 1,

@@ -141,7 +141,7 @@ fn fate(
 }
 
 /// The rows of a job that do not stay as they are, with what they count. Closes the open disputes in which
-/// one of the parties has a part, and forgets what they have told of single tasks.
+/// one of the parties has a part, and forgets what they have reported of single tasks.
 fn fates<S: Store>(
     store: &mut S,
     job: JobId,
@@ -179,7 +179,7 @@ fn fates<S: Store>(
             ControlFlow::Continue(())
         })?;
     }
-    // Somebody else has confirmed the sum of such a row, and not what its principal has told of its tasks.
+    // Another party has confirmed the sum of such a row, and not the counts of its single tasks.
     for range in reported {
         store.forget_task_counts(job, range)?;
     }

@@ -44,15 +44,15 @@ pub trait Store {
     ) -> Result<(), Self::Fault>;
     /// How many accepted ranges have this check.
     fn count(&mut self, job: JobId, check: Check) -> Result<u64, Self::Fault>;
-    /// Adds an accepted range, with what each of its tasks counts if that is told. It takes the place of those within it,
-    /// which nobody has counted twice.
+    /// Adds an accepted range, with the counts of its single tasks if they are reported. It takes the place of those within
+    /// it, none of which was counted twice.
     fn insert(
         &mut self,
         job: JobId,
         counted: &CountedRange,
         task_counts: &TaskCounts,
     ) -> Result<(), Self::Fault>;
-    /// What each task of an accepted range counts, if that is told; nothing of what is no row.
+    /// The counts of single tasks of an accepted range, if they were reported; none if the range is no row.
     fn task_counts(&mut self, job: JobId, range: Range) -> Result<TaskCounts, Self::Fault>;
     /// Forgets what each task of an accepted range counts.
     fn forget_task_counts(&mut self, job: JobId, range: Range) -> Result<(), Self::Fault>;

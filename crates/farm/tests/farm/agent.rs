@@ -62,31 +62,6 @@ fn reports(messages: Vec<WorkerMessage>) -> Vec<Report> {
 }
 
 #[test]
-fn a_worker_with_little_time_asks_for_less_and_then_for_as_much_as_before() {
-    let mut agent = connected();
-    let credits = |messages: Vec<WorkerMessage>| -> Vec<u64> {
-        let credit = |message| match message {
-            WorkerMessage::Credit(tasks) => Some(tasks),
-            _ => None,
-        };
-        messages.into_iter().filter_map(credit).collect()
-    };
-    let mut reported = |most| {
-        agent.hold_at_most(most);
-        credits(agent.poll(Millis(0)))
-    };
-    assert_eq!(
-        [reported(Some(8)), reported(Some(8)), reported(Some(0))],
-        [vec![8], vec![], vec![0]]
-    );
-    assert_eq!(
-        [reported(Some(101)), reported(None)],
-        [vec![100], vec![]],
-        "never more than was agreed to"
-    );
-}
-
-#[test]
 fn two_jobs_of_one_plan_are_acknowledged_separately() {
     let mut agent = connected();
     for job in [1, 2] {
@@ -388,20 +363,6 @@ fn a_worker_that_stops_reports_what_is_finished_and_takes_nothing_more() {
     agent.leased(lease);
     let WorkerMessage::Hello(hello) = agent.connected() else { panic!("first words") };
     assert_eq!((hello.credit, hello.holding), (0, vec![]));
-}
-
-#[test]
-fn a_lease_that_goes_back_is_said_once_and_not_in_the_next_session() {
-    let mut agent = connected();
-
-    agent.decline(LeaseId(1));
-    assert_eq!(agent.poll(Millis(0)), [WorkerMessage::Decline(LeaseId(1))]);
-    assert_eq!(agent.poll(Millis(0)), []);
-
-    agent.decline(LeaseId(2));
-    agent.disconnected();
-    agent.connected();
-    assert_eq!(agent.poll(Millis(0)), []);
 }
 
 fn ack(job: JobId, fingerprint: Fingerprint, range: Range) -> Ack {

@@ -1,6 +1,6 @@
 //! What clients are told, and when.
 
-use farm::{Change, Effect, Event, JobId, JobState, Refusal, RequestId, WorkerMessage};
+use farm::{Change, Effect, JobId, JobState, Refusal, RequestId};
 
 use crate::stage::{CONFIG, Stage, answered, change, plan, submission, submission_by};
 
@@ -21,29 +21,7 @@ fn a_change_is_seen_once_it_is_durable() {
     assert_eq!(stage.state(job).0, JobState::Running);
     stage.flush();
     assert_eq!(stage.state(job).0, JobState::Cancelled);
-    assert!(stage.sent.contains(&Effect::Finished { job }));
-}
-
-#[test]
-fn a_list_tells_of_every_job_what_the_job_alone_tells() {
-    // Given workers with and without memory, of which one gave a job back
-    let mut stage = Stage::new();
-    let jobs = [0, 100, 100, 300].map(|memory| stage.submit_large(1_000, 0, memory));
-    let [_, _, large] = [("w1", 0), ("w2", 100), ("w3", 400)].map(|(name, memory)| {
-        let session = stage.join_with(name, 2, memory);
-        stage.tick(stage.now);
-        session
-    });
-    let lease = stage.last_lease(large).id;
-    stage.act(Event::Said { session: large, message: WorkerMessage::Decline(lease) });
-
-    let listed: Vec<_> = stage.farm.jobs(.., |_| true).collect();
-
-    let alone: Vec<_> = jobs.iter().map(|&job| stage.farm.job(job).expect("it exists")).collect();
-    assert_eq!(listed, alone);
-    let able: Vec<usize> = listed.iter().map(|job| job.able_workers).collect();
-    assert_eq!(able.iter().sum::<usize>(), 3 + 2 + 2 + 1 - 1, "one gave a job back: {able:?}");
-    assert!(listed.iter().any(|job| job.workers > 0));
+    assert!(stage.sent.contains(&Effect::AtRest { job }));
 }
 
 #[test]

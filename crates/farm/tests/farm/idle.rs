@@ -1,57 +1,8 @@
-//! Workers that find nothing to do: they cost next to nothing while they wait, and whatever comes to be leasable
-//! reaches them.
+//! Workers that find nothing to do: whatever comes to be leasable reaches them.
 
-use farm::{
-    AuditPolicy, AuditScope, Change, Event, Hello, JobId, RequestId, SessionId, Verdict,
-    WorkerMessage,
-};
+use farm::{Change, Event, RequestId, WorkerMessage};
 
-use crate::stage::{
-    AUDIT_ALL, CONFIG, OWNER, Stage, asked_again, change, hello, plan, range, report,
-    submission_by, tally,
-};
-
-const TASKS: u64 = 40;
-
-/// Three jobs that other owners are to check. The workers w1 to w10 are of one owner; w1 has counted all but the last
-/// task of each job.
-fn waiting() -> Stage {
-    let mut stage = Stage::new();
-    let policy = AuditPolicy { across: AuditScope::Owners, ..AUDIT_ALL };
-    for _ in 1..=3 {
-        stage.act(submission_by("eve", None, plan(TASKS), Some(policy)));
-    }
-    let workers: Vec<SessionId> =
-        (1..=10).map(|worker| stage.join(&format!("w{worker}"), 1)).collect();
-    for job in [1, 2, 3].map(JobId) {
-        for task in 0..TASKS - 1 {
-            stage.report(workers[0], report(job, plan(TASKS), range(task, task + 1)));
-        }
-    }
-    stage
-}
-
-fn searches(stage: &Stage) -> u64 {
-    stage.farm.stats().searches
-}
-
-#[test]
-fn who_found_nothing_does_not_search_again_in_every_step() {
-    let mut stage = waiting();
-    let credit =
-        |credit| Event::Said { session: SessionId(1), message: WorkerMessage::Credit(credit) };
-
-    // A tick is news of nobody, a credit of one worker, and a range of one job is no reason to look through all.
-    for (event, expected) in [(Event::Tick, 0), (credit(2), 1), (credit(3), 1), (Event::Tick, 0)] {
-        let before = searches(&stage);
-        stage.act(event.clone());
-        assert_eq!(searches(&stage) - before, expected, "{event:?}");
-    }
-    let before = searches(&stage);
-    let last = report(JobId(1), plan(TASKS), range(TASKS - 1, TASKS));
-    assert_eq!(stage.report(SessionId(1), last), Some(Verdict::Accepted));
-    assert_eq!(searches(&stage) - before, 2, "whoever reported, and whoever was counting it, too");
-}
+use crate::stage::{CONFIG, Stage, asked_again, change, plan, range, report, tally};
 
 #[test]
 fn a_recount_that_comes_back_reaches_who_was_refused() {
@@ -127,39 +78,4 @@ fn a_range_that_was_kept_too_long_comes_back_to_its_only_worker_in_time() {
         stage.tick(stage.farm.next_wakeup().expect("somebody waits").0);
     }
     assert_eq!((stage.now, stage.last_lease(two).range), (2 * held_ms, range(0, 4)));
-}
-
-#[test]
-fn what_is_not_for_those_who_wait_is_offered_to_them_once() {
-    let offers = |stage: &mut Stage, event: Event| {
-        let before = stage.farm.stats().offers;
-        stage.act(event);
-        stage.farm.stats().offers - before
-    };
-    // Given: something is free that takes too much memory, or was declined, or something is late of those who have not
-    // counted yet.
-    for case in ["large", "declined", "late"] {
-        let mut stage = Stage::new();
-        let memory = if case == "large" { 2 } else { 0 };
-        stage.submit_large(8, 0, memory);
-        let hello = Hello { memory: 2, threads: 2, ..hello("w1", 4) };
-        let able = [1, 2].map(SessionId);
-        for id in able {
-            stage.join_as(id, OWNER, Hello { instance: id.0, ..hello.clone() });
-        }
-        let idle = [3, 4, 5, 6].map(|worker| stage.join(&format!("w{worker}"), 1));
-        if case == "declined" {
-            stage.act(Event::Left { session: able[1] });
-            for session in idle {
-                let lease = stage.last_lease(session).id;
-                stage.act(Event::Said { session, message: WorkerMessage::Decline(lease) });
-            }
-        }
-
-        for _ in 0..3 {
-            assert_eq!(offers(&mut stage, Event::Tick), 0, "{case}");
-        }
-        let freed = offers(&mut stage, Event::Left { session: able[0] });
-        assert!(freed >= 4, "{case}: {freed}");
-    }
 }

@@ -176,7 +176,7 @@ fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
     stage.slow_disk = false;
     stage.flush();
 
-    assert!(!stage.sent.contains(&Effect::Finished { job: other }));
+    assert!(!stage.sent.contains(&Effect::AtRest { job: other }));
     assert_eq!(stage.state(other), (JobState::Running, 0));
     assert_eq!(stage.state(first), (JobState::Done, 2));
 }

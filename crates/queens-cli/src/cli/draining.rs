@@ -21,8 +21,8 @@ pub(super) struct LeaveArgs {
     exit_when_idle: Option<Duration>,
     /// Have left after so long, such as 2h
     ///
-    /// Towards the end, it takes on only what can be finished [default: in a Slurm job, by the time
-    /// in SLURM_JOB_END_TIME; elsewhere, never].
+    /// What is not counted by then is handed back [default: in a Slurm job, by the time in
+    /// SLURM_JOB_END_TIME; elsewhere, never].
     #[arg(long, value_name = "DURATION", env = "QUEENS_TIME_LIMIT",
           value_parser = duration)]
     time_limit: Option<Duration>,

@@ -3,7 +3,6 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::log::{self, Entry};
 use crate::support::process::{Process, queens, queens_at_a_terminal, run, wait_until};
 use crate::support::{Farm, Scratch};
 
@@ -32,7 +31,7 @@ fn a_worker_gives_up_where_no_coordinator_comes() {
 }
 
 #[test]
-fn a_worker_whose_time_ends_takes_on_only_what_it_can_finish() {
+fn a_worker_whose_time_ends_hands_back_in_time_what_it_has_not_counted() {
     // Given leases as long as the job, and a worker that has six seconds
     let farm = Farm::new("--lease-ms 600000 --lease-ttl-ms 3600000", "--report-ms 50");
     let _coordinator = farm.start_coordinator();
@@ -43,12 +42,10 @@ fn a_worker_whose_time_ends_takes_on_only_what_it_can_finish() {
     // When it has left
     assert_eq!(worker.wait().code(), Some(0), "{}", worker.said());
 
-    // Then it did so in time, also on a busy machine, and it has finished most of what it was leased.
+    // Then it did so in time, also on a busy machine, and what it has counted is in the ledger.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    let leased: u64 = leases(&worker).iter().sum();
     let counted = farm.snapshot().jobs[&job].accepted().len();
     assert!(counted > 100, "it has counted");
-    assert!((leased - counted) * 2 < leased, "leased {leased}, and {counted} of it were counted");
 }
 
 #[test]
@@ -130,14 +127,4 @@ fn durations_that_are_none_are_refused() {
         .args(["--coordinator", "127.0.0.1:1"])
         .args(["--log", "error"]))
     .refusal(5, &["--give-up-after"]);
-}
-
-/// The numbers of tasks of a worker's leases.
-fn leases(worker: &Process) -> Vec<u64> {
-    let lines = log::read(worker.log()).into_iter();
-    let leased = lines.filter_map(|line| match line.entry {
-        Entry::Lease { range, .. } => Some(range.len()),
-        Entry::Acknowledged { .. } => None,
-    });
-    leased.collect()
 }

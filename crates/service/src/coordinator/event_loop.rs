@@ -1,12 +1,11 @@
 //! The one owner of the farm. It puts events in order, and carries the effects out.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bytesize::ByteSize;
 use farm::{
     Answer, Config, CoordinatorMessage, Dismissal, Effect, Event, Farm, Hello, JobId, JobView,
     LeaseKey, LedgerCommand, Millis, Pace, Principal, Refusal, RequestId, Restored, SessionId,
@@ -49,8 +48,6 @@ pub struct EventLoop {
     waiting: HashMap<RequestId, oneshot::Sender<Result<Answer, Refusal>>>,
     /// Requests that wait for a job's end.
     ends: Vec<(JobId, oneshot::Sender<JobView>)>,
-    /// Jobs of which the log says that no worker has the memory for them.
-    stranded: BTreeSet<JobId>,
     next_session: u64,
     next_request: u64,
 }
@@ -107,7 +104,6 @@ impl EventLoop {
             outboxes: HashMap::new(),
             waiting: HashMap::new(),
             ends: Vec::new(),
-            stranded: BTreeSet::new(),
             next_session: 1,
             next_request: 1,
         };
@@ -220,7 +216,6 @@ impl EventLoop {
                 events.extend(dismissed.map(|session| Event::Left { session }));
             }
         }
-        self.log_stranded();
         self.send_pace();
         Ok(())
     }
@@ -232,28 +227,6 @@ impl EventLoop {
         if self.pace.send_if_modified(is_new) {
             tracing::debug!(report_ms = now.report_ms(), "workers report at another interval");
         }
-    }
-
-    /// A job that none of the workers can count would wait in silence. While there are no workers at
-    /// all nothing is said: the same ones may come back.
-    fn log_stranded(&mut self) {
-        if !self.farm.take_staffing_change() || self.farm.workers() == 0 {
-            return;
-        }
-        let stranded: BTreeSet<JobId> = self.farm.stranded().collect();
-        for &job in stranded.difference(&self.stranded) {
-            let view = self.farm.job(job).expect("it is stranded");
-            let needed = ByteSize(view.thread_memory).display().iec();
-            tracing::warn!(%job, plan = %view.spec.plan, %needed,
-                "no connected worker has the memory for this job; it waits for one that has");
-        }
-        // One that ended or rests has no able workers either.
-        let has_able =
-            |job: &&JobId| self.farm.job(**job).is_some_and(|view| view.able_workers > 0);
-        for &job in self.stranded.difference(&stranded).filter(has_able) {
-            tracing::info!(%job, "no longer waits for a worker with more memory");
-        }
-        self.stranded = stranded;
     }
 
     /// Returns a session that had to be dismissed.
@@ -278,18 +251,7 @@ impl EventLoop {
                     "a late count contradicts the accepted one; the range is counted again if its job runs, \
                      and `queens audit` has it counted again if the job is over");
             }
-            Effect::Finished { job } => {
-                let view = self.farm.job(job).expect("a job with something pending is not removed");
-                let total = view.total.map(tracing::field::display);
-                tracing::info!(%job, plan = %view.spec.plan, state = %view.state, total, "job ended");
-                self.tell_end(job);
-            }
-            Effect::Held { job } => {
-                let view = self.farm.job(job).expect("a job with something pending is not removed");
-                tracing::error!(%job, plan = %view.spec.plan, reason = view.held,
-                    "job held: its total contradicts what is known; audit or cancel it");
-                self.tell_end(job);
-            }
+            Effect::AtRest { job } => self.tell_end(job),
             Effect::Lost { principal, processes } => log_lost(&principal, processes),
             Effect::Poisoned { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
@@ -318,9 +280,17 @@ impl EventLoop {
         None
     }
 
-    /// Answers the requests that wait for the end of a job.
+    /// Answers the requests that wait for the end of a job, and logs it.
     fn tell_end(&mut self, job: JobId) {
         let view = self.farm.job(job).expect("a job with something pending is not removed");
+        let plan = view.spec.plan;
+        if let Some(reason) = &view.held {
+            tracing::error!(%job, %plan, reason,
+                "job held: its total contradicts what is known; audit or cancel it");
+        } else {
+            let total = view.total.map(tracing::field::display);
+            tracing::info!(%job, %plan, state = %view.state, total, "job ended");
+        }
         for (_, reply) in self.ends.extract_if(.., |(of, _)| *of == job) {
             let _ = reply.send(view.clone());
         }

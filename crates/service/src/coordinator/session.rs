@@ -62,9 +62,7 @@ pub async fn host(
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
-        let leases_in_ms = farm.look(|farm| farm.leases_in_ms()).await;
-        let leases_in_ms = leases_in_ms.map_err(|_| SessionFault::Ended)?;
-        if out.send(CoordinatorMessage::Welcome { leases_in_ms }).await.is_err() {
+        if out.send(CoordinatorMessage::Welcome).await.is_err() {
             return Ok(());
         }
         let send_pace = send_pace(farm.paces.clone(), out.clone());
@@ -110,9 +108,6 @@ async fn listen(
         let message = message?;
         if let WorkerMessage::Hello(_) = message {
             return Err(SessionFault::NoHello);
-        }
-        if let WorkerMessage::Decline(lease) = message {
-            tracing::warn!(%session, %lease, "lease declined: the worker has too little memory for it");
         }
         let event = Event::Said { session, message };
         farm.session(event).await.map_err(|_| SessionFault::Ended)?;
@@ -161,10 +156,7 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert!(matches!(
-            hears.recv().await,
-            Some(CoordinatorMessage::Welcome { leases_in_ms: 0 })
-        ));
+        assert_eq!(hears.recv().await, Some(CoordinatorMessage::Welcome));
 
         // When it hangs up, is leased something all the same, and its last word comes a little later
         drop(hears);

@@ -1,4 +1,4 @@
-//! The time without a coordinator: pauses between attempts, and what is said of them.
+//! The time without a coordinator: pauses between attempts, and when they are logged.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    /// The pauses of attempts that all fail, and how often they are told of.
+    /// The pauses of attempts that all fail, and how often they are logged.
     fn fail(backoff: &mut Backoff, now: &mut Instant, attempts: usize) -> (Vec<Duration>, usize) {
         let (mut pauses, mut reported) = (Vec::new(), 0);
         for _ in 0..attempts {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_and_an_outage_is_told_once_and_then_every_minute() {
+    fn pauses_grow_and_an_outage_is_logged_once_and_then_every_minute() {
         let (mut backoff, mut now) = (Backoff::new(), Instant::now());
         let begun = now;
         let (pauses, reported) = fail(&mut backoff, &mut now, 5);

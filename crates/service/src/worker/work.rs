@@ -5,14 +5,16 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use count::Backend;
-use farm::{Ack, Agent, AgentConfig, CoordinatorMessage, LeaseId, Millis, TasksBlock};
+use farm::{
+    Ack, Agent, AgentConfig, CoordinatorMessage, Lease, LeaseId, Millis, Report, TasksBlock,
+};
 use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 
-use executor::{Accepted, Devices, Executor, Part};
+use executor::{Devices, Executor};
 
 use super::backoff::Backoff;
 use super::shutdown::Shutdown;
@@ -56,7 +58,7 @@ pub async fn work(
     let started = Instant::now();
     let mut worker = Worker {
         most_tasks: usize::try_from(config.hello.credit).unwrap_or(usize::MAX),
-        shutdown: Shutdown::new(rules, config.hello.threads, started),
+        shutdown: Shutdown::new(rules, started),
         agent: Agent::new(config),
         executor,
         parts,
@@ -76,7 +78,7 @@ struct Worker {
     executor: Executor,
     parts: Parts,
     /// Leases whose tasks are still coming, each with the next ordinal that is due.
-    leases: HashMap<LeaseId, (Accepted, u64)>,
+    leases: HashMap<LeaseId, (Lease, u64)>,
     most_tasks: usize,
     started: Instant,
     stop: watch::Receiver<bool>,
@@ -95,22 +97,26 @@ impl Worker {
         let mut backoff = Backoff::new();
         let mut had_session = false;
         loop {
-            self.last_failure = match self.until(connector.connect()).await? {
+            let end = match self.until(connector.connect()).await? {
                 None => return Ok(()),
-                Some(Err(LinkEnd::Unrecognised(failure))) if had_session => failure.to_string(),
-                Some(Err(LinkEnd::Unrecognised(failure) | LinkEnd::Refused(failure))) => {
-                    return Err(failure);
-                }
-                Some(Err(LinkEnd::Lost(reason))) => reason,
-                Some(Err(LinkEnd::Disowned(reason))) => self.disowned(reason),
+                Some(Err(end)) => end,
                 Some(Ok(link)) => {
                     let begun = Instant::now();
-                    let Some(reason) = self.session(link).await? else { return Ok(()) };
+                    let Some(end) = self.session(link).await? else { return Ok(()) };
                     backoff.interrupted(begun.elapsed());
                     had_session = true;
-                    reason
+                    end
                 }
             };
+            self.last_failure = match end {
+                LinkEnd::Lost(reason) => reason,
+                LinkEnd::Disowned(reason) => self.disowned(reason),
+                LinkEnd::Unrecognised(failure) if had_session => failure.to_string(),
+                LinkEnd::Unrecognised(failure) | LinkEnd::Refused(failure) => return Err(failure),
+            };
+            self.agent.disconnected();
+            self.shutdown.alone(Instant::now());
+            self.drop_unfinished_leases();
             let pause = backoff.next_pause(Instant::now(), &self.last_failure);
             if self.until(tokio::time::sleep(pause)).await?.is_none() {
                 return Ok(());
@@ -144,71 +150,56 @@ impl Worker {
     }
 
     /// Serves one session. Returns why it ended, or `None` when it is time to leave.
-    async fn session(&mut self, mut link: Link) -> Result<Option<String>, ServiceError> {
+    async fn session(&mut self, mut link: Link) -> Result<Option<LinkEnd>, ServiceError> {
         let hello = self.agent.connected();
-        self.leases.clear();
-        let reason = 'session: {
-            let mut due = vec![hello];
-            loop {
-                self.look_at_time();
-                due.extend(self.agent.poll(self.now()));
-                for message in due.drain(..) {
-                    // Last words are said before the worker may leave; only while it waits for room, it may be asked
-                    // to stop, as everywhere.
-                    let room = match link.messages.try_reserve() {
-                        Err(TrySendError::Full(())) => {
-                            let Some(room) = self.until(link.messages.reserve()).await? else {
-                                return Ok(None);
-                            };
-                            room.ok()
+        let broke = || Ok(Some(LinkEnd::Lost("the connection broke".into())));
+        let mut due = vec![hello];
+        loop {
+            self.look_at_time();
+            due.extend(self.agent.poll(self.now()));
+            for message in due.drain(..) {
+                // What is due is sent before the worker may leave. While it waits for room it may be asked to stop, as
+                // everywhere.
+                let room = match link.messages.try_reserve() {
+                    Err(TrySendError::Full(())) => {
+                        match self.until(link.messages.reserve()).await? {
+                            Some(room) => room.ok(),
+                            None => return Ok(None),
                         }
-                        room => room.ok(),
-                    };
-                    let Some(room) = room else {
-                        break 'session String::from("the connection broke");
-                    };
-                    room.send(message);
-                }
-                if self.may_leave() {
-                    return Ok(None);
-                }
-                let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
-                let (next_look, gives_up_at) = self.next_times();
-                tokio::select! {
-                    order = link.orders.next(), if self.has_room() => match order {
-                        Some(Ok(order)) => self.obey(order)?,
-                        Some(Err(LinkEnd::Refused(failure))) => return Err(failure),
-                        Some(Err(LinkEnd::Unrecognised(failure))) => {
-                            break 'session failure.to_string();
-                        }
-                        Some(Err(LinkEnd::Lost(reason))) => break 'session reason,
-                        Some(Err(LinkEnd::Disowned(reason))) => {
-                            break 'session self.disowned(reason);
-                        }
-                        None => break 'session String::from("the connection broke"),
-                    },
-                    part = self.parts.recv() => self.finished(part)?,
-                    () = stopped(&mut self.stop), if self.leave_by.is_none() => {
-                        self.begin_draining("asked to stop");
                     }
-                    () = sleep_until(wakeup) => {}
-                    () = sleep_until(next_look) => {}
-                    () = sleep_until(gives_up_at) => return Err(self.gives_up()),
-                    () = sleep_until(self.leave_by) => return Ok(None),
-                }
+                    room => room.ok(),
+                };
+                let Some(room) = room else { return broke() };
+                room.send(message);
             }
-        };
-        self.agent.disconnected();
-        self.shutdown.alone(Instant::now());
-        self.drop_unfinished_leases();
-        Ok(Some(reason))
+            if self.may_leave() {
+                return Ok(None);
+            }
+            let wakeup = self.agent.next_wakeup().map(|at| self.instant(at));
+            let (next_look, gives_up_at) = self.next_times();
+            tokio::select! {
+                order = link.orders.next(), if self.has_room() => match order {
+                    Some(Ok(order)) => self.obey(order)?,
+                    Some(Err(end)) => return Ok(Some(end)),
+                    None => return broke(),
+                },
+                part = self.parts.recv() => self.finished(part)?,
+                () = stopped(&mut self.stop), if self.leave_by.is_none() => {
+                    self.begin_draining("asked to stop");
+                }
+                () = sleep_until(wakeup) => {}
+                () = sleep_until(next_look) => {}
+                () = sleep_until(gives_up_at) => return Err(self.gives_up()),
+                () = sleep_until(self.leave_by) => return Ok(None),
+            }
+        }
     }
 
     fn obey(&mut self, order: CoordinatorMessage) -> Result<(), ServiceError> {
         match order {
-            CoordinatorMessage::Welcome { leases_in_ms } => {
-                tracing::info!(leases_in_ms, "the coordinator welcomes this worker");
-                self.shutdown.welcomed(Instant::now(), Duration::from_millis(leases_in_ms));
+            CoordinatorMessage::Welcome => {
+                tracing::info!("the coordinator welcomes this worker");
+                self.shutdown.welcomed();
             }
             CoordinatorMessage::Lease(lease) if self.leases.contains_key(&lease.id) => {
                 return Err(ServiceError::Incompatible(format!(
@@ -225,17 +216,8 @@ impl Worker {
             }
             CoordinatorMessage::Lease(lease) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
-                match self.executor.accepts(lease) {
-                    Ok(accepted) => {
-                        self.agent.leased(lease);
-                        self.leases.insert(lease.id, (accepted, lease.range.start()));
-                    }
-                    Err(reason) => {
-                        // The coordinator knows our memory, but its estimate of the need may be wrong.
-                        tracing::warn!(job = %lease.job, %reason, "a lease goes back: it needs too much memory");
-                        self.agent.decline(lease.id);
-                    }
-                }
+                self.agent.leased(lease);
+                self.leases.insert(lease.id, (lease, lease.range.start()));
             }
             CoordinatorMessage::Tasks(block) => self.take_tasks(block)?,
             CoordinatorMessage::Ack(ack) => {
@@ -263,10 +245,10 @@ impl Worker {
     /// Passes tasks of a lease to the executor. They must come in order. Tasks of a revoked lease may still
     /// arrive, and are ignored.
     fn take_tasks(&mut self, block: TasksBlock) -> Result<(), ServiceError> {
-        let TasksBlock { lease, start, tasks } = block;
-        let Some((accepted, next)) = self.leases.get_mut(&lease) else { return Ok(()) };
-        let (accepted, end) = (*accepted, start + tasks.len() as u64);
-        let due = accepted.lease().range.end();
+        let TasksBlock { lease: id, start, tasks } = block;
+        let Some((lease, next)) = self.leases.get_mut(&id) else { return Ok(()) };
+        let (lease, end) = (*lease, start + tasks.len() as u64);
+        let due = lease.range.end();
         if start != *next || end > due {
             return Err(ServiceError::Incompatible(format!(
                 "the coordinator sent the tasks [{start}, {end}) where [{next}, {due}) was due"
@@ -274,10 +256,11 @@ impl Worker {
         }
         *next = end;
         if end == due {
-            self.leases.remove(&lease);
+            self.leases.remove(&id);
         }
-        self.executor.push(accepted, start, tasks);
-        Ok(())
+        // The coordinator knows the memory of this worker, and leases nothing that does not fit.
+        let pushed = self.executor.push(lease, start, tasks);
+        pushed.map_err(|error| ServiceError::Incompatible(error.to_string()))
     }
 
     /// Gives up the leases whose tasks have not all arrived, because the rest will not come in another
@@ -302,8 +285,7 @@ impl Worker {
                 return Ok(());
             }
         };
-        self.shutdown.counted(&part);
-        self.agent.finished(self.now(), part.report);
+        self.agent.finished(self.now(), part);
         Ok(())
     }
 
@@ -316,16 +298,15 @@ impl Worker {
         reason
     }
 
-    /// Leaves if it is time, or takes on only what can be counted before.
+    /// Begins to leave if it is time.
     fn look_at_time(&mut self) {
         if self.leave_by.is_some() {
             return;
         }
         let now = Instant::now();
         self.shutdown.occupied(now, !self.is_done());
-        match self.shutdown.reason(now) {
-            Some(reason) => self.begin_draining(reason),
-            None => self.agent.hold_at_most(self.shutdown.most_tasks(now)),
+        if let Some(reason) = self.shutdown.reason(now) {
+            self.begin_draining(reason);
         }
     }
 
@@ -333,7 +314,7 @@ impl Worker {
     fn next_times(&self) -> (Option<Instant>, Option<Instant>) {
         match self.leave_by {
             Some(_) => (None, None),
-            None => (self.shutdown.next_look(Instant::now()), self.shutdown.gives_up_at()),
+            None => (self.shutdown.next_look(), self.shutdown.gives_up_at()),
         }
     }
 

@@ -113,7 +113,7 @@ pub struct OrdinalRange {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkRequest {
-    #[prost(oneof = "work_request::Message", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "work_request::Message", tags = "1, 2, 3, 4, 5")]
     pub message: ::core::option::Option<work_request::Message>,
 }
 /// Nested message and enum types in `WorkRequest`.
@@ -130,8 +130,6 @@ pub mod work_request {
         #[prost(message, tag = "4")]
         Draining(super::Draining),
         #[prost(message, tag = "5")]
-        Decline(super::Decline),
-        #[prost(message, tag = "6")]
         Working(super::Working),
     }
 }
@@ -214,15 +212,10 @@ pub struct Holding {
     #[prost(bytes = "vec", tag = "5")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }
-/// The session has begun.
+/// The session has begun. For some seconds after a restart of the coordinator nothing is leased, because workers that still
+/// hold ranges may come back first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Welcome {
-    /// Nothing new is leased before so many milliseconds have passed, because the coordinator was restarted and workers that
-    /// still hold ranges may come back first; 0 if it leases now. A worker that leaves when it has nothing to do counts from
-    /// then on.
-    #[prost(uint64, tag = "1")]
-    pub leases_in_ms: u64,
-}
+pub struct Welcome {}
 /// How long the worker is to gather what it finishes of a lease, at least, before it reports it, so that a large farm
 /// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
 /// take and live the longer. What is finished of a lease of which nothing is left to count is reported at once all the same.
@@ -232,8 +225,8 @@ pub struct Pace {
     #[prost(uint64, tag = "1")]
     pub report_ms: u64,
 }
-/// The most tasks that the worker agrees to hold from now on; absolute, so that it may be repeated. A worker whose time
-/// is limited lowers it to what it can count: below that of its Hello, recounts do not exceed it either.
+/// The most tasks that the worker agrees to hold from now on; absolute, so that it may be repeated. With 0 it is leased
+/// nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Credit {
     #[prost(uint64, tag = "1")]
@@ -243,13 +236,6 @@ pub struct Credit {
 /// A worker whose recount takes longer is asked again later, and has twice as long.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Working {
-    #[prost(uint64, tag = "1")]
-    pub lease: u64,
-}
-/// The worker cannot count a lease, because it has no memory for it or does not know its problem or its method:
-/// nothing of it was counted, and it wants nothing more of that job in this session. A Revoke answers it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Decline {
     #[prost(uint64, tag = "1")]
     pub lease: u64,
 }

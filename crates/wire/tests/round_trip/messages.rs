@@ -16,7 +16,6 @@ pub(super) fn message() -> impl Strategy<Value = WorkerMessage> {
         any::<u64>().prop_map(WorkerMessage::Credit),
         report().prop_map(WorkerMessage::Report),
         any::<u64>().prop_map(|lease| WorkerMessage::Working(LeaseId(lease))),
-        any::<u64>().prop_map(|lease| WorkerMessage::Decline(LeaseId(lease))),
         Just(WorkerMessage::Draining),
     ]
 }
@@ -93,7 +92,7 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
 
 pub(super) fn order() -> impl Strategy<Value = CoordinatorMessage> {
     prop_oneof![
-        any::<u64>().prop_map(|leases_in_ms| CoordinatorMessage::Welcome { leases_in_ms }),
+        Just(CoordinatorMessage::Welcome),
         lease().prop_map(CoordinatorMessage::Lease),
         tasks().prop_map(CoordinatorMessage::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| CoordinatorMessage::Ack(Ack {

@@ -54,10 +54,7 @@ pub struct Seat {
     pub is_trusted: bool,
     pub instance: u64,
     pub memory: u64,
-    /// Jobs that it returned tasks of.
-    pub declined: BTreeSet<JobId>,
     pub credit: u64,
-    pub first_credit: u64,
     pub draining: bool,
     pub outstanding: u64,
     pub leases: BTreeMap<LeaseId, Held>,
@@ -84,16 +81,14 @@ impl Seat {
         (self.author.principal.owner.clone(), self.instance)
     }
 
-    /// Whether it is idle, and can count this job.
-    pub fn is_ready_for(&self, job: JobId, book: &Book) -> bool {
-        let has_credit = self.credit > 0 && self.credit >= self.first_credit;
-        let is_idle = self.outstanding == 0 && has_credit && !self.draining && !self.late;
-        is_idle && self.may_count(job, book)
+    /// Whether it has nothing to do, and takes work.
+    pub fn is_idle(&self) -> bool {
+        self.outstanding == 0 && self.credit > 0 && !self.draining
     }
 
-    /// Whether it has enough memory, as far as the farm knows.
-    pub fn may_count(&self, job: JobId, book: &Book) -> bool {
-        self.memory >= book.thread_memory && !self.declined.contains(&job)
+    /// Whether it has enough memory.
+    pub fn may_count(&self, book: &Book) -> bool {
+        self.memory >= book.thread_memory
     }
 }
 

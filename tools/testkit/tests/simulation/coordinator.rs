@@ -109,8 +109,7 @@ impl World {
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
             Effect::Poisoned { .. }
             | Effect::Lost { .. }
-            | Effect::Finished { .. }
-            | Effect::Held { .. }
+            | Effect::AtRest { .. }
             | Effect::Contradicted { .. } => {}
         }
     }

@@ -24,9 +24,6 @@ impl World {
             WorkerMessage::Credit(credit) => {
                 self.step(Event::Said { session, message: WorkerMessage::Credit(credit) })
             }
-            WorkerMessage::Decline(lease) => {
-                self.step(Event::Said { session, message: WorkerMessage::Decline(lease) })
-            }
             WorkerMessage::Working(lease) => {
                 self.tally.signs_of_life += 1;
                 self.step(Event::Said { session, message: WorkerMessage::Working(lease) });

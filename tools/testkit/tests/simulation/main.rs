@@ -80,11 +80,12 @@ fn every_history_ends_with_exact_totals() {
 }
 
 /// Seeds whose histories once ended otherwise: a job without counts had hours (429), a poisoned
-/// task was still held (1371), a process was lost twice with one task (3009), and a session was not
-/// woken for suspected tasks (7729).
+/// task was still held (1371), a process was lost twice with one task (3009), a session was not woken
+/// for suspected tasks (7729), and the model took a recount that expired for one that was revoked
+/// (18694).
 #[test]
 fn histories_that_failed_once_end_with_exact_totals() {
-    for seed in [429, 1371, 3009, 7729] {
+    for seed in [429, 1371, 3009, 7729, 18_694] {
         World::new(seed, false).live();
     }
 }

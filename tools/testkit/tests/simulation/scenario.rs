@@ -88,8 +88,6 @@ pub struct Traits {
     pub owner: String,
     /// Whether its recount settles a dispute alone.
     pub is_trusted: bool,
-    /// Its real memory, in bytes.
-    pub memory: u64,
     pub us_per_task: u64,
     /// Number of tasks that a thread counts at a time.
     pub chunk: u64,
@@ -317,7 +315,6 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
                 false => owners.of_worker(index),
             },
             is_trusted: has_judge && index + 1 == count,
-            memory: u64::MAX,
             us_per_task: random.scaled(200, 20_000),
             chunk: if lying { 2 } else { random.between(1, 8) },
             hopeless: !lying && index >= reliable && random.per_mille(300),
@@ -345,14 +342,12 @@ fn workers(random: &mut Random, lying: bool, audited: bool, owners: Owners) -> V
             workers[liars as usize].renames = false;
         }
     }
-    // Some workers have too little memory for large boards, and some find this out later. Enough
-    // workers remain to end every job and to find every lie.
+    // Some workers have too little memory for large boards. Enough workers remain to end every job
+    // and to find every lie.
     let always_able = if lying { workers.len() } else { reliable as usize };
     for worker in workers.iter_mut().skip(always_able) {
-        match random.below(6) {
-            0 => worker.agent.hello.memory = LARGE - 1,
-            1 => worker.memory = LARGE - 1,
-            _ => {}
+        if random.below(6) == 0 {
+            worker.agent.hello.memory = LARGE - 1;
         }
     }
     if count > 2 && !lying && !audited && random.per_mille(50) {

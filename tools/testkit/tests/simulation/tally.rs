@@ -64,7 +64,6 @@ tally! {
     clock_freezes: "clock standing still or going back",
     expiries: "leases expired",
     overtaken: "ranges leased to a second worker that had nothing else to do",
-    declined: "leases returned because of too little memory",
     no_news: "reports that took nothing off their lease",
     adoptions: "ranges adopted from an earlier session",
     accepted: "reports accepted",

@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::random::Random;
-use crate::scenario::{Plot, Traits, kernel, thread_memory};
+use crate::scenario::{Plot, Traits, kernel};
 use crate::truth::Truths;
 
 pub struct Worker {
@@ -71,9 +71,6 @@ impl Worker {
 
     pub fn leased(&mut self, lease: Lease) {
         let Some(agent) = &mut self.agent else { return };
-        if thread_memory(&lease.plan) > self.traits.memory {
-            return agent.decline(lease.id);
-        }
         agent.leased(lease);
         if !self.stopping {
             self.queue.push((lease, lease.range));

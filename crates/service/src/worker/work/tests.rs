@@ -27,7 +27,7 @@ impl Connect for Answers {
     }
 }
 
-/// A worker that nobody counts for.
+/// A worker that is leased nothing.
 struct Started {
     stop: watch::Sender<bool>,
     /// How many answers it has taken.
@@ -37,8 +37,8 @@ struct Started {
 
 impl Started {
     fn with<const N: usize>(answers: [Result<Link, LinkEnd>; N]) -> Started {
-        let (threads, devices) = (NonZero::<usize>::MIN, Devices::default());
-        let (executor, parts) = start_executor(threads, Backend::Portable, devices, 1 << 30);
+        let (executor, parts) =
+            start_executor(NonZero::<usize>::MIN, Backend::Portable, Devices::default(), 1 << 30);
         let (stop, stopping) = watch::channel(false);
         let taken = Arc::new(AtomicUsize::new(0));
         let mut connector = Answers { answers: answers.into(), taken: taken.clone() };

@@ -36,8 +36,7 @@ impl Model {
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
         assert!(!seat.draining, "{session} is draining");
-        let alone =
-            whole && seat.outstanding == 0 && seat.credit > 0 && seat.credit >= seat.first_credit;
+        let alone = whole && seat.outstanding == 0 && seat.credit > 0;
         seat.outstanding += range.len();
         assert!(
             seat.outstanding <= seat.credit || alone,
@@ -50,7 +49,7 @@ impl Model {
         let book = self.books.get_mut(&job).expect("a job that the farm knows to be durable");
         let is_audited = book.state == JobState::Done && recount.is_some();
         assert!(book.state == JobState::Running || is_audited, "leased of job {job}");
-        assert!(seat.may_count(job, book), "{session} has no memory for it: {lease:?}");
+        assert!(seat.may_count(book), "{session} has no memory for it: {lease:?}");
         assert!(book.ordinals.contains(range), "{range} is not in the slice");
         if let Some(recount) = recount {
             let other = book.recounts.insert(range, lease);
@@ -70,11 +69,12 @@ impl Model {
         }
         let (seat, book) = (&self.seats[&session], &self.books[&job]);
         let late = seat.late;
-        let patient = self.seats.values().any(|seat| seat.is_ready_for(job, book));
+        let is_patient = |seat: &Seat| !seat.late && seat.is_idle() && seat.may_count(book);
+        let patient = self.seats.values().any(is_patient);
         assert!(!late || !patient, "{session} missed a deadline, and is served first: {lease:?}");
         let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
         let mut earlier = self.books.iter().filter(|(_, book)| book.priority > priority);
-        let earlier = earlier.find(|(id, book)| waits(book) && seat.may_count(**id, book));
+        let earlier = earlier.find(|(_, book)| waits(book) && seat.may_count(book));
         assert!(earlier.is_none(), "job {} comes first: {lease:?}", earlier.expect("some").0);
     }
 }
@@ -94,8 +94,8 @@ impl Model {
         let own = range.find(|&ordinal| seat.leases.keys().any(|&id| book.expects(ordinal, id)));
         assert_eq!(own, None, "it has it already, of job {job}");
         let waits = |book: &Book| book.state == JobState::Running && self.has_task_for(seat, book);
-        let mut others = self.books.iter();
-        let other = others.find(|(id, book)| waits(book) && seat.may_count(**id, book));
+        let mut others = self.books.values();
+        let other = others.find(|book| waits(book) && seat.may_count(book));
         assert!(other.is_none(), "of job {job}, while another waits");
     }
 }

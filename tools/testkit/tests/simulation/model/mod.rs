@@ -94,14 +94,6 @@ impl Model {
                     seat.credit = *credit;
                 }
             }
-            Event::Said { session, message: WorkerMessage::Decline(lease) } => {
-                if let Some(seat) = self.seats.get_mut(session)
-                    && let Some(held) = seat.leases.get(lease)
-                {
-                    tally.declined += 1;
-                    seat.declined.insert(held.job);
-                }
-            }
             Event::Said { session, message: WorkerMessage::Draining } => {
                 if let Some(seat) = self.seats.get_mut(session) {
                     seat.draining = true;
@@ -238,12 +230,14 @@ impl Model {
                     Event::Asked { ask: Request::Change(job, Change::Audit(policy)), .. } => {
                         *job != held.job || !held.whole || !policy.is_none()
                     }
-                    Event::Ledger { answer: LedgerAnswer::AuditNoted { .. }, .. } => !held.whole,
+                    // It ends only the recounts of its job, and only if the ledger wants none.
+                    Event::Ledger {
+                        command: LedgerCommand::RequestAudit { job, .. },
+                        answer: LedgerAnswer::AuditNoted { wanted: 0, .. },
+                        ..
+                    } => *job != held.job || !held.whole,
                     Event::Said { message: WorkerMessage::Report(_), .. }
                     | Event::Ledger { answer: LedgerAnswer::Compared(_), .. } => self.judged,
-                    Event::Said { message: WorkerMessage::Decline(declined), .. } => {
-                        declined != lease
-                    }
                     Event::Ledger { answer: LedgerAnswer::Settled { .. }, .. } if held.whole => {
                         let is_over = self.over.contains(&(held.job, held.hull));
                         !is_over && self.books[&held.job].wants_again(held.hull)
@@ -279,14 +273,10 @@ impl Model {
             Effect::Poisoned { .. } => {} // checked in `check_poison`
             Effect::Lost { .. } => {}     // for operators
             Effect::Contradicted { .. } => {} // checked in `step`
-            Effect::Held { job } => {
+            Effect::AtRest { job } => {
                 let states = (self.books[job].state, ledger.state(*job));
-                assert_eq!(states.0, JobState::Held, "job {job} is {states:?}");
-            }
-            Effect::Finished { job } => {
-                let state = self.books[job].state;
-                let is_durable = state == JobState::Done || ledger.state(*job) == state;
-                assert!(state.is_over() && is_durable, "job {job} is {state}");
+                let is_durable = states.0 != JobState::Cancelled || states.0 == states.1;
+                assert!(states.0.is_at_rest() && is_durable, "job {job} is {states:?}");
             }
         }
     }
@@ -296,7 +286,7 @@ impl Model {
         let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
             let mut seats = self.seats.iter();
-            let waiting = seats.find(|(_, seat)| seat.is_ready_for(job, book));
+            let waiting = seats.find(|(_, seat)| seat.is_idle() && seat.may_count(book));
             let idle = waiting.map(|(session, _)| session);
             assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
         }
@@ -398,9 +388,7 @@ impl Model {
             is_trusted,
             instance: hello.instance,
             memory: hello.memory,
-            declined: BTreeSet::new(),
             credit: hello.credit,
-            first_credit: hello.credit,
             draining: false,
             outstanding: 0,
             leases: BTreeMap::new(),
