@@ -13,8 +13,8 @@ use rusqlite::backup::{Backup, StepResult};
 use super::place;
 use super::{Evidence, LedgerFault, ScrubReport, format, scrub, wait};
 
-/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock have
-/// put beside it.
+/// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and those that SQLite and the lock
+/// have put beside it.
 #[derive(Debug)]
 pub(crate) struct Unfinished(pub(crate) PathBuf);
 

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use crate::{Pin, ServiceError, Token, secret_file};
 
-/// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and the secret that it wants. The
-/// text contains the secret. The debug output does not.
+/// `queens://SECRET@HOST:PORT#PIN`: the address of a coordinator, the hash of its certificate, and the secret that it wants.
+/// The text contains the secret. The debug output does not.
 #[derive(Clone)]
 pub struct JoinString {
     /// The secret.

@@ -5,9 +5,9 @@
 //!       └──────────hash──► Pin ──► join string ──────────────┘
 //! ```
 //!
-//! A farm is its own authority. A worker or client knows the hash of its certificate and nothing else, so that names, addresses,
-//! clocks, tunnels and address translation do not matter. The certificate does not expire. A farm whose authority is replaced
-//! needs new join strings.
+//! A farm is its own authority. A worker or client knows the hash of its certificate and nothing else, so that names,
+//! addresses, clocks, tunnels and address translation do not matter. The certificate does not expire. A farm whose authority
+//! is replaced needs new join strings.
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,8 +8,8 @@
 //!     blocks of text, compressed          ◄──  the file, as slowly as the client takes it
 //! ```
 //!
-//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log grows as long as the ledger is
-//! read. So the bundle is written to a file before the client gets any of it, and one bundle is written at a time.
+//! The ledger is read as it was at one moment, and the coordinator goes on meanwhile. SQLite's log grows as long as the
+//! ledger is read. So the bundle is written to a file before the client gets any of it, and one bundle is written at a time.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ledger::{Draft, LedgerFault, unix_ms};
@@ -46,43 +46,43 @@ impl Copies {
         let copied_at = self.copied_at.clone();
         Ok(Taker::begin(move |taker| {
             let _turn = turn;
-            let sent = send(&ledger, |piece| taker.send(piece).is_ok());
-            let noted = sent.map(|is_whole| {
-                if is_whole {
-                    copied_at.set(unix_ms() / 1_000);
-                }
-            });
-            noted.map_err(|fault| {
+            let failed = |fault: LedgerFault| {
                 let reason = fault.at(Some(&ledger)).to_string();
                 tracing::error!(reason, "no copy of the ledger was made");
                 Stop::Because(Status::internal(reason))
-            })
+            };
+            // A file beside the ledger, which is removed in the end.
+            let beside = |end: &str| {
+                let mut name = ledger.as_os_str().to_owned();
+                name.push(end);
+                PathBuf::from(name)
+            };
+            let draft = Draft::begin(beside(".sending"), &beside(".sent")).map_err(failed)?;
+            draft.copy_from(&ledger).map_err(failed)?;
+            let file = File::open(draft.path()).map_err(|error| failed(error.into()))?;
+            send(file, taker, failed)?;
+            copied_at.set(unix_ms() / 1_000);
+            Ok(())
         }))
     }
 }
 
-/// Copies the ledger to a file beside it, and calls `take` with its pieces until it returns `false`. The file is removed.
-/// Returns whether all of it was taken.
-fn send(ledger: &Path, mut take: impl FnMut(BackupResponse) -> bool) -> Result<bool, LedgerFault> {
-    let beside = |end: &str| {
-        let mut name = ledger.as_os_str().to_owned();
-        name.push(end);
-        name.into()
-    };
-    let to: std::path::PathBuf = beside(".sent");
-    let draft = Draft::begin(beside(".sending"), &to)?;
-    draft.copy_from(ledger)?;
-    let mut file = File::open(draft.path())?;
+/// Sends all bytes of a file, and their hash.
+fn send(
+    mut file: File,
+    taker: &Taker<BackupResponse>,
+    failed: impl Fn(LedgerFault) -> Stop,
+) -> Result<(), Stop> {
     let mut hasher = blake3::Hasher::new();
     loop {
         let mut data = Vec::with_capacity(PIECE);
-        file.by_ref().take(PIECE as u64).read_to_end(&mut data)?;
+        let read = file.by_ref().take(PIECE as u64).read_to_end(&mut data);
+        let is_last = read.map_err(|error| failed(error.into()))? < PIECE;
         hasher.update(&data);
-        let is_last = data.len() < PIECE;
         let hash = if is_last { hasher.finalize().as_bytes().to_vec() } else { Vec::new() };
-        let is_taken = take(BackupResponse { data, hash });
-        if !is_taken || is_last {
-            return Ok(is_taken);
+        taker.send(BackupResponse { data, hash })?;
+        if is_last {
+            return Ok(());
         }
     }
 }

@@ -73,7 +73,8 @@ impl OwnFiles {
     }
 }
 
-/// The credentials of a ledger, those that have ended included, and the coordinator's own token: by the hashes of their secrets.
+/// The credentials of a ledger, those that have ended included, and the coordinator's own token: by the hashes of their
+/// secrets.
 #[derive(Default)]
 pub(super) struct Known(HashMap<[u8; 32], Credential>);
 
@@ -295,8 +296,8 @@ impl Gate {
         Gate { credentials, requests: requests(), meters, lines: Rates::new(1, 1) }
     }
 
-    /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are counted, and logged with a line
-    /// a second at most.
+    /// The identity that belongs to a secret, which came from the address `peer`. Wrong secrets are counted, and logged with
+    /// a line a second at most.
     ///
     /// # Errors
     ///

@@ -48,7 +48,8 @@ impl FarmHandle {
         self.tell(Input::Session(event)).await
     }
 
-    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is durable.
+    /// Has the farm carry out the request of a client of the owner `by`. Returns its answer or the refusal, once that is
+    /// durable.
     pub async fn ask(
         &self,
         by: &str,

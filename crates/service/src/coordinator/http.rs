@@ -96,8 +96,8 @@ async fn nothing(request: Request) -> Response {
     }
 }
 
-/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over TLS, the browser is to use TLS
-/// for the next month. A refusal becomes a page.
+/// Adds headers by which a browser only shows an answer, and loads nothing from other sites. Over TLS, the browser is to use
+/// TLS for the next month. A refusal becomes a page.
 async fn harden(request: Request, next: Next) -> Response {
     const HEADERS: [(header::HeaderName, &str); 6] = [
         (
@@ -131,8 +131,8 @@ async fn harden(request: Request, next: Next) -> Response {
     answer
 }
 
-/// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do so
-/// over HTTP/2 without TLS nor claim that a form is gRPC.
+/// Refuses requests that are not gRPC. A page of another site can make a browser send a form over HTTP/1.1. It can neither do
+/// so over HTTP/2 without TLS nor claim that a form is gRPC.
 pub(super) async fn only_grpc(request: Request, next: Next) -> Result<Response, Infallible> {
     Ok(if is_grpc(&request) { next.run(request).await } else { Fault::no_grpc().into_response() })
 }

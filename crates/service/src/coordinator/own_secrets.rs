@@ -73,8 +73,8 @@ pub fn lease_key(keys: &KeyFolder, ledger: &Ledger) -> Result<farm::LeaseKey, Se
     Ok(farm::LeaseKey::new(bytes))
 }
 
-/// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system that
-/// reads `/metrics`. It is in the folder of secrets, and made when it is first needed. The ledger has its hash.
+/// A secret of the role `role` for the operator: a worker's for the operator's workers, or a viewer's for a monitoring system
+/// that reads `/metrics`. It is in the folder of secrets, and made when it is first needed. The ledger has its hash.
 ///
 /// # Errors
 ///

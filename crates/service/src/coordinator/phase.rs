@@ -48,8 +48,8 @@ impl Phase {
         }
     }
 
-    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services have
-    /// the same status.
+    /// Sets what the health service answers. The coordinator as a whole (without a name), its readiness and its gRPC services
+    /// have the same status.
     pub(super) async fn tell(&self, reporter: &HealthReporter) {
         let status = match self {
             Phase::Serving(..) => ServingStatus::Serving,

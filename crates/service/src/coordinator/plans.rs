@@ -1,8 +1,8 @@
 //! A cache of cuts, so that each plan in use is indexed once.
 //!
 //! Indexing takes from microseconds to many seconds of one thread, and the time is not known before. So a few plans are
-//! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that they
-//! do not wait for submissions of other plans. All who want one plan wait for one index.
+//! indexed at a time, and a submission whose plan is not there in time is refused. Sessions have turns of their own, so that
+//! they do not wait for submissions of other plans. All who want one plan wait for one index.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -123,8 +123,8 @@ impl Plans {
         )))
     }
 
-    /// The cut of a problem, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and one
-    /// of them makes it if this call is given up.
+    /// The cut of a problem, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and
+    /// one of them makes it if this call is given up.
     async fn cut_of(
         &self,
         problem: Problem,

@@ -53,8 +53,8 @@ pub enum SessionFault {
 }
 
 impl SessionFault {
-    /// The reason for the dismissal of a worker by its session, for [`Meters`](super::metrics::Meters). What the farm itself has
-    /// decided is counted by the event loop.
+    /// The reason for the dismissal of a worker by its session, for [`Meters`](super::metrics::Meters). What the farm itself
+    /// has decided is counted by the event loop.
     pub(super) fn reason(&self) -> Option<&'static str> {
         match self {
             SessionFault::Message(_) | SessionFault::NoHello | SessionFault::Range(_) => {

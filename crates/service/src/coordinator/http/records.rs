@@ -1,4 +1,5 @@
-//! What the pages show from the ledger: who counted what of a job, what happened to it, and what an owner or a worker has counted.
+//! What the pages show from the ledger: who counted what of a job, what happened to it, and what an owner or a worker has
+//! counted.
 //!
 //! It is read beside the farm, by a connection of its own, one thing at a time. The longer a reading takes, the less often it
 //! is repeated.
