@@ -18,7 +18,7 @@ use crate::{BundleError, RecountError};
 /// by the chosen one.
 pub fn another(checked: &Checked, choice: MethodChoice) -> Result<(), BundleError> {
     let Plan { problem, method: own, .. } = checked.plan;
-    let suits = problem.suits(choice.for_problem(problem));
+    let suits = choice.for_problem(problem).cuts(problem);
     let check = || -> Result<()> {
         ensure!(
             checked.is_total(),

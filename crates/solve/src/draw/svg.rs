@@ -28,7 +28,7 @@ text { fill: #221f1c; font-family: sans-serif; text-anchor: middle }
 "##;
 
 /// The style of drawn boards.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Style {
     /// Side of a square, in pixels.
     pub square: u16,
