@@ -29,7 +29,7 @@ use crate::{Method, Problem, TaskKind};
 #[must_use]
 pub fn most_per_task(problem: Problem, method: Method) -> Option<u128> {
     let n = problem.n();
-    Some(match problem.task_kind(method)? {
+    Some(match TaskKind::of(problem, method)? {
         TaskKind::Prefix { rows } if method == (Method::Prefixes { rows }) => factorial(n - rows),
         TaskKind::Prefix { rows } => factorial(n - rows).saturating_mul(2),
         TaskKind::Preplacement { width } => factorial(n - 2 * width).saturating_mul(8),
@@ -74,7 +74,7 @@ mod tests {
             (Problem::Completions(given), Method::Rows { rows: 2 }),
         ];
         for (problem, method) in cuts {
-            let most = match problem.task_kind(method).expect("it is cut so") {
+            let most = match TaskKind::of(problem, method).expect("it is cut so") {
                 TaskKind::FirstRows { .. } => heaviest(problem).into(),
                 // They have all queens.
                 _ => most_per_task(problem, method).expect("it is cut so"),

@@ -39,7 +39,7 @@ enum Plan {
 }
 
 /// Why a problem cannot be cut by a method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error(transparent)]
 #[non_exhaustive]
 pub enum CutError {
@@ -54,7 +54,7 @@ pub enum CutError {
 }
 
 /// A range of ordinals that a plan does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error("a plan of {tasks} tasks has no range of ordinals from {start} to {end}")]
 #[non_exhaustive]
 pub struct RangeError {
@@ -221,7 +221,7 @@ mod tests {
                     [MethodChoice::suggested(problem), MethodChoice::Rows { rows: None }, ring]
                 {
                     let method = choice.for_problem(problem);
-                    assert!(!problem.suits(method), "{problem} by {method}");
+                    assert!(!method.cuts(problem), "{problem} by {method}");
                     assert!(Cut::new(problem, method).is_err(), "{problem} by {method}");
                 }
             }

@@ -38,7 +38,7 @@ const ENOUGH_TASKS: usize = 2_000;
 const BITS: u32 = 6;
 
 /// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum FirstRowsError {
     /// The problem cannot be cut by this method.
@@ -84,7 +84,7 @@ impl FirstRowsPlan {
             return Err(FirstRowsError::BoardTooLarge { n: problem.n() });
         }
         let method = Method::Rows { rows };
-        if !problem.suits(method) {
+        if !method.cuts(problem) {
             let most = MAX_ROWS.min(problem.open_rows().len() as u32);
             return Err(FirstRowsError::Method { problem, method, most });
         }

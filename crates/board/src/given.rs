@@ -20,7 +20,7 @@ pub struct Given {
 const NO_QUEEN: u8 = u8::MAX;
 
 /// Why queens are not [`Given`].
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum GivenError {
     /// The board is too large.

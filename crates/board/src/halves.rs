@@ -71,7 +71,7 @@ pub const KEPT_QUARTERS_MAX_N: u32 = 23;
 pub const SHARED_LISTS_MAX_N: u32 = 21;
 
 /// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum HalvesError {
     /// The board is too small to split, or its masks do not fit.
@@ -83,7 +83,7 @@ pub enum HalvesError {
 }
 
 /// The tasks of one board, by ordinal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HalvesPlan {
     n: u32,
     len: u64,

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::halves::{self, KEPT_QUARTERS_MAX_N, LOWER_SLICES, SHARED_LISTS_MAX_N, SLICED_MIN_N};
 use crate::ring::suggested_width;
 use crate::rows::suggested_rows;
-use crate::{MAX_N, Problem, first_rows};
+use crate::{MAX_N, Problem, TaskKind, first_rows};
 
 /// How a problem is cut and counted.
 ///
@@ -139,6 +139,12 @@ impl Method {
     pub const fn suits(self, n: u32) -> bool {
         let sizes = self.sizes();
         *sizes.start() <= n && n <= *sizes.end()
+    }
+
+    /// Whether `problem` can be cut so.
+    #[must_use]
+    pub fn cuts(self, problem: Problem) -> bool {
+        TaskKind::of(problem, self).is_some()
     }
 
     /// What neighbouring tasks of a board of size `n` have in common.

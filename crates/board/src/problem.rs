@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::squares::{Square, parse_squares};
-use crate::{Given, GivenError, MAX_N, Method, TaskKind, first_rows};
+use crate::{Given, GivenError, MAX_N};
 
 /// A counting problem of the N-queens family.
 ///
@@ -88,8 +88,7 @@ impl Problem {
     }
 
     /// Whether its tasks are those of the total, so that their sum is the number of all placements.
-    #[must_use]
-    pub const fn sums_all_placements(&self) -> bool {
+    pub(crate) const fn sums_all_placements(&self) -> bool {
         match self {
             Problem::Total { .. } | Problem::Fundamental { .. } => true,
             Problem::Toroidal { .. } | Problem::Superqueens { .. } | Problem::Completions(_) => {
@@ -186,35 +185,6 @@ impl Problem {
                 columns == 0 || columns == rows
             }
         }
-    }
-
-    /// What the tasks of the problem are if it is cut by `method`; `None` if it cannot be cut so. The
-    /// total is cut in every way, other problems by their first rows.
-    #[must_use]
-    pub fn task_kind(&self, method: Method) -> Option<TaskKind> {
-        if self.sums_all_placements() {
-            let kind = match method {
-                Method::Rows { rows } | Method::Prefixes { rows } => TaskKind::Prefix { rows },
-                Method::Ring { width } => TaskKind::Preplacement { width },
-                Method::Halves => TaskKind::Split,
-            };
-            return method.suits(self.n()).then_some(kind);
-        }
-        match method {
-            Method::Rows { rows } => {
-                let fits = self.n() <= self.max_n()
-                    && rows <= first_rows::MAX_ROWS
-                    && rows as usize <= self.open_rows().len();
-                fits.then_some(TaskKind::FirstRows { rows })
-            }
-            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,
-        }
-    }
-
-    /// Whether it can be cut by `method`.
-    #[must_use]
-    pub fn suits(&self, method: Method) -> bool {
-        self.task_kind(method).is_some()
     }
 }
 

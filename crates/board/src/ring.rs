@@ -63,7 +63,7 @@ use self::sides::{Sides, list};
 use crate::{MAX_N, Tasks};
 
 /// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RingError {
     /// The masks cannot hold a row of this board.

@@ -49,7 +49,7 @@ use crate::{MAX_N, RangeError, Tasks};
 pub const MAX_TASKS: u64 = 1_000_000_000;
 
 /// Why a plan cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RowsError {
     /// The masks cannot hold a row of this board.

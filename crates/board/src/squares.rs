@@ -27,7 +27,7 @@ impl Square {
 }
 
 /// Why a text does not describe queens on a board.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum SquaresError {
     /// A word is not the name of a square, that is, letters followed by a number.

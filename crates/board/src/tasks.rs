@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use crate::Prefix;
+use crate::{Method, Prefix, Problem, first_rows};
 
-/// What the record of a task holds. It follows from the problem and the method:
-/// [`Problem::task_kind`](crate::Problem::task_kind).
+/// What the record of a task holds. It [follows](TaskKind::of) from the problem and the method.
 ///
-/// Like [`Problem`](crate::Problem), it is deliberately not `#[non_exhaustive]`.
+/// Like [`Problem`], it is deliberately not `#[non_exhaustive]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskKind {
     /// The state below the first `rows` rows, three masks: a [`Prefix`].
@@ -29,6 +28,31 @@ pub enum TaskKind {
         /// M.
         rows: u32,
     },
+}
+
+impl TaskKind {
+    /// What the tasks of `problem` are if it is cut by `method`; `None` if it cannot be cut so. The
+    /// total is cut in every way, other problems by their first rows.
+    #[must_use]
+    pub fn of(problem: Problem, method: Method) -> Option<TaskKind> {
+        if problem.sums_all_placements() {
+            let kind = match method {
+                Method::Rows { rows } | Method::Prefixes { rows } => TaskKind::Prefix { rows },
+                Method::Ring { width } => TaskKind::Preplacement { width },
+                Method::Halves => TaskKind::Split,
+            };
+            return method.suits(problem.n()).then_some(kind);
+        }
+        match method {
+            Method::Rows { rows } => {
+                let fits = problem.n() <= problem.max_n()
+                    && rows <= first_rows::MAX_ROWS
+                    && rows as usize <= problem.open_rows().len();
+                fits.then_some(TaskKind::FirstRows { rows })
+            }
+            Method::Prefixes { .. } | Method::Ring { .. } | Method::Halves => None,
+        }
+    }
 }
 
 /// A block of tasks. The four lists have one length, and index `i` of each belongs to task `i`.

@@ -78,7 +78,7 @@ impl fmt::Display for Backend {
 }
 
 /// A name that no backend has.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[error("no backend is named {name:?}: give one of {}", list(Backend::available()))]
 pub struct UnknownBackend {
     /// The name.
@@ -86,7 +86,7 @@ pub struct UnknownBackend {
 }
 
 /// A backend that this processor lacks.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[error("this processor lacks what {backend} needs: give one of {}", list(Backend::available()))]
 pub struct MissingBackend {
     /// The backend.

@@ -38,7 +38,7 @@ pub fn count(problem: impl Into<Problem>) -> Result<u128, CountingError> {
 }
 
 /// Why a problem was not counted.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CountingError {
     /// The problem cannot be cut by the method.

@@ -19,7 +19,7 @@ use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant, split_search};
 
 /// Why there is no kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KernelError {
     /// The method does not cut the problem.
@@ -44,7 +44,7 @@ pub enum KernelError {
 }
 
 /// Why a block of tasks has no count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum CountError {
     /// A record is not a task of this problem and method: masks that pass the board or hold another
@@ -113,7 +113,7 @@ enum Work {
 }
 
 /// The bytes that one [`Kernel`] takes, where that is worth planning for: by `halves`. 0 otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemoryNeed {
     /// With less it cannot count.
     pub least: u64,
@@ -153,7 +153,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`KernelError`], if the problem cannot be cut by the method ([`Problem::suits`]), the variant
+    /// [`KernelError`], if the problem cannot be cut by the method ([`Method::cuts`]), the variant
     /// does not count its tasks ([`Variant::suits`]), or the processor lacks the backend
     /// ([`Backend::require`]).
     pub fn with_memory(
@@ -163,7 +163,7 @@ impl Kernel {
         method: Method,
     ) -> Result<Kernel, KernelError> {
         let variant = variant.into();
-        let kind = problem.task_kind(method).ok_or(KernelError::Problem { problem, method })?;
+        let kind = TaskKind::of(problem, method).ok_or(KernelError::Problem { problem, method })?;
         if !variant.suits(method) {
             return Err(KernelError::Variant { method, variant });
         }

@@ -12,7 +12,7 @@ use crate::{Backend, CountError, Kernel, KernelError};
 const N: u32 = 10;
 
 /// Why a backend must not be used here.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum SelfTestError {
     /// The processor lacks the backend.

@@ -99,7 +99,7 @@ mod tests {
             let image = mirrored_problem(problem);
             assert_eq!(mirrored_problem(image), problem);
             let cut = Cut::new(problem, method).expect("it is cut so");
-            let kind = problem.task_kind(method).expect("it is cut so");
+            let kind = TaskKind::of(problem, method).expect("it is cut so");
             let mut tasks = Tasks::new();
             cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");
             assert!(!tasks.is_empty());

@@ -118,7 +118,7 @@ impl fmt::Display for Variant {
 }
 
 /// A name that no variant has.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[error(
     "no way to count is named {name:?}: it is a backend's name, `{SEARCH}`, or such as `avx2{MIRRORED}`"
 )]

@@ -59,7 +59,7 @@ impl Header {
         ensure!(problem.text() == self.problem, "the problem is not spelled {}", problem.text());
         let method = Method::from_name(&self.method, self.parameter);
         let method = method.with_context(|| format!("an unknown method, {}", self.method))?;
-        ensure!(problem.suits(method), "{problem} cannot be cut by {method}");
+        ensure!(method.cuts(problem), "{problem} cannot be cut by {method}");
         let plan = Plan { problem, method, tasks: self.tasks };
         let ours = plan.fingerprint().to_string();
         ensure!(

@@ -113,7 +113,7 @@ impl Devices {
 }
 
 fn counts(least: u32, Plan { problem, method, .. }: Plan) -> bool {
-    problem.task_kind(method) == Some(TaskKind::Split)
+    TaskKind::of(problem, method) == Some(TaskKind::Split)
         && problem.n() >= least
         && Counter::BOARDS.contains(&problem.n())
 }

@@ -461,7 +461,8 @@ mod tests {
         assert!(executor.waiting_tasks() < short.tasks as usize);
     }
 
-    /// Threads that wait for a processor are not busy.
+    /// Threads that wait for a processor are not busy. The clock of Windows is too coarse for parts this short.
+    #[cfg(unix)]
     #[test]
     fn threads_are_no_longer_busy_than_processors_are() {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);

@@ -153,8 +153,10 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::CheckedLedger;
+    #[cfg(unix)]
+    use crate::LedgerRequest;
     use crate::tests::{ledger_in, range, read};
-    use crate::{CheckedLedger, LedgerRequest};
 
     fn copy_ledger(from: &Path, to: &Path) -> Result<Copy, LedgerFault> {
         let draft = Draft::begin(place::with_suffix(to, ".draft"), to)?;

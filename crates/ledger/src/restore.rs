@@ -30,7 +30,7 @@ pub(super) fn read_job(row: &rusqlite::Row<'_>) -> Result<StoredJob, LedgerFault
         method: Method::from_name(&method, row.get(4)?).ok_or_else(|| fault("method"))?,
         tasks: unsigned(row, 5)?,
     };
-    if !plan.problem.suits(plan.method) {
+    if !plan.method.cuts(plan.problem) {
         return Err(fault("board or cut of it"));
     }
     if row.get::<_, String>(6)? != plan.fingerprint().to_string() {

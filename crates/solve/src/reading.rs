@@ -4,7 +4,7 @@ use board::squares::{Square, SquaresError, parse_board, parse_squares};
 use thiserror::Error;
 
 /// The reason why a text does not describe queens.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum NotationError {
     /// A word is not a square, or a square is off the board.

@@ -4,7 +4,7 @@ mod budget;
 mod exact;
 mod local;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use board::squares::{Square, SquaresError, check_queens};
 
@@ -15,12 +15,12 @@ use crate::random::SplitMix64;
 
 /// The conditions on a placement: given queens, none of which attacks another by the rules, and blocked squares that stay
 /// empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     pub(crate) n: u32,
     pub(crate) columns: Vec<Option<u32>>,
     pub(crate) rules: Rules,
-    pub(crate) blocked: HashSet<Square>,
+    pub(crate) blocked: BTreeSet<Square>,
 }
 
 /// The way in which the local search puts queens into the free rows before it repairs them.
@@ -157,7 +157,7 @@ impl From<u32> for Start {
     /// The empty board of this size, of queens that attack as queens do.
     fn from(n: u32) -> Start {
         let columns = vec![None; n as usize];
-        Start { n, columns, rules: Rules::Plain, blocked: HashSet::new() }
+        Start { n, columns, rules: Rules::Plain, blocked: BTreeSet::new() }
     }
 }
 

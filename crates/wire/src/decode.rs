@@ -384,7 +384,7 @@ impl TryFrom<v1::Plan> for Plan {
             v1::plan::Method::Ring(v1::RingMethod { width }) => Method::Ring { width },
             v1::plan::Method::Halves(v1::HalvesMethod {}) => Method::Halves,
         };
-        if !problem.suits(method) {
+        if !method.cuts(problem) {
             let (field, value) = method.parameter().unwrap_or(("n", problem.n()));
             return Err(WireError::out_of_bounds(field, value));
         }

@@ -109,7 +109,7 @@ fn submission(request: v1::Submit) -> Result<(), WireError> {
     if problem.n() <= SMALL || problem.n() > board::Given::MAX_N {
         let method = choice.for_problem(problem);
         let cut = Cut::new(problem, method);
-        assert_eq!(cut.is_ok(), problem.suits(method), "{problem} by {method}");
+        assert_eq!(cut.is_ok(), method.cuts(problem), "{problem} by {method}");
     }
     let is_known = Problem::from_text(&problem.text(), problem.n()) == Some(problem);
     assert_eq!(is_known, problem.n() <= problem.max_n());

@@ -11,6 +11,7 @@ mod package;
 mod proto;
 mod ptx;
 mod reproducible;
+mod surface;
 
 use std::env;
 use std::ffi::OsStr;
@@ -30,7 +31,7 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Checks format, generated types, lints and documentation
+    /// Checks format, generated types, the library's surface, lints and documentation
     Check,
     /// Simulates the farm core: lost, repeated and reordered messages, crashes, liars, older copies
     /// of the ledger
@@ -76,6 +77,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Lists what the crate `queens` has for its users, in crates/queens/surface.txt
+    Surface,
     /// Compiles the kernels of crates/gpu for NVIDIA's devices, after their text has changed
     Ptx,
     /// Builds the static program of the last commit in two folders, and compares both bit by bit
@@ -115,6 +118,7 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Check => {
             cargo("fmt").args(["--all", "--check"]).run()?;
             proto::run(true)?;
+            surface::run(true)?;
             let lints =
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
             cargo("clippy").args(lints).run()?;
@@ -132,6 +136,7 @@ fn run(task: Task) -> Result<(), u8> {
         }
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
+        Task::Surface => surface::run(false),
         Task::Ptx => ptx::run(),
         Task::Reproducible => reproducible::run(),
         Task::Emulate { arguments } => package::emulate(&arguments),

@@ -54,7 +54,7 @@ use std::cmp::Ordering;
 use super::Split;
 
 /// Which half-boards count for a task, and how often a pair of them counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shares {
     /// The columns that decide about a half-board's number, as a mask. The number has a bit for each of the
     /// N/2 rows, that of the edge highest, which is set if the row's queen stands in one of these columns.
@@ -69,7 +69,7 @@ pub struct Shares {
 
 /// The half-boards whose numbers lie between two bounds, which belong to the window. Half-boards whose
 /// number is one of the bounds are *ties*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     /// The lower bound; -1, which no half-board has, if there is none.
     pub below: i32,

@@ -16,7 +16,7 @@
 //! 1.3 times as long as the whole split when they were tried, and sixteen of four by four slices twice as long.
 
 /// The half-boards of a list that a task joins: all, or those with a residue modulo 2 or 4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
     modulus: u32,
     residue: u32,

@@ -11,7 +11,7 @@ use super::Slice;
 use crate::{Prefix, full_mask};
 
 /// What a task joins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Split {
     /// The column of the centre row's queen, as a bit; 0 for an even board.
     pub centre: u32,

@@ -7,7 +7,7 @@ use crate::Prefix;
 ///
 /// Rows and columns count from 0; row 0 is on top, and column 0 is bit 0 of a mask. A queen in the
 /// `width` x `width` square of a corner stands on a line of either side and is named by both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Preplacement {
     /// Column of the queen in row `k` (`k` = 0 is the outermost row). On all four sides only the first
     /// `width` values are used, and the others are 0.

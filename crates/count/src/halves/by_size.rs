@@ -22,7 +22,7 @@
 use board::halves::{KEPT_QUARTERS_MAX_N, SHARED_LISTS_MAX_N};
 
 /// The numbers of bits of a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeBits {
     /// The bits of the low part: the most important diagonals.
     pub low: u32,
@@ -38,7 +38,7 @@ impl CodeBits {
 }
 
 /// Which quarters are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kept {
     /// All quarters of a board, placed once.
     All,

@@ -20,7 +20,7 @@ fn no_task_counts_more_than_its_bound() {
         let others =
             [Problem::Toroidal { n }, Problem::Superqueens { n }, Problem::Completions(given)];
         let others = rows.clone().flat_map(|method| others.map(|problem| (problem, method)));
-        for (problem, method) in total.chain(others).filter(|(problem, m)| problem.suits(*m)) {
+        for (problem, method) in total.chain(others).filter(|(problem, m)| m.cuts(*problem)) {
             let cut = Cut::new(problem, method).expect("it is cut so");
             let most = most_per_task(problem, method).expect("it is cut so");
             let mut kernel = Kernel::with_memory(MEMORY, Backend::Portable, problem, method)

@@ -89,7 +89,7 @@ fn variants_agree_on_every_task_of_small_boards() {
     for problem in others {
         cuts.extend((0..=3).map(|rows| (problem, Method::Rows { rows })));
     }
-    for (problem, method) in cuts.into_iter().filter(|(problem, method)| problem.suits(*method)) {
+    for (problem, method) in cuts.into_iter().filter(|(problem, method)| method.cuts(*problem)) {
         let cut = cut(problem, method);
         let mut tasks = Tasks::new();
         cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");

@@ -332,7 +332,7 @@ async fn count(
     let goes_on = ledger.as_deref().is_some_and(Path::exists);
     let method = args.cut.choice()?;
     if let Problem::Completions(_) = problem
-        && method.is_none_or(|choice| problem.suits(choice.for_problem(problem)))
+        && method.is_none_or(|choice| choice.for_problem(problem).cuts(problem))
     {
         args.warn_of_no_end(n, problem.open_rows().len());
     }

@@ -86,7 +86,7 @@ struct Found {
 pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure> {
     let problem = args.problem;
     let n = problem.n();
-    let is_total = problem.sums_all_placements() && !problem.counts_orbits();
+    let is_total = matches!(problem, Problem::Total { .. });
     match method {
         LocalMethod::Unique if problem.counts_orbits() => {}
         LocalMethod::Unique => {

@@ -362,7 +362,9 @@ fn text(estimated: &Estimated, effort: Effort) -> String {
 fn too_long(plan: Plan, seconds: u64) -> String {
     let Plan { problem, method, .. } = plan;
     let largest = board::halves::MAX_N;
-    let halves = if problem.sums_all_placements() && problem.n() > largest {
+    let halves = if matches!(problem, Problem::Total { .. } | Problem::Fundamental { .. })
+        && problem.n() > largest
+    {
         format!("; tasks of halves are measured in parts, but it goes up to N = {largest}")
     } else {
         String::new()

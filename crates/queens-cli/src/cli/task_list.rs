@@ -14,7 +14,7 @@ pub(super) fn run(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failur
     let problem = Problem::Total { n };
     let method = choice.for_problem(problem);
     let cut = Cut::new(problem, method)?;
-    if !matches!(problem.task_kind(method), Some(TaskKind::Prefix { .. })) {
+    if !matches!(TaskKind::of(problem, method), Some(TaskKind::Prefix { .. })) {
         return Err(Failure::Usage(
             "--tasks prints the masks of the methods rows and prefixes: give one of them".into(),
         ));

@@ -3,7 +3,7 @@
 use board::squares::Square;
 
 /// Queens on a board. They may attack each other.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagram {
     /// Size of the board, 1 or more.
     pub n: u32,
