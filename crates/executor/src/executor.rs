@@ -122,7 +122,7 @@ impl Executor {
         backend: Backend,
         devices: Devices,
         memory: u64,
-        deliver: impl Fn(Result<Part, gpu::Error>) -> bool + Clone + Send + 'static,
+        deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Clone + Send + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
         let shared = Shared::new(threads.get(), devices.clone(), memory);
@@ -264,7 +264,7 @@ fn count_until_closed(
     shared: &Shared,
     feeder: Option<Feeder>,
     backend: Backend,
-    deliver: impl Fn(Result<Part, gpu::Error>) -> bool,
+    deliver: impl Fn(Result<Report, gpu::Error>) -> bool,
 ) {
     let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
     let mut desk = Desk { feeder, ..Desk::default() };
@@ -314,7 +314,7 @@ mod tests {
     fn start(threads: usize, backend: Backend, memory: u64) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
-        let deliver = move |part: Result<Part, _>| sender.send(part.map(|it| it.report)).is_ok();
+        let deliver = move |report| sender.send(report).is_ok();
         (Executor::start(threads, backend, Devices::default(), memory, deliver), parts)
     }
 
@@ -392,7 +392,7 @@ mod tests {
     fn parts_without_devices(threads: usize, are_required: bool) -> (Executor, Parts) {
         let threads = NonZero::new(threads).expect("it is not 0");
         let (sender, parts) = mpsc::channel();
-        let deliver = move |part: Result<Part, _>| sender.send(part.map(|it| it.report)).is_ok();
+        let deliver = move |report| sender.send(report).is_ok();
         let devices = missing_devices(are_required);
         (Executor::start(threads, Backend::detect(), devices, MEMORY, deliver), parts)
     }

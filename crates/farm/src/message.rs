@@ -66,7 +66,10 @@ pub struct Holding {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CoordinatorMessage {
     /// The session has begun.
-    Welcome,
+    Welcome {
+        /// For how long nothing new is leased, because workers that still hold ranges may come back first; 0 if it leases now.
+        leases_in_ms: u64,
+    },
     /// A range to count; its tasks follow.
     Lease(Lease),
     /// Tasks of a lease.

@@ -38,7 +38,9 @@ impl TryFrom<v1::WorkResponse> for CoordinatorMessage {
 
     fn try_from(response: v1::WorkResponse) -> Result<Self, WireError> {
         Ok(match response.message.ok_or(WireError::Missing("message"))? {
-            work_response::Message::Welcome(v1::Welcome {}) => CoordinatorMessage::Welcome,
+            work_response::Message::Welcome(v1::Welcome { leases_in_ms }) => {
+                CoordinatorMessage::Welcome { leases_in_ms }
+            }
             work_response::Message::Lease(lease) => CoordinatorMessage::Lease(lease.try_into()?),
             work_response::Message::Tasks(tasks) => CoordinatorMessage::Tasks(tasks.try_into()?),
             work_response::Message::Ack(ack) => CoordinatorMessage::Ack(ack.try_into()?),

@@ -131,7 +131,9 @@ impl From<CoordinatorMessage> for v1::WorkResponse {
     fn from(order: CoordinatorMessage) -> Self {
         use v1::work_response::Message;
         let message = match order {
-            CoordinatorMessage::Welcome => Message::Welcome(v1::Welcome {}),
+            CoordinatorMessage::Welcome { leases_in_ms } => {
+                Message::Welcome(v1::Welcome { leases_in_ms })
+            }
             CoordinatorMessage::Lease(lease) => Message::Lease(lease.into()),
             CoordinatorMessage::Tasks(block) => Message::Tasks(block.into()),
             CoordinatorMessage::Ack(ack) => Message::Ack(ack.into()),

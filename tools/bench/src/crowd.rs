@@ -180,7 +180,7 @@ impl Worker {
                 self.todo.retain(|(held, _)| held.id != lease);
             }
             CoordinatorMessage::Pace(pace) if self.habits.is_paced => self.agent.paced(pace),
-            CoordinatorMessage::Pace(_) | CoordinatorMessage::Welcome => {}
+            CoordinatorMessage::Pace(_) | CoordinatorMessage::Welcome { .. } => {}
         }
     }
 

@@ -96,7 +96,7 @@ pub(crate) async fn idle(
                 }
             }
             CoordinatorMessage::Revoke(lease) => agent.revoked(lease),
-            CoordinatorMessage::Welcome | CoordinatorMessage::Pace(_) => {}
+            CoordinatorMessage::Welcome { .. } | CoordinatorMessage::Pace(_) => {}
         }
         say(&mut agent, now, &link.messages).await;
     }

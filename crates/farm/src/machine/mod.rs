@@ -147,6 +147,12 @@ impl Farm {
         service.chain(self.leases.next_deadline()).min()
     }
 
+    /// For how long nothing is leased from the pools, ms, as workers that still hold ranges may come back first: see
+    /// [`Config::grace_ms`].
+    pub fn leases_in_ms(&self) -> u64 {
+        self.lease_from.map_or(0, |from| from.0.saturating_sub(self.now.0))
+    }
+
     /// How often workers are to report now.
     pub fn pace(&self) -> Pace {
         self.pace

@@ -77,7 +77,7 @@ async fn lie(
             Ok(Some(Ok(CoordinatorMessage::Ack(ack)))) => agent.acked(&ack),
             Ok(Some(Ok(CoordinatorMessage::Revoke(lease)))) => agent.revoked(lease),
             Ok(Some(Ok(
-                CoordinatorMessage::Welcome
+                CoordinatorMessage::Welcome { .. }
                 | CoordinatorMessage::Pace(_)
                 | CoordinatorMessage::Tasks(_),
             )))

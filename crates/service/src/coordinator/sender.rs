@@ -139,7 +139,7 @@ mod tests {
             }
             CoordinatorMessage::Ack(Ack { verdict, .. }) => format!("ack {verdict:?}"),
             CoordinatorMessage::Revoke(lease) => format!("revoke {lease}"),
-            CoordinatorMessage::Welcome => "welcome".into(),
+            CoordinatorMessage::Welcome { .. } => "welcome".into(),
             CoordinatorMessage::Pace(_) => "pace".into(),
         }
     }

@@ -62,7 +62,9 @@ pub async fn host(
     tracing::info!(%session, worker, owner, machine, threads, %memory, held, "worker joined");
 
     let result = async {
-        if out.send(CoordinatorMessage::Welcome).await.is_err() {
+        let leases_in_ms = farm.look(|farm| farm.leases_in_ms()).await;
+        let leases_in_ms = leases_in_ms.map_err(|_| SessionFault::Ended)?;
+        if out.send(CoordinatorMessage::Welcome { leases_in_ms }).await.is_err() {
             return Ok(());
         }
         let send_pace = send_pace(farm.paces.clone(), out.clone());
@@ -156,7 +158,8 @@ mod tests {
         let session = host(handle.clone(), plans.clone(), peer, out);
         let session = tokio::spawn(session);
         says.send(WorkerMessage::Hello(hello())).await.expect("it is heard");
-        assert_eq!(hears.recv().await, Some(CoordinatorMessage::Welcome));
+        let welcome = CoordinatorMessage::Welcome { leases_in_ms: 0 };
+        assert_eq!(hears.recv().await, Some(welcome));
 
         // When it hangs up, is leased something all the same, and its last word comes a little later
         drop(hears);

@@ -11,7 +11,7 @@ const MARGIN: Duration = Duration::from_secs(6);
 /// When a worker leaves without being asked to; by default never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveRules {
-    /// After so long without anything to do, while there is a coordinator.
+    /// After so long without anything to do, while there is a coordinator that could lease something.
     pub when_idle: Option<Duration>,
     /// After so long in all: by then it has left.
     pub time_limit: Option<Duration>,
@@ -25,7 +25,9 @@ pub(super) struct Shutdown {
     rules: LeaveRules,
     /// When it hands back what it has not counted.
     hand_back_at: Option<Instant>,
-    /// Since when it has nothing to do, while there is a coordinator.
+    /// When the coordinator can lease something; `None` without one.
+    leases_at: Option<Instant>,
+    /// Since when it has nothing to do, while there is a coordinator that could lease something.
     idle_since: Option<Instant>,
     /// Since when there is no coordinator.
     alone_since: Option<Instant>,
@@ -37,26 +39,29 @@ impl Shutdown {
         Shutdown {
             rules,
             hand_back_at: rules.time_limit.and_then(|limit| now.checked_add(until_back(limit))),
+            leases_at: None,
             idle_since: None,
             alone_since: Some(now),
         }
     }
 
-    /// A session began.
-    pub(super) fn welcomed(&mut self) {
-        (self.alone_since, self.idle_since) = (None, None);
+    /// A session began, in which something can be leased after this time.
+    pub(super) fn welcomed(&mut self, now: Instant, leases_in: Duration) {
+        // A coordinator that names a time beyond all bounds leases nothing that this worker could wait for.
+        let leases_at = now.checked_add(leases_in).unwrap_or(now);
+        (self.leases_at, self.alone_since, self.idle_since) = (Some(leases_at), None, None);
     }
 
     /// A session ended.
     pub(super) fn alone(&mut self, now: Instant) {
         let since = self.alone_since.unwrap_or(now);
-        (self.alone_since, self.idle_since) = (Some(since), None);
+        (self.leases_at, self.alone_since, self.idle_since) = (None, Some(since), None);
     }
 
-    /// Notes whether the worker has anything to do.
+    /// Notes whether the worker has anything to do. It is not idle before the coordinator can lease.
     pub(super) fn occupied(&mut self, now: Instant, is_busy: bool) {
-        let is_idle = !is_busy && self.alone_since.is_none();
-        self.idle_since = is_idle.then(|| self.idle_since.unwrap_or(now));
+        let from = self.leases_at.filter(|_| !is_busy);
+        self.idle_since = from.map(|leases_at| self.idle_since.unwrap_or(now.max(leases_at)));
     }
 
     /// Why it is time to hand back, if it is.
@@ -102,7 +107,7 @@ mod tests {
         assert_eq!((shutdown.reason(now + 9 * SECOND), shutdown.next_look()), (None, None));
         assert_eq!(shutdown.gives_up_at(), Some(now + 20 * SECOND), "from its start on");
 
-        shutdown.welcomed();
+        shutdown.welcomed(now + 10 * SECOND, Duration::ZERO);
         shutdown.occupied(now + 10 * SECOND, false);
         shutdown.occupied(now + 13 * SECOND, false);
         assert_eq!(shutdown.gives_up_at(), None);
@@ -112,5 +117,28 @@ mod tests {
         shutdown.alone(now + 16 * SECOND);
         assert_eq!(shutdown.reason(now + 20 * SECOND), None);
         assert_eq!(shutdown.gives_up_at(), Some(now + 34 * SECOND));
+    }
+
+    #[test]
+    fn a_worker_is_idle_only_once_the_coordinator_can_lease() {
+        let now = Instant::now();
+        let rules = LeaveRules { when_idle: Some(2 * SECOND), ..LeaveRules::default() };
+        let mut shutdown = Shutdown::new(rules, now);
+        shutdown.occupied(now, false);
+        assert_eq!(shutdown.next_look(), None, "nobody has welcomed it");
+
+        shutdown.welcomed(now, 10 * SECOND);
+        shutdown.occupied(now, false);
+        shutdown.occupied(now + 9 * SECOND, false);
+        assert_eq!(shutdown.next_look(), Some(now + 12 * SECOND));
+        assert_eq!(shutdown.reason(now + 11 * SECOND), None);
+        assert!(shutdown.reason(now + 12 * SECOND).is_some());
+
+        shutdown.occupied(now + 12 * SECOND, true);
+        shutdown.occupied(now + 13 * SECOND, false);
+        assert_eq!(shutdown.reason(now + 14 * SECOND), None, "it was busy meanwhile");
+        shutdown.welcomed(now, Duration::MAX);
+        shutdown.occupied(now, false);
+        assert!(shutdown.reason(now + 2 * SECOND).is_some(), "no time at all is waited for");
     }
 }

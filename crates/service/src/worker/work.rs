@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(4);
 
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more parts than
 /// tasks that the agent agreed to hold.
-pub type Parts = mpsc::UnboundedReceiver<Result<Part, gpu::Error>>;
+pub type Parts = mpsc::UnboundedReceiver<Result<Report, gpu::Error>>;
 
 /// Starts an executor whose finished parts arrive at the receiver.
 pub fn start_executor(
@@ -197,9 +197,9 @@ impl Worker {
 
     fn obey(&mut self, order: CoordinatorMessage) -> Result<(), ServiceError> {
         match order {
-            CoordinatorMessage::Welcome => {
-                tracing::info!("the coordinator welcomes this worker");
-                self.shutdown.welcomed();
+            CoordinatorMessage::Welcome { leases_in_ms } => {
+                tracing::info!(leases_in_ms, "the coordinator welcomes this worker");
+                self.shutdown.welcomed(Instant::now(), Duration::from_millis(leases_in_ms));
             }
             CoordinatorMessage::Lease(lease) if self.leases.contains_key(&lease.id) => {
                 return Err(ServiceError::Incompatible(format!(
@@ -272,7 +272,7 @@ impl Worker {
         }
     }
 
-    fn finished(&mut self, part: Option<Result<Part, gpu::Error>>) -> Result<(), ServiceError> {
+    fn finished(&mut self, part: Option<Result<Report, gpu::Error>>) -> Result<(), ServiceError> {
         let part = match part.ok_or_else(|| anyhow::anyhow!("a counting thread died"))? {
             Ok(part) => part,
             Err(gpu::Error::Count(error)) => return Err(error.into()),

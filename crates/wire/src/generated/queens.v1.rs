@@ -212,10 +212,15 @@ pub struct Holding {
     #[prost(bytes = "vec", tag = "5")]
     pub token: ::prost::alloc::vec::Vec<u8>,
 }
-/// The session has begun. For some seconds after a restart of the coordinator nothing is leased, because workers that still
-/// hold ranges may come back first.
+/// The session has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Welcome {}
+pub struct Welcome {
+    /// Nothing new is leased before so many milliseconds have passed, because the coordinator was restarted and workers that
+    /// still hold ranges may come back first; 0 if it leases now. A worker that leaves when it has nothing to do counts from
+    /// then on.
+    #[prost(uint64, tag = "1")]
+    pub leases_in_ms: u64,
+}
 /// How long the worker is to gather what it finishes of a lease, at least, before it reports it, so that a large farm
 /// reports about 200 times a second. It comes after Welcome, and again when the number of workers has changed much; leases
 /// take and live the longer. What is finished of a lease of which nothing is left to count is reported at once all the same.

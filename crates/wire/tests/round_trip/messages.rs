@@ -92,7 +92,7 @@ pub(super) fn recount() -> impl Strategy<Value = Recount> {
 
 pub(super) fn order() -> impl Strategy<Value = CoordinatorMessage> {
     prop_oneof![
-        Just(CoordinatorMessage::Welcome),
+        any::<u64>().prop_map(|leases_in_ms| CoordinatorMessage::Welcome { leases_in_ms }),
         lease().prop_map(CoordinatorMessage::Lease),
         tasks().prop_map(CoordinatorMessage::Tasks),
         (holding(), verdict()).prop_map(|(holding, verdict)| CoordinatorMessage::Ack(Ack {
