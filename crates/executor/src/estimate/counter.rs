@@ -32,6 +32,10 @@ const WHOLE_TASKS: u32 = 100;
 /// smaller one the time goes to what is done as a whole.
 const LEAST_PART: NonZeroU32 = NonZeroU32::new(256).unwrap();
 
+/// A block that is shorter is measured with what surrounds it. Its task is counted in full at once, which shows whether it
+/// is long.
+const LEAST_BLOCK: Duration = Duration::from_micros(100);
+
 /// The time of a part's blocks is a share of this size, or less, of the time of what is done as a whole.
 const SHARE_OF_BLOCKS: f64 = 16.0;
 
@@ -92,6 +96,11 @@ impl Counter {
         if part(sampled, long).get() > 1 && seconds < effort.time.as_secs_f64() / 10.0 {
             // The first task pays for what a kernel makes once and for memory that was never touched: it may look long.
             (sampled, _) = counter.timed_sample()?;
+        }
+        let least = f64::from(LEAST_PART.get()) * LEAST_BLOCK.as_secs_f64();
+        if part(sampled, long).get() > 1 && sampled.sampled_seconds < least {
+            counter.every = NonZeroU32::MIN;
+            sampled.seconds = counter.count(middle(tasks, 1))?.seconds;
         }
         counter.every = part(sampled, long);
         let locality = method.locality(problem.n());

@@ -170,19 +170,18 @@ fn a_recount_larger_than_what_a_worker_agreed_to_hold_is_counted_all_the_same() 
 }
 
 #[test]
-fn a_worker_gives_back_what_it_has_no_memory_for_and_stays() {
-    // Given a lease of a large board, some of its tasks, and then a message that ends any worker
+fn a_worker_ends_if_it_is_leased_what_it_has_no_memory_for() {
+    // Given a lease of a large board, which no coordinator grants to a worker of this memory
     let plan = Plan { problem: Problem::Total { n: 24 }, method: Method::Halves, tasks: 3 };
     let too_large = v1::Lease { plan: Some((&plan).into()), ..lease() };
-    let end = leased(v1::Lease { plan: None, ..lease() });
-    let answer = vec![leased(too_large), Message::Tasks(tasks()), end];
+    let answer = vec![leased(too_large), Message::Tasks(tasks())];
 
     // When it goes to a worker that has no memory for a single thread
     let url = serve(Fake(move || Ok(answer.clone())));
     let args = ["worker", "--memory", "1MiB", "--log", "error", "--coordinator", &url];
 
-    // Then the worker gets as far as that message.
-    run(&mut queens(&args)).refusal(12, &["lacks its field `plan`"]);
+    // Then the worker says what is missing.
+    run(&mut queens(&args)).refusal(12, &["needs 76.7 MiB of memory per thread"]);
 }
 
 /// A lease with the token that belongs to it.
