@@ -60,7 +60,7 @@ HEADER = record(
     queens_bundle=is_integer(VERSION, VERSION + 1), program=is_string, exported_at=is_time,
     problem=matches("total|fundamental|toroidal|superqueens|completions .+"), n=is_u32,
     method=matches("rows|prefixes|ring|halves"), parameter=is_null_or(is_u32), tasks=is_u64, fingerprint=is_hex32,
-    shard=is_integer(1, 2**20 + 1), shards=is_integer(1, 2**20 + 1), state=matches("running|paused|cancelled|held|done"),
+    shard=is_integer(1, 2**20 + 1), shards=is_integer(1, 2**20 + 1), state=matches("running|paused|cancelled|suspended|done"),
     covered=is_u64, counted=is_decimal(2**128),
     policies=is_u64, trust=is_u64, authors=is_u64, ranges=is_u64, audits=is_u64, disputes=is_u64,
 )

@@ -433,7 +433,7 @@ fn start(n: Size, problem: &str, given: &Squares, blocked: &Squares) -> PyResult
 fn counting_error(error: CountingError) -> PyErr {
     let reason = error.to_string();
     match error {
-        CountingError::Cut(_) => PyValueError::new_err(reason),
+        CountingError::Plan(_) => PyValueError::new_err(reason),
         CountingError::TooLittleMemory { .. } => PyMemoryError::new_err(reason),
         _ => PyRuntimeError::new_err(reason),
     }

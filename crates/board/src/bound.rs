@@ -60,7 +60,7 @@ fn factorial(k: u32) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cut, Given, MAX_N, Tasks};
+    use crate::{Given, MAX_N, PlanIndex, Tasks};
 
     #[test]
     fn no_weight_is_larger_than_the_bound_says() {
@@ -79,9 +79,9 @@ mod tests {
                 // They have all queens.
                 _ => most_per_task(problem, method).expect("it is cut so"),
             };
-            let cut = Cut::new(problem, method).expect("it is cut so");
+            let index = PlanIndex::new(problem, method).expect("it is cut so");
             let mut tasks = Tasks::new();
-            cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
+            index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
             let heaviest = tasks.weight.iter().max().copied().unwrap_or_default();
             assert!(
                 heaviest > 0 && u128::from(heaviest) <= most,

@@ -1,19 +1,19 @@
 //! Counting problems of the N-queens family, and how they are cut into tasks.
 //!
-//! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a [`Cut`]: a list
+//! A [`Problem`] says what is counted, a [`Method`] how it is cut. Together they make a [`PlanIndex`]: a list
 //! of tasks in a fixed order. It makes any range of them without the tasks before it. The answer to the
 //! problem is the sum of weight times completions over all tasks.
 //!
 //! ```
-//! use queens_board::{Cut, Method, Problem, Tasks};
+//! use queens_board::{PlanIndex, Method, Problem, Tasks};
 //!
 //! let problem = Problem::Total { n: 27 };
-//! let cut = Cut::new(problem, Method::Rows { rows: 6 })?;
-//! assert_eq!(cut.len(), 33_879_091);
+//! let index = PlanIndex::new(problem, Method::Rows { rows: 6 })?;
+//! assert_eq!(index.len(), 33_879_091);
 //!
 //! // Ten tasks from the middle: the masks of the first six rows, and how many boards each stands for.
 //! let mut tasks = Tasks::new();
-//! cut.fill(17_000_000..17_000_010, &mut tasks)?;
+//! index.fill(17_000_000..17_000_010, &mut tasks)?;
 //! let (prefix, weight) = tasks.get(0);
 //! assert_eq!((prefix.down.count_ones(), weight), (6, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,11 +57,11 @@
 
 mod bound;
 mod census;
-mod cut;
 pub mod first_rows;
 mod given;
 pub mod halves;
 mod method;
+mod plan_index;
 mod prefix;
 mod problem;
 pub mod ring;
@@ -72,9 +72,9 @@ mod tasks;
 
 pub use bound::most_per_task;
 pub use census::{Census, CensusError};
-pub use cut::{Cut, CutError, RangeError};
 pub use given::{Given, GivenError};
 pub use method::{Locality, Method, MethodChoice};
+pub use plan_index::{PlanError, PlanIndex, RangeError};
 pub use prefix::{MAX_N, Prefix, full_mask};
 pub use problem::Problem;
 pub use squares::{Square, SquaresError};

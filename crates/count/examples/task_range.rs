@@ -7,7 +7,7 @@
 
 use std::error::Error;
 
-use queens_count::board::{Cut, MethodChoice, Problem};
+use queens_count::board::{MethodChoice, PlanIndex, Problem};
 use queens_count::{Backend, Kernel, memory_needed, self_test};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,14 +18,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     // All parts of a count must cut the problem by the same method.
     let choice = MethodChoice::suggested(problem);
     let method = choice.for_problem(problem);
-    let cut = Cut::new(problem, method)?;
-    let range = number(1, 0)?..number(2, cut.len())?;
+    let index = PlanIndex::new(problem, method)?;
+    let range = number(1, 0)?..number(2, index.len())?;
 
     let backend = Backend::detect();
     self_test(backend, [choice])?;
     let memory = memory_needed(problem, method).most;
     let mut kernel = Kernel::with_memory(memory, backend, problem, method)?;
-    let count = kernel.count_range(&cut, range.clone())?;
-    println!("{count} from tasks {range:?} of {}, by {method} and {backend}", cut.len());
+    let count = kernel.count_range(&index, range.clone())?;
+    println!("{count} from tasks {range:?} of {}, by {method} and {backend}", index.len());
     Ok(())
 }

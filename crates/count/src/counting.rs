@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use board::{Cut, CutError, MethodChoice, Problem};
+use board::{MethodChoice, PlanError, PlanIndex, Problem};
 use thiserror::Error;
 
 use crate::{
@@ -43,7 +43,7 @@ pub fn count(problem: impl Into<Problem>) -> Result<u128, CountingError> {
 pub enum CountingError {
     /// The problem cannot be cut by the method.
     #[error(transparent)]
-    Cut(#[from] CutError),
+    Plan(#[from] PlanError),
     /// The backend cannot be used on this machine.
     #[error(transparent)]
     SelfTest(#[from] SelfTestError),
@@ -213,11 +213,11 @@ impl<'a> Counting<'a> {
     pub fn run(self) -> Result<Counted, CountingError> {
         self_test(self.backend, [self.method])?;
         let method = self.method.for_problem(self.problem);
-        let cut = Cut::new(self.problem, method)?;
+        let index = PlanIndex::new(self.problem, method)?;
         let need = memory_needed(self.problem, method);
         let allowed = self.memory.unwrap_or_else(|| need.least.max(machine_memory() / 2));
         let fitting = allowed.checked_div(need.least).unwrap_or(u64::MAX);
-        let threads = fitting.min(cut.len().max(1)).min(self.threads as u64);
+        let threads = fitting.min(index.len().max(1)).min(self.threads as u64);
         if threads == 0 {
             return Err(CountingError::TooLittleMemory { needed: need.least, allowed });
         }
@@ -225,10 +225,10 @@ impl<'a> Counting<'a> {
         let kernel = || Kernel::with_memory(bytes, self.backend, self.problem, method);
 
         let wanted = threads as usize;
-        let done = Progress { tasks_done: 0, tasks: cut.len(), placements: 0, threads: wanted };
+        let done = Progress { tasks_done: 0, tasks: index.len(), placements: 0, threads: wanted };
         let shared = Shared {
-            cut: &cut,
-            piece: (cut.len() / (16 * threads)).clamp(1, MOST_PIECE),
+            index: &index,
+            piece: (index.len() / (16 * threads)).clamp(1, MOST_PIECE),
             next: AtomicU64::new(0),
             stop: self.stop,
             failed: AtomicBool::new(false),
@@ -291,7 +291,7 @@ const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown")
 
 /// What the threads share.
 struct Shared<'a> {
-    cut: &'a Cut,
+    index: &'a PlanIndex,
     /// Tasks that a thread takes at a time.
     piece: u64,
     /// The first task that no thread has taken.
@@ -324,7 +324,7 @@ impl Shared<'_> {
 
     /// Counts pieces until none is left, or the count is to end.
     fn count(&self, kernel: &mut Kernel) -> Result<(), CountingError> {
-        let tasks = self.cut.len();
+        let tasks = self.index.len();
         let mut step = 1;
         loop {
             let mut start = self.next.fetch_add(self.piece, Ordering::Relaxed).min(tasks);
@@ -338,7 +338,7 @@ impl Shared<'_> {
                 }
                 let begun = HAS_CLOCK.then(Instant::now);
                 let step_end = end.min(start + step);
-                let count = kernel.count_range(self.cut, start..step_end)?;
+                let count = kernel.count_range(self.index, start..step_end)?;
                 self.note(step_end - start, count)?;
                 // Half and double, so that a step takes from half of STEP to STEP wherever the plan is.
                 match begun.map(|begun| begun.elapsed()) {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use board::halves::Split;
-use board::{Cut, Method, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
+use board::{Method, PlanIndex, Problem, RangeError, TaskKind, TaskSlice, Tasks, full_mask};
 use thiserror::Error;
 
 pub use self::sampled::Sampled;
@@ -76,14 +76,14 @@ pub enum CountError {
 /// It is made once per thread and used for every block of tasks of a plan.
 ///
 /// ```
-/// use queens_count::board::{Cut, Method, Problem};
+/// use queens_count::board::{PlanIndex, Method, Problem};
 /// use queens_count::{Backend, Kernel};
 ///
 /// let (problem, method) = (Problem::Total { n: 12 }, Method::Rows { rows: 3 });
-/// let cut = Cut::new(problem, method)?;
+/// let index = PlanIndex::new(problem, method)?;
 /// let mut kernel = Kernel::with_memory(u64::MAX, Backend::detect(), problem, method)?;
-/// let half = cut.len() / 2;
-/// let (first, second) = (kernel.count_range(&cut, 0..half)?, kernel.count_range(&cut, half..cut.len())?);
+/// let half = index.len() / 2;
+/// let (first, second) = (kernel.count_range(&index, 0..half)?, kernel.count_range(&cut, half..cut.len())?);
 /// assert_eq!(first + second, 14_200);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -184,9 +184,9 @@ impl Kernel {
     ///
     /// The errors of [`count`](Kernel::count), and [`CountError::Range`], if the cut does not have the
     /// range.
-    pub fn count_range(&mut self, cut: &Cut, range: Range<u64>) -> Result<u64, CountError> {
+    pub fn count_range(&mut self, index: &PlanIndex, range: Range<u64>) -> Result<u64, CountError> {
         let mut sum = 0;
-        self.blocks(cut, range, |kernel, block| {
+        self.blocks(index, range, |kernel, block| {
             sum = add(sum, kernel.count(block)?)?;
             Ok(())
         })?;
@@ -202,28 +202,28 @@ impl Kernel {
     /// have the range.
     pub fn count_each_of_range(
         &mut self,
-        cut: &Cut,
+        index: &PlanIndex,
         range: Range<u64>,
         mut each: impl FnMut(u64),
     ) -> Result<(), CountError> {
-        self.blocks(cut, range, |kernel, block| kernel.count_each(block, &mut each))
+        self.blocks(index, range, |kernel, block| kernel.count_each(block, &mut each))
     }
 
     /// Calls `count` with the tasks of a range of ordinals, one block after the other.
     fn blocks(
         &mut self,
-        cut: &Cut,
+        index: &PlanIndex,
         range: Range<u64>,
         mut count: impl FnMut(&mut Kernel, TaskSlice<'_>) -> Result<(), CountError>,
     ) -> Result<(), CountError> {
         // The check of the whole range comes first, so that a range in part beyond the end counts nothing.
         let mut block = std::mem::take(&mut self.block);
-        let mut result = cut.check(&range).map_err(CountError::from);
+        let mut result = index.check(&range).map_err(CountError::from);
         let mut start = range.start;
         while result.is_ok() && start < range.end {
             let end = range.end.min(start + BLOCK);
             block.clear();
-            result = cut.fill(start..end, &mut block).map_err(CountError::from);
+            result = index.fill(start..end, &mut block).map_err(CountError::from);
             result = result.and_then(|()| count(self, block.as_slice()));
             start = end;
         }

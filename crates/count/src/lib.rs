@@ -10,7 +10,7 @@
 //!
 //! [`count()`] counts a whole problem. [`Counting`] does the same with a chosen backend, number of threads and
 //! bound of memory; it reports progress, and a flag stops it. Whoever shares the work among machines uses
-//! [`Kernel`], which counts any range of the tasks that a [`board::Cut`] makes.
+//! [`Kernel`], which counts any range of the tasks that a [`board::PlanIndex`] makes.
 //!
 //! ```text
 //!   Backend::detect()  ---->  Kernel  --count(tasks)-->  sum of weight x completions, or an error

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use board::{Cut, Method, MethodChoice, Problem};
+use board::{Method, MethodChoice, PlanIndex, Problem};
 use thiserror::Error;
 
 use crate::{Backend, CountError, Kernel, KernelError};
@@ -51,10 +51,10 @@ pub fn self_test(
         if passed().contains(&(backend, method)) {
             continue;
         }
-        let cut = Cut::new(problem, method).expect("every method cuts this board");
+        let index = PlanIndex::new(problem, method).expect("every method cuts this board");
         let count = |backend| {
             let mut kernel = Kernel::new(backend, N, method)?;
-            Ok::<_, KernelError>(kernel.count_range(&cut, 0..cut.len()))
+            Ok::<_, KernelError>(kernel.count_range(&index, 0..index.len()))
         };
         let (found, expected) = (count(backend)?, count(Backend::Reference)?);
         if found != expected {

@@ -76,7 +76,7 @@ fn mirrored_square(n: u32, square: Square) -> Square {
 
 #[cfg(test)]
 mod tests {
-    use board::{Cut, Method, Tasks};
+    use board::{Method, PlanIndex, Tasks};
 
     use super::*;
 
@@ -98,10 +98,10 @@ mod tests {
         ] {
             let image = mirrored_problem(problem);
             assert_eq!(mirrored_problem(image), problem);
-            let cut = Cut::new(problem, method).expect("it is cut so");
+            let index = PlanIndex::new(problem, method).expect("it is cut so");
             let kind = TaskKind::of(problem, method).expect("it is cut so");
             let mut tasks = Tasks::new();
-            cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");
+            index.fill(0..index.len(), &mut tasks).expect("the plan has the range");
             assert!(!tasks.is_empty());
             let mut others = 0;
             for i in 0..tasks.len() {

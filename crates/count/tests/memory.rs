@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use peak_alloc::PeakAlloc;
 use queens_count::{Backend, Kernel, memory_needed};
 
@@ -43,7 +43,7 @@ fn a_kernel_stays_within_its_memory_and_counts_parts_alike() {
 }
 
 fn agree(n: u32, ordinals: Range<u64>, memory: u64) {
-    let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+    let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
     let mut tasks = Tasks::new();
     plan.fill(ordinals, &mut tasks).expect("the plan has the range");
     let (counted, taken) = count(memory, n, &tasks);

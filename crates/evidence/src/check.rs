@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use blake3::Hash;
-use board::Cut;
+use board::PlanIndex;
 use farm::{Fact, JobState, KernelName, Plan, Slice};
 
 use super::canonical::decode;
@@ -41,7 +41,7 @@ pub struct Checked {
     /// The content of the other lines.
     pub content: Content,
     /// The cut of the plan, which yields its tasks again.
-    pub cut: Cut,
+    pub index: PlanIndex,
     /// The ranges to recount.
     pub drawn: Drawn,
 }
@@ -84,12 +84,12 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let header: Header = decode(&first).context("line 1")?;
     let plan = header.plan()?;
     let slice = header.slice()?;
-    let cut = Cut::new(plan.problem, plan.method)?;
+    let index = PlanIndex::new(plan.problem, plan.method)?;
     ensure!(
-        cut.len() == plan.tasks,
+        index.len() == plan.tasks,
         "it says that {plan} has {} tasks, but there are {}",
         plan.tasks,
-        cut.len()
+        index.len()
     );
 
     let (state, total) = (header.state()?, header.counted());
@@ -132,7 +132,7 @@ fn read(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
         total,
         facts,
         content: running.content,
-        cut,
+        index,
         drawn,
     })
 }

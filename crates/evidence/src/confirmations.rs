@@ -28,7 +28,7 @@ impl Amount {
     fn add(&mut self, row: &StatedRow) {
         self.ranges += 1;
         // The sum over all ranges is checked elsewhere.
-        self.count = self.count.saturating_add(row.claim.count);
+        self.count = self.count.saturating_add(row.result.count);
     }
 }
 
@@ -66,7 +66,7 @@ impl Confirmations {
         across: AuditScope,
         distrusted: &Distrusted,
     ) -> Result<()> {
-        let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.author.principal);
+        let is_doubted = |by: &StatedAuthor| distrusted.includes(&by.provenance.principal);
         let is_void = |first: &Principal, second: &Principal| {
             distrusted.0.iter().any(|party| party.voids(first, second))
         };
@@ -86,11 +86,11 @@ impl Confirmations {
             "there is a second count of {range}, but the bundle does not say that it was counted twice"
         );
         ensure!(
-            second.range == range && first.claim == second.claim,
+            second.range == range && first.result == second.result,
             "the second count of {range} differs from the first, although the bundle says that they agree"
         );
         let other = author(second, authors);
-        let (principal, other_principal) = (&one.author.principal, &other.author.principal);
+        let (principal, other_principal) = (&one.provenance.principal, &other.provenance.principal);
         ensure!(
             principal.is_apart_from(other_principal, across),
             "{range} was counted by {principal:?} and by {other_principal:?}, who do not check each other",

@@ -17,7 +17,7 @@
 use std::collections::HashMap;
 
 use blake3::Hash;
-use farm::{Claim, Range};
+use farm::{CountResult, Range};
 
 use crate::format::StatedRow;
 
@@ -68,7 +68,7 @@ pub struct Draw {
     /// Otherwise it is chosen uniformly.
     pub ordinal: u64,
     /// The claim of this task, if it is reported.
-    pub reported: Option<Claim>,
+    pub reported: Option<CountResult>,
 }
 
 /// The draws and the ranges that they have hit.
@@ -156,14 +156,19 @@ impl Drawing {
     /// Reads the next row, in ascending order.
     pub(super) fn row(&mut self, row: &StatedRow) {
         self.begin(row);
-        self.unit(row, row.range, row.claim, None);
+        self.unit(row, row.range, row.result, None);
     }
 
     /// Reads the next row with the claims of its tasks and their checksum.
-    pub(super) fn reported(&mut self, row: &StatedRow, tasks: &[(Range, Claim)], checksum: Hash) {
+    pub(super) fn reported(
+        &mut self,
+        row: &StatedRow,
+        tasks: &[(Range, CountResult)],
+        checksum: Hash,
+    ) {
         self.begin(row);
-        for &(task, claim) in tasks {
-            self.unit(row, task, claim, Some(claim));
+        for &(task, result) in tasks {
+            self.unit(row, task, result, Some(result));
         }
         if self.is_kept {
             self.checksums.insert(self.rows.len() - 1, checksum);
@@ -173,11 +178,17 @@ impl Drawing {
     fn begin(&mut self, row: &StatedRow) {
         self.is_kept = self.keeps_all;
         self.rows.extend(self.keeps_all.then_some(*row));
-        self.least_share = self.least_share.min(self.share(row.range, row.claim));
+        self.least_share = self.least_share.min(self.share(row.range, row.result));
     }
 
-    fn unit(&mut self, row: &StatedRow, range: Range, claim: Claim, reported: Option<Claim>) {
-        self.counted = self.counted.saturating_add(claim.count);
+    fn unit(
+        &mut self,
+        row: &StatedRow,
+        range: Range,
+        result: CountResult,
+        reported: Option<CountResult>,
+    ) {
+        self.counted = self.counted.saturating_add(result.count);
         let begin = self.tasks;
         self.tasks += range.len();
         while let Some((_, draw)) = self.by_count.pop_if(|(point, _)| *point < self.counted) {
@@ -188,10 +199,10 @@ impl Drawing {
         while let Some((task, draw)) = self.by_task.pop_if(|(task, _)| *task < self.tasks) {
             self.hit(row, draw, range.start() + (task - begin), reported);
         }
-        self.least_unit_share = self.least_unit_share.min(self.share(range, claim));
+        self.least_unit_share = self.least_unit_share.min(self.share(range, result));
     }
 
-    fn hit(&mut self, row: &StatedRow, draw: usize, ordinal: u64, reported: Option<Claim>) {
+    fn hit(&mut self, row: &StatedRow, draw: usize, ordinal: u64, reported: Option<CountResult>) {
         if !std::mem::replace(&mut self.is_kept, true) {
             self.rows.push(*row);
         }
@@ -199,12 +210,12 @@ impl Drawing {
     }
 
     /// The probability with which a draw hits the unit, averaged over both kinds of draws.
-    fn share(&self, range: Range, claim: Claim) -> f64 {
+    fn share(&self, range: Range, result: CountResult) -> f64 {
         let (counted, tasks) = self.sums;
         let of_tasks = range.len() as f64 / tasks as f64;
         match counted {
             0 => of_tasks,
-            _ => f64::midpoint(claim.count as f64 / counted as f64, of_tasks),
+            _ => f64::midpoint(result.count as f64 / counted as f64, of_tasks),
         }
     }
 
@@ -248,13 +259,13 @@ mod tests {
         let row = |&(tasks, count): &(u64, u128)| {
             let range = Range::new(start, start + tasks).expect("it has tasks");
             start += tasks;
-            StatedRow { range, claim: Claim { count, digest: Digest(0) }, by: 0 }
+            StatedRow { range, result: CountResult { count, digest: Digest(0) }, by: 0 }
         };
         rows.iter().map(row).collect()
     }
 
     fn draw(draws: usize, seed: u64, rows: &[StatedRow]) -> Drawn {
-        let counted = rows.iter().map(|row| row.claim.count).sum();
+        let counted = rows.iter().map(|row| row.result.count).sum();
         let tasks = rows.iter().map(|row| row.range.len()).sum();
         let sample = Sample { draws, seed: Seed::Number(seed), all: false };
         let bundle = blake3::hash(b"");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use farm::{
-    AuditPolicy, AuditScope, Author, Check, Claim, Digest, DisputeState, KernelName, Principal,
-    Range, Row, TaskCounts, TrustChange,
+    AuditPolicy, AuditScope, Check, CountResult, Digest, DisputeState, KernelName, Principal,
+    Provenance, Range, Row, TaskCounts, TrustChange,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ pub(super) struct AuthorLine {
 
 impl From<&Row> for AuthorLine {
     fn from(row: &Row) -> AuthorLine {
-        let Author { principal, worker, build } = row.author.clone();
+        let Provenance { principal, worker, build } = row.provenance.clone();
         let Principal { owner, machine } = principal;
         AuthorLine { owner, machine, worker, build, kernel: row.kernel.to_string() }
     }
@@ -109,7 +109,7 @@ impl AuthorLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedAuthor {
     /// The worker, its principal and its build.
-    pub author: Author,
+    pub provenance: Provenance,
     /// The kernel.
     pub kernel: KernelName,
 }
@@ -122,8 +122,8 @@ impl TryFrom<AuthorLine> for StatedAuthor {
         let kernel = KernelName::new(&kernel).with_context(|| {
             format!("no kernel of this program is named {kernel:?}; use the version that wrote the bundle")
         })?;
-        let author = Author { principal: Principal { owner, machine }, worker, build };
-        Ok(StatedAuthor { author, kernel })
+        let provenance = Provenance { principal: Principal { owner, machine }, worker, build };
+        Ok(StatedAuthor { provenance, kernel })
     }
 }
 
@@ -213,12 +213,12 @@ pub(super) struct RowText {
 
 impl RowText {
     pub(super) fn new(row: &Row, by: u32, at: i64) -> RowText {
-        let Row { range, tally, busy_us, .. } = row;
+        let Row { range, checked_count, busy_us, .. } = row;
         RowText {
             first: range.start(),
             past: range.end(),
-            count: Decimal(tally.count.into()),
-            digest: tally.digest.0,
+            count: Decimal(checked_count.count.into()),
+            digest: checked_count.digest.0,
             by,
             busy_us: *busy_us,
             at,
@@ -236,8 +236,8 @@ impl RowText {
         let range =
             Range::new(first, past).with_context(|| format!("[{first}, {past}) is empty"))?;
         ensure!((by as usize) < authors, "{range} has the unknown author {by}");
-        let claim = Claim { count: count.0, digest: Digest(digest) };
-        Ok(StatedRow { range, claim, by })
+        let result = CountResult { count: count.0, digest: Digest(digest) };
+        Ok(StatedRow { range, result, by })
     }
 }
 
@@ -247,7 +247,7 @@ pub struct StatedRow {
     /// The ordinals.
     pub range: Range,
     /// Their count and digest.
-    pub claim: Claim,
+    pub result: CountResult,
     /// The number of its author.
     pub by: u32,
 }

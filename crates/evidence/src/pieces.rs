@@ -2,7 +2,7 @@
 //! range, it is the task that was hit, or a piece around it if the counts of tasks are not
 //! reported.
 
-use farm::{Claim, Range};
+use farm::{CountResult, Range};
 
 use crate::draw::{Draw, Drawn};
 use crate::format::StatedRow;
@@ -14,7 +14,7 @@ pub(super) struct Piece {
     pub(super) row: usize,
     pub(super) range: Range,
     /// The claim of the bundle. `None` for a piece, about which the bundle says nothing.
-    pub(super) claim: Option<Claim>,
+    pub(super) result: Option<CountResult>,
 }
 
 /// The pieces for all draws, without repetition.
@@ -48,19 +48,19 @@ impl Pieces {
             })
         };
         let whole = |row: usize| {
-            let StatedRow { range, claim, .. } = drawn.rows[row];
-            Piece { row, range, claim: Some(claim) }
+            let StatedRow { range, result, .. } = drawn.rows[row];
+            Piece { row, range, result: Some(result) }
         };
         let piece_of = |&Draw { row, ordinal, reported }: &Draw| {
             let length = drawn.rows[row].range.len();
             match reported {
                 Some(_) if length > sizes.piece => {
                     let task = Range::new(ordinal, ordinal + 1);
-                    Piece { row, range: task.expect("it is one task"), claim: reported }
+                    Piece { row, range: task.expect("it is one task"), result: reported }
                 }
                 None if length > sizes.whole => {
                     let range = piece(drawn.rows[row].range, sizes.piece, ordinal);
-                    Piece { row, range, claim: None }
+                    Piece { row, range, result: None }
                 }
                 _ => whole(row),
             }
@@ -121,7 +121,7 @@ mod tests {
     fn small_ranges_are_counted_whole_and_once() {
         let row = |start, end| StatedRow {
             range: Range::new(start, end).expect("it has tasks"),
-            claim: Claim { count: 1, digest: Digest(0) },
+            result: CountResult { count: 1, digest: Digest(0) },
             by: 0,
         };
         let draw = |row, ordinal| Draw { row, ordinal, reported: None };
@@ -135,7 +135,7 @@ mod tests {
         let ranges: Vec<_> = pieces
             .pieces
             .iter()
-            .map(|piece| (piece.range.start(), piece.claim.is_some()))
+            .map(|piece| (piece.range.start(), piece.result.is_some()))
             .collect();
         assert_eq!(ranges, [(10, false), (0, true), (100, false), (110, true)]);
         assert_eq!(pieces.of_draw, [0, 1, 2, 1, 0]);

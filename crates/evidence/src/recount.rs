@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use board::Cut;
+use board::PlanIndex;
 use count::Variant;
 use executor::{Fit, NamedKernel, fit};
-use farm::{KernelName, Plan, Range, Tally, TaskCounts};
+use farm::{CheckedCount, KernelName, Plan, Range, TaskCounts};
 
 use crate::RecountError;
 use crate::check::Checked;
@@ -71,7 +71,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     let begun = Instant::now();
     let work = Work {
         plan: *plan,
-        cut: Arc::new(checked.cut.clone()),
+        index: Arc::new(checked.index.clone()),
         variant: effort.variant,
         memory: fit.bytes,
         end: effort.time.map(|time| begun + time),
@@ -89,7 +89,7 @@ pub fn recount(checked: &Checked, effort: RecountEffort) -> Result<Recounted, Re
     let mut sums = RecountSums::default();
     if let Some((_, task)) = sizes {
         let begun = work.count(&pieces.pieces, fit.threads, task, |number, counted| {
-            outcomes[number] = Outcome::Counted(counted.tally.count.into());
+            outcomes[number] = Outcome::Counted(counted.checked_count.count.into());
             sums.note(&pieces.pieces[number], drawn, counted, &work)
         })?;
         let unfinished = outcomes[..begun].iter_mut().filter(|it| **it == Outcome::NotBegun);
@@ -139,7 +139,7 @@ fn sizes(task: f64, time: Duration, fit: Fit, drawn: &Drawn) -> Sizes {
 #[derive(Clone)]
 struct Work {
     plan: Plan,
-    cut: Arc<Cut>,
+    index: Arc<PlanIndex>,
     variant: Variant,
     memory: u64,
     end: Option<Instant>,
@@ -147,7 +147,7 @@ struct Work {
 
 /// The result for a piece.
 struct Counted {
-    tally: Tally,
+    checked_count: CheckedCount,
     /// The checksum of the counts of its tasks, if plans of this kind report them.
     checksum: Option<Hash>,
     busy: Duration,
@@ -194,7 +194,7 @@ impl Work {
                     let first = draw.ordinal.min(work.plan.tasks - length);
                     let run = Range::new(first, first + length).expect("it has tasks");
                     let started = Instant::now();
-                    kernel.count_range(work.plan.fingerprint(), &work.cut, run)?;
+                    kernel.count_range(work.plan.fingerprint(), &work.index, run)?;
                     let task = started.elapsed().as_secs_f64() / length as f64;
                     length *= 2;
                     if begun.elapsed() >= most || length > work.plan.tasks {
@@ -269,7 +269,7 @@ impl Work {
                 (turn.next - 1, range)
             };
             let started = Instant::now();
-            let counted = kernel.count_range(self.plan.fingerprint(), &self.cut, range);
+            let counted = kernel.count_range(self.plan.fingerprint(), &self.index, range);
             let busy = started.elapsed();
             {
                 let mut turn = turn.lock().expect(NO_PANIC);
@@ -279,8 +279,11 @@ impl Work {
             let checksum = |tasks: &TaskCounts| {
                 (!tasks.are_omitted()).then(|| task_counts::checksum(tasks.as_slice()))
             };
-            let counted =
-                counted.map(|(tally, tasks)| Counted { tally, checksum: checksum(&tasks), busy });
+            let counted = counted.map(|(checked_count, tasks)| Counted {
+                checked_count,
+                checksum: checksum(&tasks),
+                busy,
+            });
             // Nobody receives it if the time is over.
             if sender.send((number, counted)).is_err() {
                 return;
@@ -297,11 +300,11 @@ impl RecountSums {
         &mut self,
         piece: &Piece,
         drawn: &Drawn,
-        Counted { tally, checksum, busy }: Counted,
+        Counted { checked_count, checksum, busy }: Counted,
         work: &Work,
     ) -> Result<(), RecountError> {
-        if let Some(claim) = piece.claim.filter(|&claim| claim != tally.claim()) {
-            let which = if claim.count == tally.claim().count {
+        if let Some(result) = piece.result.filter(|&result| result != checked_count.result()) {
+            let which = if result.count == checked_count.result().count {
                 " (the sums are equal, but the tasks' counts differ)"
             } else {
                 ""
@@ -310,8 +313,8 @@ impl RecountSums {
                 "the range {} is counted as {} in the bundle, and as {} here by {}{which}: one of the two machines \
                  counted wrong",
                 piece.range,
-                claim.count,
-                tally.count,
+                result.count,
+                checked_count.count,
                 work.name()
             )));
         }
@@ -329,7 +332,7 @@ impl RecountSums {
         }
         self.tasks += piece.range.len();
         self.busy += busy;
-        match piece.claim {
+        match piece.result {
             None => self.pieces += 1,
             Some(_) if is_row => self.ranges += 1,
             Some(_) => self.reported += 1,

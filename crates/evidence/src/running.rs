@@ -180,7 +180,7 @@ impl Running {
     }
 
     fn range(&mut self, row: &StatedRow, audit: Check) -> Result<()> {
-        let (range, count) = (row.range, row.claim.count);
+        let (range, count) = (row.range, row.result.count);
         let last = std::mem::replace(&mut self.end, range.end());
         ensure!(
             range.start() >= last,
@@ -216,11 +216,11 @@ impl Running {
             return Ok(());
         };
         ensure!(
-            self.plan.tells_tasks(),
+            self.plan.reports_tasks(),
             "counts of tasks are not reported by {}",
             self.plan.method
         );
-        let tasks = task_counts::claims(self.fingerprint, &self.known, row, counts)?;
+        let tasks = task_counts::results(self.fingerprint, &self.known, row, counts)?;
         self.drawing.reported(row, &tasks, task_counts::checksum(counts));
         self.content.tasks_reported += row.range.len();
         Ok(())

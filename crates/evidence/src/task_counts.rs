@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, ensure};
 use blake3::{Hash, Hasher};
-use farm::{Claim, Digest, Fingerprint, Known, Range};
+use farm::{CountResult, Digest, Fingerprint, Known, Range};
 
 use crate::format::StatedRow;
 
@@ -13,28 +13,28 @@ use crate::format::StatedRow;
 /// # Errors
 ///
 /// The counts do not add up to the row, or a task cannot have such a count.
-pub(super) fn claims(
+pub(super) fn results(
     plan: Fingerprint,
     known: &Known,
     row: &StatedRow,
     counts: &[u64],
-) -> Result<Vec<(Range, Claim)>> {
+) -> Result<Vec<(Range, CountResult)>> {
     let range = row.range;
     ensure!(
         counts.len() as u64 == range.len(),
         "it does not report the count of each task of {range}"
     );
-    let (mut sum, mut claims) = (Claim::default(), Vec::with_capacity(counts.len()));
+    let (mut sum, mut results) = (CountResult::default(), Vec::with_capacity(counts.len()));
     for (ordinal, &count) in (range.start()..).zip(counts) {
         let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
         let (count, digest) = (u128::from(count), Digest::of(plan, ordinal, count));
         ensure!(known.allows(task, count), "the task {ordinal} cannot count {count}");
-        let claim = Claim { count, digest };
-        sum = sum.join(claim).context("the counts of the tasks exceed 2^128 - 1")?;
-        claims.push((task, claim));
+        let result = CountResult { count, digest };
+        sum = sum.join(result).context("the counts of the tasks exceed 2^128 - 1")?;
+        results.push((task, result));
     }
-    ensure!(sum == row.claim, "the counts of the tasks of {range} do not add up to its count");
-    Ok(claims)
+    ensure!(sum == row.result, "the counts of the tasks of {range} do not add up to its count");
+    Ok(results)
 }
 
 /// The checksum of the counts of a range's tasks. Different counts have different checksums, but

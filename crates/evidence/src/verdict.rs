@@ -105,15 +105,15 @@ impl Verdict {
         for (draw, &number) in begun.iter().enumerate() {
             let (piece, kind) = (&pieces[number], usize::from(!is_by_count(draw, counted)));
             draws[kind] += 1;
-            in_large[kind] += usize::from(piece.claim.is_none());
+            in_large[kind] += usize::from(piece.result.is_none());
             let Outcome::Counted(count) = outcomes[number] else {
                 unknown[kind] += 1;
                 continue;
             };
             let row = &drawn.rows[piece.row];
             let of_row = piece.range.len() as f64 / row.range.len() as f64;
-            let average = row.claim.count as f64 * of_row;
-            let claimed = piece.claim.map_or(average, |claim| claim.count as f64);
+            let average = row.result.count as f64 * of_row;
+            let claimed = piece.result.map_or(average, |result| result.count as f64);
             let probability = shares.of(claimed, piece.range.len());
             totals.push(count as f64 / probability);
             differences.push((claimed - count as f64) / probability);
@@ -143,7 +143,7 @@ impl Verdict {
             }
             None => at_most(draws[kind], unknown[kind] + in_large[kind], RISK),
         };
-        let is_task = |&number: &usize| pieces[number].claim.is_some() && !is_row(&pieces[number]);
+        let is_task = |&number: &usize| pieces[number].result.is_some() && !is_row(&pieces[number]);
         let by_task = begun.iter().any(is_task);
         let least_share = if by_task { drawn.least_unit_share } else { drawn.least_share };
         let all_in_large = in_large.iter().sum::<usize>();

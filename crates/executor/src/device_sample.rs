@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use count::CountError;
 use gpu::{Counter, Device, Error};
 
@@ -40,7 +40,8 @@ impl DeviceSample {
     ///
     /// Panics if `n` is not one of [`Counter::BOARDS`].
     pub fn new(device: &Device, n: u32, memory: u64, time: Duration) -> Result<Self, Error> {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");
+        let plan =
+            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("it is one of the boards");
         let open = || Counter::new(device, n, memory / THREADS as u64);
         // Batches are drawn one after the other, by all threads together.
         let drawn = AtomicU64::new(0);
@@ -89,7 +90,7 @@ impl DeviceSample {
 /// The solutions and the tasks of the batches of `len` tasks that are drawn until the time is over.
 fn batches(
     counter: &mut Counter,
-    plan: &Cut,
+    plan: &PlanIndex,
     len: u64,
     drawn: &AtomicU64,
     begun: Instant,
@@ -106,7 +107,12 @@ fn batches(
 }
 
 /// The solutions and the number of the tasks of one batch of `len` tasks.
-fn batch(counter: &mut Counter, plan: &Cut, drawn: u64, len: u64) -> Result<(u64, u64), Error> {
+fn batch(
+    counter: &mut Counter,
+    plan: &PlanIndex,
+    drawn: u64,
+    len: u64,
+) -> Result<(u64, u64), Error> {
     // The fractional parts of the multiples of an irrational number are spread evenly.
     const GOLDEN_SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
     let places = plan.len() / len;

@@ -48,7 +48,7 @@ struct State {
 
 /// A thread's kernel and its share of the memory budget. The kernel never takes more than the share.
 #[derive(Debug, Default)]
-struct Desk {
+struct CountingThread {
     /// The device that the thread feeds.
     feeder: Option<Feeder>,
     kernel: Option<(KernelFor, Kernel)>,
@@ -62,7 +62,7 @@ enum Kernel {
     Device(DeviceKernel),
 }
 
-impl Desk {
+impl CountingThread {
     /// Counts a chunk. If a device fails that is not required, the processor counts it, and all that follow. The report says
     /// nothing of the time.
     fn count(
@@ -104,13 +104,13 @@ impl Desk {
         let (_, kernel) = self.kernel.as_mut().expect("it is there now");
         let tasks = chunk.tasks.slice(chunk.at.clone());
         let start = chunk.range.start();
-        let ((tally, task_counts), name) = match kernel {
+        let ((checked_count, task_counts), name) = match kernel {
             Kernel::Processor(kernel) => (kernel.count(fingerprint, start, tasks)?, kernel.name()),
             Kernel::Device(kernel) => {
                 (kernel.count(fingerprint, start, tasks)?, DeviceKernel::name())
             }
         };
-        Ok(Report::new(&chunk.lease, chunk.range, tally, task_counts, name, 0))
+        Ok(Report::new(&chunk.lease, chunk.range, checked_count, task_counts, name, 0))
     }
 }
 
@@ -206,25 +206,25 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits for tasks for which `desk` has, or can get, the memory. Returns `None` once the executor is
+    /// Waits for tasks for which `thread` has, or can get, the memory. Returns `None` once the executor is
     /// dropped.
     ///
     /// A thread drops its kernel before it gives its share of the budget back or takes another. It does so
     /// without the lock, because freeing gigabytes may take a while.
-    fn take(&self, most: usize, desk: &mut Desk) -> Option<Chunk> {
+    fn take(&self, most: usize, thread: &mut CountingThread) -> Option<Chunk> {
         let mut state = self.lock();
         loop {
             if state.closed {
                 return None;
             }
             // What a device counts is left to the threads that feed one.
-            let feeds = desk.feeder.as_ref().is_some_and(|feeder| !feeder.is_lost());
-            let next = state.queue.next(desk.held, |lease| feeds || !self.devices.take(lease));
+            let feeds = thread.feeder.as_ref().is_some_and(|feeder| !feeder.is_lost());
+            let next = state.queue.next(thread.held, |lease| feeds || !self.devices.take(lease));
             let is_useless = |(of, _): &mut (KernelFor, Kernel)| match next {
                 Some((_, kernel, _)) => *of != kernel,
-                None => desk.held > 0 && state.queue.tasks() > 0,
+                None => thread.held > 0 && state.queue.tasks() > 0,
             };
-            if let Some(useless) = desk.kernel.take_if(is_useless) {
+            if let Some(useless) = thread.kernel.take_if(is_useless) {
                 drop(state);
                 drop(useless);
                 // The share is still held, but the queue may have changed meanwhile.
@@ -232,8 +232,8 @@ impl Shared {
                 continue;
             }
             if let Some((place, (plan, _), bytes)) = next {
-                if desk.kernel.is_none() {
-                    state.queue.exchange(&mut desk.held, bytes);
+                if thread.kernel.is_none() {
+                    state.queue.exchange(&mut thread.held, bytes);
                 }
                 // A device joins the slices of a split's lists in one go.
                 let unit = if feeds && self.devices.count(plan) {
@@ -247,8 +247,8 @@ impl Shared {
                 self.changed.notify_all();
                 return Some(chunk);
             }
-            if desk.held > 0 && desk.kernel.is_none() {
-                state.queue.exchange(&mut desk.held, 0);
+            if thread.held > 0 && thread.kernel.is_none() {
+                state.queue.exchange(&mut thread.held, 0);
                 self.changed.notify_all();
             }
             state = self.changed.wait(state).expect("no thread panics while holding it");
@@ -267,11 +267,11 @@ fn count_until_closed(
     deliver: impl Fn(Result<Report, gpu::Error>) -> bool,
 ) {
     let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
-    let mut desk = Desk { feeder, ..Desk::default() };
+    let mut thread = CountingThread { feeder, ..CountingThread::default() };
     let mut most = 1;
-    while let Some(chunk) = shared.take(most, &mut desk) {
+    while let Some(chunk) = shared.take(most, &mut thread) {
         let (begun, watch) = (Instant::now(), Stopwatch::start());
-        let counted = desk.count(shared, backend, &chunk);
+        let counted = thread.count(shared, backend, &chunk);
         let elapsed = begun.elapsed();
         most = next_chunk(chunk.at.len(), elapsed);
         let part = counted.map(|report| {
@@ -301,7 +301,7 @@ fn next_chunk(tasks: usize, elapsed: Duration) -> usize {
 mod tests {
     use std::sync::mpsc;
 
-    use board::Cut;
+    use board::PlanIndex;
     use count::Kernel;
     use plan::{JobId, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
 
@@ -326,10 +326,10 @@ mod tests {
     }
 
     fn all_tasks(n: u32, method: Method) -> (Plan, Tasks) {
-        let cut = Cut::new(Problem::Total { n }, method).expect("such a plan exists");
+        let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan exists");
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
-        (Plan { problem: Problem::Total { n }, method, tasks: cut.len() }, tasks)
+        index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
+        (Plan { problem: Problem::Total { n }, method, tasks: index.len() }, tasks)
     }
 
     fn push(executor: &Executor, lease: Lease, tasks: Tasks) {
@@ -354,7 +354,7 @@ mod tests {
         let ends = counted.iter().map(|part| part.range.end());
         let starts = counted.iter().map(|part| part.range.start());
         assert!(starts.skip(1).eq(ends.take(counted.len() - 1)), "no gap, no overlap");
-        assert_eq!(Ok(counted.iter().map(|part| part.tally.count).sum()), total);
+        assert_eq!(Ok(counted.iter().map(|part| part.checked_count.count).sum()), total);
     }
 
     #[test]
@@ -369,7 +369,10 @@ mod tests {
                 left -= part.range.len();
                 assert_eq!(!part.task_counts.are_omitted(), is_reported, "{part:?}");
                 let plan = plan.fingerprint();
-                assert!(part.task_counts.add_up_to(plan, part.range, part.tally), "{part:?}");
+                assert!(
+                    part.task_counts.add_up_to(plan, part.range, part.checked_count),
+                    "{part:?}"
+                );
             }
         }
     }
@@ -399,11 +402,12 @@ mod tests {
 
     #[test]
     fn what_a_lost_device_was_to_count_is_counted_by_the_processor() {
-        let cut = Cut::new(Problem::Total { n: 20 }, Method::Halves).expect("such a plan exists");
+        let index =
+            PlanIndex::new(Problem::Total { n: 20 }, Method::Halves).expect("such a plan exists");
         let mut tasks = Tasks::new();
-        cut.fill(100..112, &mut tasks).expect("the plan has the range");
+        index.fill(100..112, &mut tasks).expect("the plan has the range");
         let plan =
-            Plan { problem: Problem::Total { n: 20 }, method: Method::Halves, tasks: cut.len() };
+            Plan { problem: Problem::Total { n: 20 }, method: Method::Halves, tasks: index.len() };
         let kernel = Kernel::new(Backend::detect(), 20, Method::Halves);
         let sum = kernel.expect("there is such a kernel").count(tasks.as_slice());
         // With one thread the second device has none, and nothing waits for it.
@@ -414,7 +418,7 @@ mod tests {
             while left > 0 {
                 let part = parts.recv().expect("threads run").expect("the processor counts");
                 left -= part.range.len();
-                counted += part.tally.count;
+                counted += part.checked_count.count;
             }
             assert_eq!(Ok(counted), sum, "{threads} threads");
         }
@@ -529,7 +533,7 @@ mod tests {
         while left > 0 {
             let part = parts.recv().expect("threads run").expect("tasks are right");
             left -= part.range.len();
-            totals[part.lease.0 as usize - 1] += part.tally.count;
+            totals[part.lease.0 as usize - 1] += part.checked_count.count;
         }
 
         let alone = |(plan, tasks): &(Plan, Tasks)| {

@@ -1,16 +1,16 @@
 //! A kernel together with its name in the evidence.
 
-use board::{Cut, TaskSlice};
+use board::{PlanIndex, TaskSlice};
 use count::{Backend, CountError, Kernel, Variant};
 use gpu::Counter;
-use plan::{Fingerprint, KernelName, Plan, Range, Recount, Tally, TaskCounts};
+use plan::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
 
 /// A kernel with its name.
 pub struct NamedKernel {
     name: KernelName,
     kernel: Kernel,
     /// Whether the counts of single tasks are reported.
-    tells_tasks: bool,
+    reports_tasks: bool,
 }
 
 impl std::fmt::Debug for NamedKernel {
@@ -48,7 +48,7 @@ impl NamedKernel {
         let name = KernelName::new(&variant.to_string()).expect("every variant has a name");
         let kernel = Kernel::with_memory(memory, variant, problem, method);
         let kernel = kernel.expect("whoever leases a plan has made it");
-        NamedKernel { name, kernel, tells_tasks: plan.tells_tasks() }
+        NamedKernel { name, kernel, reports_tasks: plan.reports_tasks() }
     }
 
     /// The kernel's name in the evidence.
@@ -67,10 +67,10 @@ impl NamedKernel {
         plan: Fingerprint,
         start: u64,
         tasks: TaskSlice<'_>,
-    ) -> Result<(Tally, TaskCounts), CountError> {
-        let mut tallying = Tallying::new(plan, start, self.tells_tasks);
-        self.kernel.count_each(tasks, |count| tallying.add(count))?;
-        tallying.end()
+    ) -> Result<(CheckedCount, TaskCounts), CountError> {
+        let mut builder = CountBuilder::new(plan, start, self.reports_tasks);
+        self.kernel.count_each(tasks, |count| builder.add(count))?;
+        builder.end()
     }
 
     /// Counts a range of the plan with this fingerprint, whose tasks `cut` enumerates, like [`count`](NamedKernel::count).
@@ -81,13 +81,13 @@ impl NamedKernel {
     pub fn count_range(
         &mut self,
         plan: Fingerprint,
-        cut: &Cut,
+        index: &PlanIndex,
         range: Range,
-    ) -> Result<(Tally, TaskCounts), CountError> {
+    ) -> Result<(CheckedCount, TaskCounts), CountError> {
         let (start, end) = (range.start(), range.end());
-        let mut tallying = Tallying::new(plan, start, self.tells_tasks);
-        self.kernel.count_each_of_range(cut, start..end, |count| tallying.add(count))?;
-        tallying.end()
+        let mut builder = CountBuilder::new(plan, start, self.reports_tasks);
+        self.kernel.count_each_of_range(index, start..end, |count| builder.add(count))?;
+        builder.end()
     }
 }
 
@@ -95,12 +95,12 @@ impl NamedKernel {
 #[derive(Debug)]
 pub(crate) struct DeviceKernel {
     counter: Counter,
-    tells_tasks: bool,
+    reports_tasks: bool,
 }
 
 impl DeviceKernel {
     pub(crate) fn new(counter: Counter, plan: Plan) -> DeviceKernel {
-        DeviceKernel { counter, tells_tasks: plan.tells_tasks() }
+        DeviceKernel { counter, reports_tasks: plan.reports_tasks() }
     }
 
     /// The kernel's name in the evidence, the same for all devices.
@@ -114,37 +114,45 @@ impl DeviceKernel {
         plan: Fingerprint,
         start: u64,
         tasks: TaskSlice<'_>,
-    ) -> Result<(Tally, TaskCounts), gpu::Error> {
-        let mut tallying = Tallying::new(plan, start, self.tells_tasks);
-        self.counter.count_each(tasks, |count| tallying.add(count))?;
-        Ok(tallying.end()?)
+    ) -> Result<(CheckedCount, TaskCounts), gpu::Error> {
+        let mut builder = CountBuilder::new(plan, start, self.reports_tasks);
+        self.counter.count_each(tasks, |count| builder.add(count))?;
+        Ok(builder.end()?)
     }
 }
 
-/// Adds counts of consecutive tasks up. The tally is `None` once the sum has passed 64 bits.
-struct Tallying {
+/// Adds counts of consecutive tasks up. The checked count is `None` once the sum has passed 64 bits.
+struct CountBuilder {
     plan: Fingerprint,
     ordinal: u64,
-    tally: Option<Tally>,
+    checked_count: Option<CheckedCount>,
     /// The single counts, if they are reported.
     each: Vec<u64>,
-    tells_tasks: bool,
+    reports_tasks: bool,
 }
 
-impl Tallying {
-    fn new(plan: Fingerprint, ordinal: u64, tells_tasks: bool) -> Tallying {
-        Tallying { plan, ordinal, tally: Some(Tally::EMPTY), each: Vec::new(), tells_tasks }
+impl CountBuilder {
+    fn new(plan: Fingerprint, ordinal: u64, reports_tasks: bool) -> CountBuilder {
+        CountBuilder {
+            plan,
+            ordinal,
+            checked_count: Some(CheckedCount::EMPTY),
+            each: Vec::new(),
+            reports_tasks,
+        }
     }
 
     fn add(&mut self, count: u64) {
-        self.each.extend(self.tells_tasks.then_some(count));
-        self.tally = self.tally.and_then(|tally| tally.with(self.plan, self.ordinal, count));
+        self.each.extend(self.reports_tasks.then_some(count));
+        self.checked_count = self
+            .checked_count
+            .and_then(|checked_count| checked_count.with(self.plan, self.ordinal, count));
         self.ordinal += 1;
     }
 
-    fn end(self) -> Result<(Tally, TaskCounts), CountError> {
-        let tally = self.tally.ok_or(CountError::Overflow)?;
-        Ok((tally, TaskCounts::new(&self.each)))
+    fn end(self) -> Result<(CheckedCount, TaskCounts), CountError> {
+        let checked_count = self.checked_count.ok_or(CountError::Overflow)?;
+        Ok((checked_count, TaskCounts::new(&self.each)))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A task may kill its worker, for lack of memory for instance. Ranges that were lost twice are therefore
 //! leased alone, after everything else, and half of them at a time: innocent halves come back, and the
-//! guilty one shrinks to one task. A task that is lost alone, for the third time or later, is poison: it is
+//! guilty one shrinks to one task. A task that is lost alone, for the third time or later, has failed permanently: it is
 //! not leased any more. Whatever is counted, or brought back by a worker that still holds it, begins anew.
 //!
 //! All of this is a guess that saves workers. It is not durable.
@@ -21,11 +21,11 @@ impl Attempts {
     const MOST: usize = 1_024;
     /// Ranges that were lost so often are leased alone.
     const SUSPECTED: u32 = 2;
-    /// A task that was lost so often, the last time alone, is poison.
-    const POISON: u32 = 3;
+    /// A task that was lost so often, the last time alone, has failed permanently.
+    const FAILED_AFTER: u32 = 3;
 
     /// A process was lost with `range`. Returns the first part of it that was lost so often by now that
-    /// it is poison, if it was lost alone.
+    /// it has failed permanently, if it was lost alone.
     pub(crate) fn record_loss(&mut self, range: Range) -> Option<Range> {
         if self.0.len() >= Self::MOST {
             return None;
@@ -37,7 +37,7 @@ impl Attempts {
                 self.0.insert(at, (part.start(), 1));
             }
             self.0.insert(part.start(), (part.end(), times + 1));
-            worst = worst.or(Some(part).filter(|_| times + 1 >= Self::POISON));
+            worst = worst.or(Some(part).filter(|_| times + 1 >= Self::FAILED_AFTER));
             at = part.end();
         }
         if at < range.end() {

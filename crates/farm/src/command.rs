@@ -1,8 +1,8 @@
 //! What the farm asks of its ledger, and what the ledger answers.
 
 use crate::{
-    AuditPolicy, Author, Claim, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Report,
-    RequestId, SessionId, Share, Unaudited,
+    AuditPolicy, CountResult, Ground, IntervalSet, JobChange, JobId, JobSpec, Party, Provenance,
+    Report, RequestId, SessionId, Share, Unaudited,
 };
 
 /// Something for the ledger to do. What it changes is durable before it is answered, and commands take
@@ -23,7 +23,8 @@ pub enum LedgerCommand {
     Change {
         /// The job.
         job: JobId,
-        /// What changes; never to [`JobState::Done`](crate::JobState::Done) or [`JobState::Held`](crate::JobState::Held).
+        /// What changes; never to [`JobState::Done`](crate::JobState::Done) or
+        /// [`JobState::Suspended`](crate::JobState::Suspended).
         change: JobChange,
         /// The owner who asked for it; empty if nobody did.
         by: String,
@@ -32,7 +33,7 @@ pub enum LedgerCommand {
     /// only machines of one owner have counted. With a policy that chooses nothing, nothing waits for a second
     /// count any more.
     RequestAudit {
-        /// The job. One that is held runs again; one that is done stays so.
+        /// The job. One that is suspended runs again; one that is done stays so.
         job: JobId,
         /// Which ranges; it holds for ranges that are accepted later, too.
         policy: AuditPolicy,
@@ -44,7 +45,7 @@ pub enum LedgerCommand {
         /// The report of the late count.
         report: Report,
         /// Who counted it.
-        author: Author,
+        provenance: Provenance,
     },
     /// A job is complete. The ledger checks that its rows cover its slice of the plan and sum to
     /// `total`, and that none of them is disputed or waits for an audit.
@@ -58,7 +59,7 @@ pub enum LedgerCommand {
     },
     /// A job is complete, and its total contradicts what is known. The ledger checks what it checks before a
     /// job is done, and keeps the job as held.
-    Hold {
+    Suspend {
         /// The job.
         job: JobId,
         /// Tasks of its slice of the plan.
@@ -73,7 +74,7 @@ pub enum LedgerCommand {
         /// The report it came with.
         report: Report,
         /// Who counted it.
-        author: Author,
+        provenance: Provenance,
         /// Whether it is to be counted again.
         audit: bool,
     },
@@ -82,14 +83,14 @@ pub enum LedgerCommand {
         /// The report of the second count.
         report: Report,
         /// Who counted it.
-        author: Author,
+        provenance: Provenance,
     },
     /// A count that contradicts an accepted one. Both are kept.
     Dispute {
         /// The report it came with.
         report: Report,
         /// Who counted it.
-        author: Author,
+        provenance: Provenance,
     },
     /// The end of a dispute: this count replaces all rows of its range. Those who were wrong are
     /// distrusted; [`crate::rules`] says what becomes of their other counts.
@@ -97,7 +98,7 @@ pub enum LedgerCommand {
         /// The report that settled it. Its count is the right one.
         report: Report,
         /// Who counted it.
-        author: Author,
+        provenance: Provenance,
         /// Those who claimed otherwise.
         wrong: Vec<Party>,
         /// Whose word that rests on.
@@ -132,7 +133,7 @@ pub enum LedgerCommand {
         /// The report.
         report: Report,
         /// Who made it.
-        author: Author,
+        provenance: Provenance,
     },
     /// A look-up: which ranges wait for an audit and are in no dispute?
     FindAudits {
@@ -158,7 +159,7 @@ impl LedgerCommand {
             | LedgerCommand::Change { job, .. }
             | LedgerCommand::RequestAudit { job, .. }
             | LedgerCommand::Finish { job, .. }
-            | LedgerCommand::Hold { job, .. }
+            | LedgerCommand::Suspend { job, .. }
             | LedgerCommand::Remove { job, .. }
             | LedgerCommand::FindAudits { job, .. } => Some(*job),
             LedgerCommand::Accept { report, .. }
@@ -207,7 +208,7 @@ pub enum LedgerAnswer {
     },
     /// What the rows say together that tile the range of a [`LedgerCommand::Compare`]; `None` if they begin or end
     /// elsewhere, leave a gap, or are more than are read for a comparison.
-    Compared(Option<Claim>),
+    Compared(Option<CountResult>),
     /// What a [`LedgerCommand::FindAudits`] found: the first ranges that wait, as many as were asked for
     /// or all.
     AuditsFound(Vec<Unaudited>),

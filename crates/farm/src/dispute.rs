@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{AuditScope, Claim, Distrusted, KernelName, LeaseId, Party, Principal, Range};
+use crate::{AuditScope, CountResult, Distrusted, KernelName, LeaseId, Party, Principal, Range};
 
 /// Whose word the end of a dispute rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Vote {
     /// Who makes it: a second opinion must be another's.
     pub principal: Principal,
     /// What it says.
-    pub claim: Claim,
+    pub result: CountResult,
 }
 
 /// A range that was counted with different results.
@@ -82,15 +82,15 @@ impl Dispute {
         heard < Self::MACHINES_HEARD || heard == self.votes.len()
     }
 
-    /// Why this `claim` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
+    /// Why this `result` is right, which the latest vote makes, perhaps one that the operator trusts; `None` if that is not
     /// settled.
     pub(crate) fn ground(
         &self,
-        claim: Claim,
+        result: CountResult,
         across: AuditScope,
         is_trusted: bool,
     ) -> Option<Ground> {
-        let agreeing = || self.votes.iter().filter(|vote| vote.claim == claim);
+        let agreeing = || self.votes.iter().filter(|vote| vote.result == result);
         let are_two = agreeing().any(|one| {
             agreeing().any(|two| one.principal.is_apart_from(&two.principal, AuditScope::Machines))
         });
@@ -105,17 +105,17 @@ impl Dispute {
         is_own.then_some(Ground::OwnMachines)
     }
 
-    /// The parties that are wrong if this `claim` is right: machines, as one that is broken says nothing of the others. But
+    /// The parties that are wrong if this `result` is right: machines, as one that is broken says nothing of the others. But
     /// where only owners check each other, an owner of which two machines are wrong, those `distrusted` before included,
     /// and none is right, is so with all of them: it could invent any number.
     pub(crate) fn wrong(
         &self,
-        claim: Claim,
+        result: CountResult,
         across: AuditScope,
         distrusted: &Distrusted,
     ) -> BTreeSet<Party> {
         let (right, wrong): (Vec<_>, Vec<_>) =
-            self.votes.iter().partition(|vote| vote.claim == claim);
+            self.votes.iter().partition(|vote| vote.result == result);
         let machine = |vote: &&Vote| vote.principal.party(AuditScope::Machines);
         let machines: BTreeSet<Party> = wrong.iter().map(machine).collect();
         let known: BTreeSet<&Party> = machines.iter().chain(&distrusted.0).collect();

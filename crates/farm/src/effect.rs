@@ -1,8 +1,8 @@
 //! What the farm wants done.
 
 use crate::{
-    Answer, Asker, Author, CoordinatorMessage, JobId, JobState, LedgerCommand, Principal, Report,
-    RequestId, SessionId,
+    Answer, Asker, CoordinatorMessage, JobId, JobState, LedgerCommand, Principal, Provenance,
+    Report, RequestId, SessionId,
 };
 
 /// Something to do, in this order.
@@ -42,7 +42,7 @@ pub enum Effect {
         /// The late count.
         report: Report,
         /// Who made it.
-        author: Author,
+        provenance: Provenance,
     },
     /// A worker process was lost while it counted.
     Lost {
@@ -53,7 +53,7 @@ pub enum Effect {
     },
     /// A task is not leased any more, because it was lost three times with the worker that counted it. The rest
     /// of its job goes on.
-    Poisoned {
+    TaskFailed {
         /// The job that the task belongs to.
         job: JobId,
         /// The task.
@@ -125,10 +125,10 @@ pub enum Refusal {
         "job {0} has just been changed, and the ledger is not done with that: ask again in a second"
     )]
     Unsettled(JobId),
-    /// The job is held.
+    /// The job is suspended.
     #[error(
         "job {0} is held, because its total contradicts what is known; `queens audit {0} --all` has it \
          counted again, and `queens cancel {0}` gives the job up"
     )]
-    Held(JobId),
+    Suspended(JobId),
 }

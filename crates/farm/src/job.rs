@@ -7,7 +7,7 @@
 //!       ▲                │ │  ▲                                  way into the ledger
 //!       └────release─────┘ │  │    (expiry, loss of a session, an unusable result)
 //!                          ▼  │
-//!                        suspected ──► poisoned                  see `attempts`
+//!                        suspected ──► failed                    see `attempts`
 //! ```
 //!
 //! A claim may take ordinals from anywhere: a worker may count what it was leased even when its lease is over.
@@ -23,9 +23,9 @@ use crate::audit::Audits;
 use crate::costs::{Costs, Spent};
 use crate::dispute::Dispute;
 use crate::lease::OpenLease;
-use crate::overruns::Overruns;
 use crate::scheduler::StratumScheduler;
 use crate::session::{Rate, Speed};
+use crate::timeouts::Timeouts;
 use crate::{
     AuditPolicy, AuditScope, Fingerprint, Hours, IntervalSet, JobSpec, JobState, Known, LeaseId,
     Millis, Range, SessionId, Times,
@@ -72,9 +72,9 @@ pub(crate) struct Job {
     /// The record that ends the job is on its way into the ledger.
     pub(crate) finishing: bool,
     /// The record that holds the job is on its way into the ledger.
-    pub(crate) holding: bool,
-    /// Why it is held; only while it is.
-    pub(crate) held: Option<String>,
+    pub(crate) is_suspending: bool,
+    /// Why it is suspended; only while it is.
+    pub(crate) suspended: Option<String>,
     /// The ledger has the record that ends it, but the end of a dispute may take rows back.
     pub(crate) ended: bool,
     /// What the ledger was asked for about it, and has not answered.
@@ -86,7 +86,7 @@ pub(crate) struct Job {
     is_offered: bool,
     /// Something came free since somebody asked.
     is_freed: bool,
-    pub(crate) overruns: Overruns,
+    pub(crate) timeouts: Timeouts,
     /// Deadlines are this many times the configured time: doubled when live workers miss them and
     /// nobody reports anything.
     pub(crate) patience: u64,
@@ -98,7 +98,7 @@ pub(crate) struct Job {
     /// Nobody has them, and they are to be leased alone.
     suspected: IntervalSet,
     /// They are not leased to anybody.
-    poisoned: IntervalSet,
+    failed: IntervalSet,
     attempts: Attempts,
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
@@ -133,8 +133,8 @@ impl Job {
             has_begun: false,
             durable_state: JobState::Running,
             finishing: false,
-            holding: false,
-            held: None,
+            is_suspending: false,
+            suspended: None,
             ended: false,
             unanswered: 0,
             tasks_done: 0,
@@ -142,12 +142,12 @@ impl Job {
             disputes: BTreeMap::new(),
             is_offered: false,
             is_freed: true,
-            overruns: Overruns::default(),
+            timeouts: Timeouts::default(),
             patience: 1,
             heard_at: Millis(0),
             pool,
             suspected: IntervalSet::new(),
-            poisoned: IntervalSet::new(),
+            failed: IntervalSet::new(),
             attempts: Attempts::default(),
             scheduler: StratumScheduler::new(&plan),
             costs: Costs::new(Spent::new(plan.tasks)),
@@ -172,8 +172,8 @@ impl Job {
     }
 
     /// Ordinals that are not to be leased.
-    pub(crate) fn poisoned(&self) -> &IntervalSet {
-        &self.poisoned
+    pub(crate) fn failed(&self) -> &IntervalSet {
+        &self.failed
     }
 
     /// What is leased for the first time, and under which lease: the latest one.
@@ -360,7 +360,7 @@ impl Job {
     }
 
     /// A process was lost with a range that is free again; `alone`: it was one suspected task, and
-    /// the only one that the process held. Returns the task if it is poison since.
+    /// the only one that the process held. Returns the task if it has failed permanently since.
     pub(crate) fn record_loss(&mut self, range: Range, alone: bool) -> Option<u64> {
         let worst = self.attempts.record_loss(range).filter(|_| alone);
         for part in self.pool.within(range).collect::<Vec<_>>() {
@@ -370,7 +370,7 @@ impl Job {
         let poison = worst.filter(|&task| self.suspected.contains(task));
         if let Some(task) = poison {
             self.suspected.remove(task);
-            self.poisoned.insert(task);
+            self.failed.insert(task);
         }
         self.check();
         poison.map(Range::start)
@@ -379,7 +379,7 @@ impl Job {
     /// All tasks get another chance.
     pub(crate) fn forget_attempts(&mut self) {
         self.attempts = Attempts::default();
-        for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.poisoned)] {
+        for set in [std::mem::take(&mut self.suspected), std::mem::take(&mut self.failed)] {
             set.iter().for_each(|range| self.pool.insert(range));
         }
         self.is_freed = true;
@@ -397,7 +397,7 @@ impl Job {
 
     /// Takes what is free of `range` from where it is.
     fn take_free(&mut self, range: Range) -> IntervalSet {
-        let places = [&mut self.pool, &mut self.suspected, &mut self.poisoned];
+        let places = [&mut self.pool, &mut self.suspected, &mut self.failed];
         let take = |place: &mut IntervalSet| {
             let parts: Vec<Range> = place.within(range).collect();
             parts.iter().for_each(|&part| place.remove(part));
@@ -474,9 +474,9 @@ impl Job {
     /// Every ordinal is in exactly one place.
     fn check(&self) {
         assert_eq!(
-            self.free_tasks() + self.poisoned.len() + self.leased_tasks + self.claimed.len(),
+            self.free_tasks() + self.failed.len() + self.leased_tasks + self.claimed.len(),
             self.tasks,
-            "free, leased, accepted and poisoned ordinals must make up the slice of the plan"
+            "free, leased, accepted and failed ordinals must make up the slice of the plan"
         );
     }
 
@@ -550,7 +550,7 @@ impl Job {
         self.costs.forget_sessions();
         self.scheduler = StratumScheduler::new(&self.spec.plan);
         (self.speeds, self.rate) = (BTreeMap::new(), 0);
-        (self.attempts, self.overruns) = (Attempts::default(), Overruns::default());
+        (self.attempts, self.timeouts) = (Attempts::default(), Timeouts::default());
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
         }

@@ -46,7 +46,7 @@ pub enum JobState {
     Cancelled,
     /// Every ordinal is accepted, nothing is disputed and nothing waits for an audit, but the total
     /// contradicts what is known of it. A person has to look into it: an audit makes it run again.
-    Held,
+    Suspended,
     /// Every ordinal is accepted, nothing is disputed, and nothing that is known contradicts the total. Nothing waited for an
     /// audit when it became so; since then ranges may be counted again.
     Done,
@@ -54,8 +54,13 @@ pub enum JobState {
 
 impl JobState {
     /// All states.
-    pub const ALL: [JobState; 5] =
-        [JobState::Running, JobState::Paused, JobState::Held, JobState::Done, JobState::Cancelled];
+    pub const ALL: [JobState; 5] = [
+        JobState::Running,
+        JobState::Paused,
+        JobState::Suspended,
+        JobState::Done,
+        JobState::Cancelled,
+    ];
 
     /// The state's name in messages and ledgers.
     pub fn name(self) -> &'static str {
@@ -63,7 +68,7 @@ impl JobState {
             JobState::Running => "running",
             JobState::Paused => "paused",
             JobState::Cancelled => "cancelled",
-            JobState::Held => "held",
+            JobState::Suspended => "suspended",
             JobState::Done => "done",
         }
     }
@@ -73,9 +78,9 @@ impl JobState {
         matches!(self, JobState::Cancelled | JobState::Done)
     }
 
-    /// Whether clients need not wait for the job any longer: it is over, or held.
+    /// Whether clients need not wait for the job any longer: it is over, or suspended.
     pub fn is_at_rest(self) -> bool {
-        self.is_over() || self == JobState::Held
+        self.is_over() || self == JobState::Suspended
     }
 
     /// The state of that name.

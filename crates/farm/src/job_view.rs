@@ -57,8 +57,8 @@ pub struct JobView {
     pub disputed: Option<String>,
     /// What is counted twice, if anything is.
     pub audit: Option<AuditView>,
-    /// What its total contradicts, for people, if it is held.
-    pub held: Option<String>,
+    /// What its total contradicts, for people, if it is suspended.
+    pub suspended: Option<String>,
     /// Accepted ranges that wait for their second count.
     pub audits_wanted: u64,
     /// Accepted ranges of which a second count, by another machine or owner and another kernel,
@@ -68,9 +68,9 @@ pub struct JobView {
     /// some hundreds. `None` before it is known.
     pub audits_stranded: Option<u64>,
     /// Tasks that are not leased any more, because worker process after worker process was lost with them.
-    pub poisoned: u64,
-    /// The first of these, [`JobView::POISONED_NAMED`] at most.
-    pub poisoned_first: Vec<u64>,
+    pub failed: u64,
+    /// The first of these, [`JobView::FAILED_NAMED`] at most.
+    pub failed_first: Vec<u64>,
     /// When it was submitted and when it ended.
     pub times: Times,
     /// The thread time that its counts took.
@@ -80,8 +80,8 @@ pub struct JobView {
 }
 
 impl JobView {
-    /// How many poisoned tasks are named.
-    pub const POISONED_NAMED: usize = 8;
+    /// How many failed tasks are named.
+    pub const FAILED_NAMED: usize = 8;
 
     /// Seconds until the job ends if the workers that hold ranges of it go on; `None` without them, and
     /// before it can be estimated.
@@ -136,9 +136,10 @@ impl JobView {
                 let s = if self.disputes == 1 { "" } else { "s" };
                 Some(format!("another machine or owner to count {} range{s} again", self.disputes))
             }
-            _ if self.poisoned > 0 && self.tasks_done + self.poisoned == self.tasks() => Some(
-                format!("`queens resume {}`: workers were lost with what is left of it", self.id),
-            ),
+            _ if self.failed > 0 && self.tasks_done + self.failed == self.tasks() => Some(format!(
+                "`queens resume {}`: workers were lost with what is left of it",
+                self.id
+            )),
             _ => {
                 let first = others
                     .iter()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   a report     its count is at most tasks x the most that one task can count      or it is refused
-//!   a total      it is the published value, and symmetry allows it                  or its job is held
+//!   a total      it is the published value, and symmetry allows it                  or its job is suspended
 //! ```
 //!
 //! A fact may be wrong as well: somebody may have published another number than the right one, or it was

@@ -41,7 +41,6 @@ mod known;
 mod lease;
 mod machine;
 mod message;
-mod overruns;
 mod overview;
 mod pace;
 mod policy;
@@ -54,12 +53,13 @@ mod session;
 mod share;
 mod slice;
 mod stats;
+mod timeouts;
 mod token;
 
 pub use board::{Method, Problem};
 pub use plan::{
-    Claim, Digest, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Millis,
-    Plan, Range, Recount, Report, RequestId, SessionId, Tally, TaskCounts,
+    CheckedCount, CountResult, Digest, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind,
+    LeaseToken, Millis, Plan, Range, Recount, Report, RequestId, SessionId, TaskCounts,
 };
 
 pub use agent::{Agent, AgentConfig};
@@ -79,7 +79,7 @@ pub use overview::{Cell, Credit, CreditOf, Incident, Overview, PlanMap, Progress
 pub use pace::Pace;
 pub use policy::AuditPolicy;
 pub use principal::{
-    AuditScope, Author, Distrusted, IdentifiedBy, Party, Principal, TrustChange, program_of,
+    AuditScope, Distrusted, IdentifiedBy, Party, Principal, Provenance, TrustChange, program_of,
 };
 pub use request::{Answer, Change, Request, Submission};
 pub use rows::{

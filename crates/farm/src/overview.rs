@@ -126,7 +126,7 @@ pub struct Cell {
     /// How many are accepted and in dispute.
     pub disputed: u64,
     /// How many are not leased any more because workers were lost with them.
-    pub poisoned: u64,
+    pub failed: u64,
     /// The names of workers that hold any of them; [`Cell::HOLDERS`] at most.
     pub holders: Vec<String>,
 }
@@ -154,7 +154,7 @@ impl PlanMap {
             accepted: 0,
             leased: 0,
             disputed: 0,
-            poisoned: 0,
+            failed: 0,
             holders: Vec::new(),
         };
         let mut map = PlanMap { cells: (0..cells).map(empty).collect() };

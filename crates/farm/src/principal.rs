@@ -44,7 +44,7 @@ pub enum IdentifiedBy {
 
 /// Who made a count, with all that is kept of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Author {
+pub struct Provenance {
     /// Who answers for it.
     pub principal: Principal,
     /// The worker's name, for people.
@@ -53,7 +53,7 @@ pub struct Author {
     pub build: String,
 }
 
-impl Author {
+impl Provenance {
     /// Version and commit of the worker's program.
     #[must_use]
     pub fn program(&self) -> &str {

@@ -48,7 +48,7 @@ pub enum Change {
     Cancel,
     /// Let it rest.
     Pause,
-    /// Let it go on, and its poisoned tasks be tried again.
+    /// Let it go on, and its failed tasks be tried again.
     Resume,
     /// Serve it earlier or later than others: jobs of higher priority are served first.
     Priority(i32),

@@ -7,8 +7,8 @@
 //! ```
 
 use crate::{
-    AuditPolicy, Author, Claim, JobId, KernelName, LeaseId, Principal, Range, Report, Tally,
-    TaskCounts, TrustChange,
+    AuditPolicy, CheckedCount, CountResult, JobId, KernelName, LeaseId, Principal, Provenance,
+    Range, Report, TaskCounts, TrustChange,
 };
 
 /// A count of a range, and who answers for it.
@@ -17,11 +17,11 @@ pub struct Row {
     /// The ordinals that were counted.
     pub range: Range,
     /// What they count.
-    pub tally: Tally,
+    pub checked_count: CheckedCount,
     /// What counted them.
     pub kernel: KernelName,
     /// Who counted them.
-    pub author: Author,
+    pub provenance: Provenance,
     /// The lease that the count answered.
     pub lease: LeaseId,
     /// Thread time spent on it, microseconds.
@@ -31,9 +31,9 @@ pub struct Row {
 impl Row {
     /// The row of a report.
     #[must_use]
-    pub fn new(report: &Report, author: &Author) -> Row {
-        let Report { range, tally, kernel, lease, busy_us, .. } = *report;
-        Row { range, tally, kernel, author: author.clone(), lease, busy_us }
+    pub fn new(report: &Report, provenance: &Provenance) -> Row {
+        let Report { range, checked_count, kernel, lease, busy_us, .. } = *report;
+        Row { range, checked_count, kernel, provenance: provenance.clone(), lease, busy_us }
     }
 }
 
@@ -61,8 +61,8 @@ impl CountedRange {
     /// What an auditor needs to know of it.
     #[must_use]
     pub fn unaudited(&self) -> Unaudited {
-        let Row { range, kernel, author, .. } = &self.row;
-        Unaudited { range: *range, principal: author.principal.clone(), kernel: *kernel }
+        let Row { range, kernel, provenance, .. } = &self.row;
+        Unaudited { range: *range, principal: provenance.principal.clone(), kernel: *kernel }
     }
 }
 
@@ -145,15 +145,15 @@ pub struct OpenDispute {
 pub fn tiled<'a>(
     rows: impl IntoIterator<Item = &'a Row>,
     range: Range,
-) -> Result<Option<Claim>, TooLarge> {
-    let (mut next, mut sum) = (range.start(), None::<Claim>);
+) -> Result<Option<CountResult>, TooLarge> {
+    let (mut next, mut sum) = (range.start(), None::<CountResult>);
     for row in rows {
         if row.range.start() != next || row.range.end() > range.end() {
             return Ok(None);
         }
         next = row.range.end();
-        let claim = row.tally.claim();
-        sum = Some(sum.map_or(Some(claim), |sum| sum.join(claim)).ok_or(TooLarge)?);
+        let result = row.checked_count.result();
+        sum = Some(sum.map_or(Some(result), |sum| sum.join(result)).ok_or(TooLarge)?);
     }
     Ok(sum.filter(|_| next == range.end()))
 }
@@ -185,7 +185,7 @@ pub enum Contradiction {
     /// A settlement is about a range that is no row.
     #[error("job {0} was about to settle {1}, which is no row")]
     NotDisputed(JobId, Range),
-    /// A job is to end or to be held, and its rows do not say so.
+    /// A job is to end or to be suspended, and its rows do not say so.
     #[error(
         "job {job} should end with {tasks} tasks and the total {total}, but its rows have {covered} and \
          {sum}, and {open} of them wait for another count"
@@ -213,8 +213,8 @@ pub enum Contradiction {
     /// Rows lie outside of the part of the plan that is wanted.
     #[error("job {0} has ranges beyond its plan")]
     BeyondPlan(JobId),
-    /// A job is said to be done or held, and rows are missing.
-    #[error("job {0} is done or held, but not all of its ranges are there")]
+    /// A job is said to be done or suspended, and rows are missing.
+    #[error("job {0} is done or suspended, but not all of its ranges are there")]
     NotCovered(JobId),
     /// The total of a job that is done is not the sum of its rows.
     #[error("job {0} has a total that is not the sum of its ranges")]

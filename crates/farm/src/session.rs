@@ -6,13 +6,13 @@ use std::iter::Sum;
 use plan::threads_that_fit;
 
 use crate::lease::OpenLease;
-use crate::{Author, Hello, JobId, KernelName, LeaseId, Millis, Principal};
+use crate::{Hello, JobId, KernelName, LeaseId, Millis, Principal, Provenance};
 
 /// One connection of one worker.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// Who makes its counts.
-    pub(crate) author: Author,
+    pub(crate) provenance: Provenance,
     /// A recount by it settles a dispute alone.
     pub(crate) is_trusted: bool,
     /// The counting loop in use, for people.
@@ -51,7 +51,7 @@ impl Session {
     pub(crate) fn new(owner: String, is_trusted: bool, hello: &Hello, now: Millis) -> Session {
         Session {
             process: Process { owner: owner.clone(), instance: hello.instance },
-            author: Author {
+            provenance: Provenance {
                 principal: Principal { owner, machine: hello.machine.clone() },
                 worker: hello.worker.clone(),
                 build: hello.build.clone(),
@@ -78,15 +78,15 @@ impl Session {
 
     /// Who answers for its counts.
     pub(crate) fn principal(&self) -> &Principal {
-        &self.author.principal
+        &self.provenance.principal
     }
 
     /// What may be seen of it; how fast it counts, its jobs know.
     pub(crate) fn view(&self) -> WorkerView {
         let &Session { threads, memory, outstanding: tasks, .. } = self;
-        let (author, backend) = (self.author.clone(), self.backend.clone());
+        let (provenance, backend) = (self.provenance.clone(), self.backend.clone());
         let rate = Rate::default();
-        WorkerView { author, backend, threads, memory, tasks, rate }
+        WorkerView { provenance, backend, threads, memory, tasks, rate }
     }
 
     /// How many of its threads may count a job at a time that takes `thread_memory` bytes for each.
@@ -142,7 +142,7 @@ impl Session {
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerView {
     /// Who answers for its counts, and its name.
-    pub author: Author,
+    pub provenance: Provenance,
     /// The counting loop in use, as the worker names it; it may be empty.
     pub backend: String,
     /// Counting threads.

@@ -39,7 +39,7 @@ impl Stats {
 
     pub(crate) fn accepted(&mut self, report: &Report) {
         self.tasks_accepted += report.range.len();
-        self.placements_accepted += report.tally.count as f64;
+        self.placements_accepted += report.checked_count.count as f64;
         // Workers may claim any time.
         self.busy_us = self.busy_us.saturating_add(report.busy_us);
     }

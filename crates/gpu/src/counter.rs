@@ -174,7 +174,7 @@ impl Counter {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use board::{Cut, Problem, Tasks};
+    use board::{PlanIndex, Problem, Tasks};
     use count::{Backend, Kernel};
 
     use super::*;
@@ -196,7 +196,8 @@ mod tests {
     }
 
     fn tasks(n: u32, range: std::ops::Range<u64>) -> Tasks {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan =
+            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
         plan.fill(range, &mut tasks).expect("the plan has the range");
         tasks
@@ -221,7 +222,7 @@ mod tests {
         let whole = |n| {
             (
                 n,
-                0..Cut::new(Problem::Total { n }, Method::Halves)
+                0..PlanIndex::new(Problem::Total { n }, Method::Halves)
                     .expect("the size is in range")
                     .len(),
             )

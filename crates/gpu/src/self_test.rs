@@ -1,6 +1,6 @@
 //! Counts a small board on a device, before the device is trusted.
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use count::{Backend, Kernel};
 use thiserror::Error;
 
@@ -40,9 +40,9 @@ impl Device {
     /// [`SelfTestError`] if the device fails, or if its count differs from the reference.
     pub fn self_test(&self) -> Result<(), SelfTestError> {
         let (problem, method) = (Problem::Total { n: SMALL_BOARD }, Method::Halves);
-        let cut = Cut::new(problem, method).expect("the method cuts this board");
+        let index = PlanIndex::new(problem, method).expect("the method cuts this board");
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks).expect("it is the whole plan");
+        index.fill(0..index.len(), &mut tasks).expect("it is the whole plan");
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         let mut counter = Counter::new(self, SMALL_BOARD, MEMORY_OF_SELF_TEST)?;
         counter.count_each(tasks.as_slice(), |count| found.push(count))?;

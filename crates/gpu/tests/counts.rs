@@ -4,7 +4,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use count::{Backend, Kernel};
 use gpu::{Counter, Device, Driver};
 
@@ -20,14 +20,14 @@ fn device() -> Option<Device> {
 }
 
 fn tasks(n: u32, range: Range<u64>) -> Tasks {
-    let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+    let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
     let mut tasks = Tasks::new();
     plan.fill(range, &mut tasks).expect("the plan has the range");
     tasks
 }
 
 fn len(n: u32) -> u64 {
-    Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range").len()
+    PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range").len()
 }
 
 /// Counts all tasks on the device with `memory` bytes, and compares each with the processor's

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use count::{Backend, Kernel};
 use gpu::{Counter, Device, Driver};
 
@@ -49,7 +49,7 @@ fn counts_by_the_driver() {
     assert_eq!((device.version.as_str(), device.memory, device.units), ("CUDA 12.4", 1 << 30, 2));
     assert_eq!(device.self_test(), Ok(()));
     let n = 9;
-    let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+    let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks).expect("it is the whole plan");
     let mut kernel =

@@ -1,7 +1,8 @@
 //! A [`Row`] in SQLite: the columns that the tables of ranges, audits and disputes have in common.
 
 use farm::{
-    Author, Check, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Range, Row, Tally,
+    Check, CheckedCount, Digest, DisputeState, JobId, KernelName, LeaseId, Principal, Provenance,
+    Range, Row,
 };
 use rusqlite::ToSql;
 
@@ -21,18 +22,18 @@ pub(super) const WIDTH: usize = 13;
 
 /// The values of [`STORED`], with the text of the build in the place of its id.
 pub(super) fn values(job: JobId, row: &Row) -> [Box<dyn ToSql>; WIDTH] {
-    let Row { range, tally, kernel, author, lease, busy_us } = row;
+    let Row { range, checked_count, kernel, provenance, lease, busy_us } = row;
     [
         Box::new(signed(range.start())),
         Box::new(signed(range.end())),
-        Box::new(tally.count.to_string()),
-        Box::new(signed(tally.residue)),
-        Box::new(tally.digest.to_string()),
+        Box::new(checked_count.count.to_string()),
+        Box::new(signed(checked_count.residue)),
+        Box::new(checked_count.digest.to_string()),
         Box::new(kernel.to_string()),
-        Box::new(author.principal.owner.clone()),
-        Box::new(author.principal.machine.clone()),
-        Box::new(author.worker.clone()),
-        Box::new(author.build.clone()),
+        Box::new(provenance.principal.owner.clone()),
+        Box::new(provenance.principal.machine.clone()),
+        Box::new(provenance.worker.clone()),
+        Box::new(provenance.build.clone()),
         Box::new(signed(lease.0)),
         Box::new(i64::try_from(*busy_us).unwrap_or(i64::MAX)),
         Box::new(checksum(job, row)),
@@ -63,7 +64,7 @@ pub(super) fn read_row_at(
     let (count, digest): (String, String) = (columns.get(at + 2)?, columns.get(at + 4)?);
     let kernel: String = columns.get(at + 5)?;
     let fault = || LedgerFault::Content(format!("the row [{first}, {past}) = {count} is no count"));
-    let tally = Tally {
+    let checked_count = CheckedCount {
         count: count.parse().map_err(|_| fault())?,
         residue: unsigned(columns, at + 3)?,
         digest: digest.parse::<Digest>().map_err(|_| fault())?,
@@ -71,9 +72,9 @@ pub(super) fn read_row_at(
     let range = Range::new(first, past).ok_or_else(fault)?;
     let row = Row {
         range,
-        tally,
+        checked_count,
         kernel: KernelName::new(&kernel).ok_or_else(|| unknown_kernel(job, first, &kernel))?,
-        author: Author {
+        provenance: Provenance {
             principal: Principal { owner: columns.get(at + 6)?, machine: columns.get(at + 7)? },
             worker: columns.get(at + 8)?,
             build: columns.get(at + 9)?,
@@ -81,7 +82,7 @@ pub(super) fn read_row_at(
         lease: LeaseId(unsigned(columns, at + 10)?),
         busy_us: unsigned(columns, at + 11)?,
     };
-    if columns.get::<_, i64>(at + 12)? != checksum(job, &row) || !tally.is_sound() {
+    if columns.get::<_, i64>(at + 12)? != checksum(job, &row) || !checked_count.is_sound() {
         let text = format!("job {job} has a row at ordinal {first} that was altered");
         return Err(LedgerFault::Content(text));
     }

@@ -42,8 +42,8 @@ impl Evidence {
         Ok(Evidence::new(ledger))
     }
 
-    /// The ledger in `path`, held by this process alone; but where nothing may be written, nobody can hold it.
-    pub fn held(path: &Path) -> Result<Evidence, LedgerFault> {
+    /// The ledger in `path`, locked by this process; where nothing may be written, nobody can lock it.
+    pub fn locked(path: &Path) -> Result<Evidence, LedgerFault> {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match CheckedLedger::open(path) {
             Err(LedgerFault::File(error))
@@ -147,7 +147,7 @@ impl Evidence {
     /// A job's plan, if counts of single tasks are published for it.
     fn plan_with_task_counts(&self, job: JobId) -> Option<&Plan> {
         let job = self.jobs.iter().find(|restored| restored.id == job)?;
-        job.spec.plan.tells_tasks().then_some(&job.spec.plan)
+        job.spec.plan.reports_tasks().then_some(&job.spec.plan)
     }
 }
 

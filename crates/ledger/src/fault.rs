@@ -21,8 +21,8 @@ pub enum LedgerFault {
     #[error(transparent)]
     File(#[from] std::io::Error),
     /// Another process holds the ledger.
-    #[error("held by another process")]
-    Held,
+    #[error("locked by another process")]
+    Locked,
     /// Another program reads it, or has locked it, and does not come to an end.
     #[error("another program has read or locked it for a minute")]
     Busy,
@@ -48,7 +48,7 @@ pub struct LedgerError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Another process holds it.
-    Held,
+    Locked,
     /// Another program reads it, or has locked it.
     Busy,
     /// Its content cannot be trusted.
@@ -81,7 +81,7 @@ impl LedgerFault {
     /// What the fault means.
     pub fn kind(&self) -> FaultKind {
         match self {
-            LedgerFault::Held => FaultKind::Held,
+            LedgerFault::Locked => FaultKind::Locked,
             LedgerFault::Busy => FaultKind::Busy,
             LedgerFault::Content(_) => FaultKind::Damaged,
             LedgerFault::Version(_) => FaultKind::Version,

@@ -34,8 +34,8 @@ pub struct Joined {
     pub tasks_done: u64,
     /// The sum over the whole plan; `None` if tasks are missing, or if the sum contradicts what is known.
     pub total: Option<u128>,
-    /// What the sum contradicts, if it does. The joined ledger keeps its job as held.
-    pub held: Option<String>,
+    /// What the sum contradicts, if it does. The joined ledger keeps its job as suspended.
+    pub suspended: Option<String>,
     /// Ordinals without a count.
     pub missing: IntervalSet,
 }
@@ -131,7 +131,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
 
 fn open(path: &PathBuf) -> Result<Part<'_>, JoinError> {
     let at_part = |fault: LedgerFault| fault.at(Some(path));
-    let evidence = Evidence::held(path).map_err(at_part)?;
+    let evidence = Evidence::locked(path).map_err(at_part)?;
     let live = evidence.jobs().iter().filter(|job| job.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();
     let [job] = jobs.as_slice() else {
@@ -194,14 +194,14 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
     let sum = sum.map_err(|fault| fault.at(ledger.path()))?;
     let (tasks, total) = (plan.tasks, sum);
     let reason = known::of(&plan, slice).contradiction(sum);
-    let (total, held) = match reason {
+    let (total, suspended) = match reason {
         _ if !missing.is_empty() => (None, None),
         None => {
             write(LedgerCommand::Finish { job, tasks, total })?;
             (Some(total), None)
         }
         Some(reason) => {
-            write(LedgerCommand::Hold { job, tasks, total, reason: reason.clone() })?;
+            write(LedgerCommand::Suspend { job, tasks, total, reason: reason.clone() })?;
             (None, Some(reason))
         }
     };
@@ -211,7 +211,7 @@ fn join(ledger: &Ledger, plan: Plan, parts: &[Part<'_>]) -> Result<Joined, JoinE
         parts: absorbed,
         tasks_done: plan.tasks - missing.len(),
         total,
-        held,
+        suspended,
         missing,
     })
 }

@@ -21,7 +21,6 @@ mod format;
 mod history;
 mod in_memory;
 mod join;
-mod look;
 mod merge;
 mod open;
 mod place;
@@ -29,6 +28,7 @@ mod restore;
 mod scrub;
 mod store;
 mod task_counts;
+mod view;
 mod wait;
 mod writer;
 
@@ -39,11 +39,11 @@ pub use evidence::Evidence;
 pub use fault::{FaultKind, LedgerError, LedgerFault};
 pub use in_memory::in_memory;
 pub use join::{JoinError, Joined, join_ledgers};
-pub use look::{Look, SeenRange};
 pub use merge::{Absorbed, MergeFault};
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::check_name;
 pub use scrub::{ScrubReport, scrub};
+pub use view::{LedgerView, SeenRange};
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};
 
 #[cfg(test)]

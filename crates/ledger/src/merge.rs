@@ -73,7 +73,7 @@ impl Ledger {
     ) -> Result<Absorbed, MergeFault> {
         let mut absorbed = Absorbed::default();
         let mut open: Option<Overlap> = None;
-        let is_wrong = |row: &Row| wrong.includes(&row.author.principal);
+        let is_wrong = |row: &Row| wrong.includes(&row.provenance.principal);
         part.for_each(theirs, |record| {
             match record {
                 EvidenceRecord::Range { counted, .. } if is_wrong(&counted.row) => {
@@ -150,7 +150,7 @@ impl Ledger {
                 continue;
             }
             let store = SqlStore(&self.db);
-            if wrong.includes(&second.author.principal) {
+            if wrong.includes(&second.provenance.principal) {
                 store.set_check(job, second.range, Check::NotChosen)?;
             } else {
                 store.add("audits", ("counted_at", at_ms), job, &second, Vec::new())?;
@@ -211,9 +211,9 @@ impl Ledger {
                 signed(job.0),
                 signed(row.range.start()),
                 signed(row.range.end()),
-                &row.author.principal.owner,
-                &row.author.principal.machine,
-                row.tally.digest.to_string(),
+                &row.provenance.principal.owner,
+                &row.provenance.principal.machine,
+                row.checked_count.digest.to_string(),
                 at_ms,
                 state_number(state),
             ))?;

@@ -1,4 +1,4 @@
-//! Opens a ledger: takes the lock, checks the file, reads its content and numbers the opening.
+//! Opens a ledger: takes the lock, checks the file, reads its content and begins an epoch.
 //!
 //! Everything is read and checked before the first write ([`CheckedLedger`]), so that not a byte changes
 //! in a file that is refused.
@@ -18,11 +18,11 @@ use super::credentials::{self, Credential, CredentialChange};
 use super::entry::{signed, unsigned};
 use super::format;
 use super::history;
-use super::look;
 use super::place::{self, Place};
 use super::store::SqlStore;
+use super::view;
 
-/// Bound of the numbers of openings. The number is the upper part of every lease's number.
+/// Bound of the epochs. The epoch is the upper part of every lease's number.
 const MAX_EPOCH: i64 = 1 << 23;
 /// Statements that are kept prepared.
 const PREPARED: usize = 64;
@@ -68,7 +68,7 @@ impl CheckedLedger {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault`], if the file cannot be opened, is held by another process, or is not a sound ledger.
+    /// [`LedgerFault`], if the file cannot be opened, is locked by another process, or is not a sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger, LedgerFault> {
         place::check_name(path)?;
         // Before the lock, whose name is that of the file behind all links.
@@ -79,14 +79,14 @@ impl CheckedLedger {
         CheckedLedger::check(db, Some(Place::of(path)?), Some(lock))
     }
 
-    /// Opens the ledger in `path` and retries while it is held. This is for tests that close a ledger and
+    /// Opens the ledger in `path` and retries while it is locked. This is for tests that close a ledger and
     /// open it again at once: a child process that another test starts meanwhile shares all files and
     /// locks of this one for a moment.
     #[doc(hidden)]
     pub fn open_again(path: &Path) -> Result<CheckedLedger, LedgerFault> {
-        let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Held));
+        let is_free = |opened: &Result<_, _>| !matches!(opened, Err(LedgerFault::Locked));
         let opened = (0..100).map(|_| CheckedLedger::open(path)).find(is_free);
-        opened.unwrap_or(Err(LedgerFault::Held))
+        opened.unwrap_or(Err(LedgerFault::Locked))
     }
 
     /// The jobs of the ledger.
@@ -124,7 +124,7 @@ impl CheckedLedger {
         Ok(CheckedLedger { ledger, is_new })
     }
 
-    /// Makes the ledger ready for writing, and records this opening in it: all or nothing of that.
+    /// Makes the ledger ready for writing, and records this epoch in it: all or nothing of that.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl CheckedLedger {
             transaction.commit()?;
         } else {
             // Whatever cannot be written shows while nothing is.
-            history::record_opening(&transaction)?;
+            history::record_epoch(&transaction)?;
             transaction.rollback()?;
         }
         let mode: String =
@@ -152,7 +152,7 @@ impl CheckedLedger {
             return Err(std::io::Error::other(text).into());
         }
         let transaction = db.unchecked_transaction()?;
-        let epoch = history::record_opening(&transaction)?;
+        let epoch = history::record_epoch(&transaction)?;
         transaction.commit()?;
         ledger.restored.epoch = epoch.into();
         Ok(ledger)
@@ -199,7 +199,7 @@ impl Ledger {
     ///
     /// [`LedgerFault`], if they cannot be read.
     pub fn keys(&self) -> Result<Vec<String>, LedgerFault> {
-        look::keys(&self.db)
+        view::keys(&self.db)
     }
 
     /// Notes that the ledger is served with these files in its folder of keys, before a writer has it.
@@ -287,7 +287,7 @@ impl Ledger {
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content(OF_NO_JOB.into());
         }
-        let last = "SELECT coalesce(max(epoch), 0) FROM openings";
+        let last = "SELECT coalesce(max(epoch), 0) FROM epochs";
         let epoch: i64 = self.db.query_row(last, [], |row| row.get(0))?;
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
@@ -347,7 +347,7 @@ impl LedgerLock {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::Held`], if another process holds the lock.
+    /// [`LedgerFault::Locked`], if another process holds the lock.
     pub fn of(path: &Path) -> Result<LedgerLock, LedgerFault> {
         place::check_name(path)?;
         const ATTEMPTS: u32 = 10;
@@ -367,7 +367,7 @@ impl LedgerLock {
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
         }
-        Err(LedgerFault::Held)
+        Err(LedgerFault::Locked)
     }
 }
 

@@ -289,7 +289,7 @@ mod tests {
         let _ledger = ledger_in(&link);
         let mode = fs::metadata(&path).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "it is one ledger");
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)), "it is one ledger");
     }
 
     #[cfg(unix)]
@@ -314,7 +314,7 @@ mod tests {
         assert!(!is_named(&file, &name));
         let _ledger = ledger_in(&path);
         assert!(!is_named(&file, &name), "another file has the name");
-        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)));
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)));
     }
 
     #[cfg(unix)]

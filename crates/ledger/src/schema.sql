@@ -2,7 +2,7 @@
 -- integers end at 2^63.
 
 -- How often and by what this ledger was opened; the newest epoch is part of every lease number.
-CREATE TABLE openings (
+CREATE TABLE epochs (
     epoch     INTEGER PRIMARY KEY,
     opened_at INTEGER NOT NULL,
     build     TEXT NOT NULL
@@ -21,7 +21,7 @@ CREATE TABLE jobs (
     priority     INTEGER NOT NULL,
     state        TEXT NOT NULL,
     total        TEXT,               -- once it is done
-    reason       TEXT,               -- why it is held, while it is
+    reason       TEXT,               -- why it is suspended, while it is
     submitted_at INTEGER NOT NULL,
     begun_at     INTEGER,            -- when its first range was leased
     ended_at     INTEGER,

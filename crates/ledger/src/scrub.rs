@@ -125,7 +125,7 @@ impl ScrubReport {
                 return Err(content(format!("job {id}: {range} overlaps another range")));
             }
             covered.insert(range);
-            sum = sum.saturating_add(row.tally.count.into());
+            sum = sum.saturating_add(row.checked_count.count.into());
             if check == Check::Agreed && !columns.get::<_, bool>(WIDTH + 1)? {
                 let text = "is said to be confirmed, and nothing confirms it";
                 return Err(content(format!("job {id}: {range} {text}")));
@@ -160,7 +160,7 @@ fn add_up(job: &StoredJob, covered: &IntervalSet, sum: u128) -> Result<(), Ledge
     if !covered.iter().all(|range| wanted.contains(range)) {
         return Err(content(format!("job {id} has counts of tasks that its plan does not have")));
     }
-    if matches!(job.state, JobState::Done | JobState::Held) && *covered != wanted {
+    if matches!(job.state, JobState::Done | JobState::Suspended) && *covered != wanted {
         return Err(content(format!("job {id} has ended, and not all of its tasks have a count")));
     }
     if job.total.is_some_and(|total| total != sum) {

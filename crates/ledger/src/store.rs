@@ -57,7 +57,7 @@ impl SqlStore<'_> {
         row: &Row,
         own: Vec<(&str, Box<dyn ToSql>)>,
     ) -> Result<(), LedgerFault> {
-        self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.author.build])?;
+        self.change("INSERT OR IGNORE INTO builds (text) VALUES (?)", [&row.provenance.build])?;
         let mut names = format!("job, {STORED}, {noted}");
         let mut all: Vec<Box<dyn ToSql>> = vec![Box::new(signed(job.0))];
         all.extend(values(job, row));

@@ -44,8 +44,8 @@ pub(super) fn of_row(
     plan: &Plan,
     row: &Row,
 ) -> Result<TaskCounts, LedgerFault> {
-    match plan.tells_tasks() {
-        true if counts.add_up_to(plan.fingerprint(), row.range, row.tally) => Ok(counts),
+    match plan.reports_tasks() {
+        true if counts.add_up_to(plan.fingerprint(), row.range, row.checked_count) => Ok(counts),
         true => Err(altered(job, row.range)),
         false => Ok(TaskCounts::default()),
     }
@@ -60,9 +60,9 @@ mod tests {
     use std::path::Path;
 
     use farm::{
-        AuditPolicy, AuditScope, Author, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
-        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem, Report,
-        Slice, Tally,
+        AuditPolicy, AuditScope, CheckedCount, EvidenceRecord, Ground, JobId, JobSpec, KernelName,
+        LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Principal, Problem,
+        Provenance, Report, Slice,
     };
     use tempfile::TempDir;
 
@@ -80,28 +80,28 @@ mod tests {
     fn report(first: u64, past: u64, more: u64) -> Report {
         let range = Range::new(first, past).expect("not empty");
         let counts: Vec<u64> = (first..past).map(|at| 10 + at + more).collect();
-        let with = |sum: Tally, (at, &count)| sum.with(plan().fingerprint(), at, count);
-        let tally = (first..past).zip(&counts).try_fold(Tally::EMPTY, with);
+        let with = |sum: CheckedCount, (at, &count)| sum.with(plan().fingerprint(), at, count);
+        let checked_count = (first..past).zip(&counts).try_fold(CheckedCount::EMPTY, with);
         Report {
             job: JOB,
             fingerprint: plan().fingerprint(),
             lease: LeaseId(1 + first),
             token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
             range,
-            tally: tally.expect("it is small"),
+            checked_count: checked_count.expect("it is small"),
             task_counts: TaskCounts::new(&counts),
             kernel: KernelName::new("avx2").expect("there is one"),
             busy_us: 1,
         }
     }
 
-    fn by(machine: &str) -> Author {
+    fn by(machine: &str) -> Provenance {
         let principal = Principal { owner: "lab".into(), machine: machine.into() };
-        Author { principal, worker: machine.into(), build: "1".into() }
+        Provenance { principal, worker: machine.into(), build: "1".into() }
     }
 
     fn accept(report: Report, machine: &str) -> LedgerCommand {
-        LedgerCommand::Accept { report, author: by(machine), audit: false }
+        LedgerCommand::Accept { report, provenance: by(machine), audit: false }
     }
 
     /// A ledger that has done this, each for itself.
@@ -182,11 +182,11 @@ mod tests {
     fn they_go_with_their_row_and_come_with_the_one_that_replaces_it() {
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.path().join("ledger.db");
-        let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), author: by("b") };
+        let dispute = LedgerCommand::Dispute { report: report(3, 6, 0), provenance: by("b") };
         let wrong = vec![by("a").principal.party(AuditScope::Machines)];
         let settle = LedgerCommand::Settle {
             report: report(3, 6, 0),
-            author: by("c"),
+            provenance: by("c"),
             wrong,
             ground: Ground::OwnMachines,
         };
@@ -220,7 +220,7 @@ mod tests {
             LedgerCommand::RequestAudit { job: JOB, policy: everything(), by: "lab".into() };
         let kernel = KernelName::new("portable").expect("there is one");
         let second = Report { kernel, task_counts, ..report(0, 3, 0) };
-        let confirm = LedgerCommand::Confirm { report: second, author: by("b") };
+        let confirm = LedgerCommand::Confirm { report: second, provenance: by("b") };
         ledger_of(path, [accept(report(0, 3, 0), "a"), audit, confirm])
     }
 

@@ -12,17 +12,19 @@ use std::path::Path;
 
 use farm::rules::Store;
 use farm::{
-    Asker, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Credit, CreditOf,
-    Distrusted, Effect, Event, Farm, Fingerprint, Hello, Hours, JobChange, JobId, JobSpec,
-    JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LeaseToken,
-    LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range, Report,
-    Request, RequestId, Restored, RestoredJob, SessionId, Slice, Tally, TaskCounts, WorkerMessage,
+    Asker, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Credit,
+    CreditOf, Distrusted, Effect, Event, Farm, Fingerprint, Hello, Hours, JobChange, JobId,
+    JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind, LeaseTerms,
+    LeaseToken, LedgerAnswer, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem,
+    Provenance, Range, Report, Request, RequestId, Restored, RestoredJob, SessionId, Slice,
+    TaskCounts, WorkerMessage,
 };
 use tempfile::TempDir;
 
 use super::store::SqlStore;
 use super::{
-    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, Look, scrub, spawn,
+    CheckedLedger, Evidence, Ledger, LedgerEvent, LedgerFault, LedgerRequest, LedgerView, scrub,
+    spawn,
 };
 
 const JOB: JobId = JobId(1);
@@ -81,9 +83,9 @@ pub(crate) fn range(start: u64, end: u64, count: u64) -> LedgerCommand {
 }
 
 fn range_by(start: u64, end: u64, count: u64, worker: &str) -> LedgerCommand {
-    let author =
-        Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
-    LedgerCommand::Accept { report: report(interval(start, end), count), author, audit: false }
+    let provenance =
+        Provenance { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
+    LedgerCommand::Accept { report: report(interval(start, end), count), provenance, audit: false }
 }
 
 fn report(range: Range, count: u64) -> Report {
@@ -94,7 +96,7 @@ fn report(range: Range, count: u64) -> Report {
         lease: LeaseId((1 << 40) + 1 + range.start()),
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
-        tally: tally(range, count),
+        checked_count: checked_count(range, count),
         task_counts: TaskCounts::default(),
         kernel: kernel("avx2"),
         busy_us: 1,
@@ -102,8 +104,8 @@ fn report(range: Range, count: u64) -> Report {
 }
 
 /// All of it is counted by the first task.
-fn tally(range: Range, count: u64) -> Tally {
-    Tally::EMPTY.with(fingerprint(), range.start(), count).expect("it is one count")
+fn checked_count(range: Range, count: u64) -> CheckedCount {
+    CheckedCount::EMPTY.with(fingerprint(), range.start(), count).expect("it is one count")
 }
 
 /// Gives every range a second count. Nobody looks at who made it here.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use farm::{
-    Author, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId, LeaseKind,
-    LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem, Range, Report,
-    Slice, Tally, TaskCounts,
+    CheckedCount, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
+    LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem,
+    Provenance, Range, Report, Slice, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, JoinError, LedgerFault, join_ledgers};
 use proptest::prelude::*;
@@ -39,9 +39,9 @@ fn party(who: char) -> Party {
     Party { owner: who.into(), machine: None }
 }
 
-fn author(who: char) -> Author {
+fn provenance(who: char) -> Provenance {
     let principal = Principal { owner: who.into(), machine: "machine".into() };
-    Author { principal, worker: "worker".into(), build: "1.2.3".into() }
+    Provenance { principal, worker: "worker".into(), build: "1.2.3".into() }
 }
 
 /// The ledger of a farm to which all of this has happened. Returns whether it was said there that the liar is one.
@@ -50,7 +50,7 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
     let range = |number: u64| Range::new(number * 10, number * 10 + 10).expect("it has ten tasks");
     let accept = |number, who| LedgerCommand::Accept {
         report: report(range(number)),
-        author: author(who),
+        provenance: provenance(who),
         audit: false,
     };
     let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
@@ -59,7 +59,8 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
         spec: JobSpec { origin, plan, slice, priority: 0 },
         audit: None,
     };
-    let lie = LedgerCommand::Accept { report: lie(range(0)), author: author(LIAR), audit: false };
+    let lie =
+        LedgerCommand::Accept { report: lie(range(0)), provenance: provenance(LIAR), audit: false };
     ledger.apply(&[create, lie]).expect("it is new");
     let (mut is_there, mut is_known) = (true, false);
     let wrong = vec![party(LIAR)];
@@ -69,10 +70,10 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
             Happening::Counts(number, who) => vec![accept(number, who)],
             Happening::Settles if !is_there => continue,
             Happening::Settles => vec![
-                LedgerCommand::Dispute { report: report(range(0)), author: author('a') },
+                LedgerCommand::Dispute { report: report(range(0)), provenance: provenance('a') },
                 LedgerCommand::Settle {
                     report: report(range(0)),
-                    author: author('b'),
+                    provenance: provenance('b'),
                     wrong: wrong.clone(),
                     ground: Ground::OwnMachines,
                 },
@@ -96,8 +97,8 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
 }
 
 fn lie(range: Range) -> Report {
-    let lie = Tally::EMPTY.with(plan().fingerprint(), range.start(), 1_000);
-    Report { tally: lie.expect("it is one count"), ..report(range) }
+    let lie = CheckedCount::EMPTY.with(plan().fingerprint(), range.start(), 1_000);
+    Report { checked_count: lie.expect("it is one count"), ..report(range) }
 }
 
 /// How many rows a ledger has of its job.
@@ -143,15 +144,17 @@ fn plan() -> Plan {
 /// Every task counts what its ordinal says.
 fn report(range: Range) -> Report {
     let fingerprint = plan().fingerprint();
-    let tally = (range.start()..range.end())
-        .try_fold(Tally::EMPTY, |tally, ordinal| tally.with(fingerprint, ordinal, ordinal % 7));
+    let checked_count = (range.start()..range.end())
+        .try_fold(CheckedCount::EMPTY, |checked_count, ordinal| {
+            checked_count.with(fingerprint, ordinal, ordinal % 7)
+        });
     Report {
         job: JOB,
         fingerprint,
         lease: LeaseId(1),
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
-        tally: tally.expect("the counts are small"),
+        checked_count: checked_count.expect("the counts are small"),
         task_counts: TaskCounts::default(),
         kernel: KernelName::new("avx2").expect("there is such a kernel"),
         busy_us: 1,
@@ -171,7 +174,7 @@ impl Counted {
 
     fn write(&self, path: &Path) {
         let principal = Principal { owner: "owner".into(), machine: "machine".into() };
-        let author = Author { principal, worker: "worker".into(), build: "1.2.3".into() };
+        let provenance = Provenance { principal, worker: "worker".into(), build: "1.2.3".into() };
         let (plan, slice) = (plan(), Slice::ALL);
         let origin = Origin::default();
         let create = LedgerCommand::CreateJob {
@@ -180,8 +183,8 @@ impl Counted {
             audit: None,
         };
         let accept = |range| {
-            let (report, author) = (report(range), author.clone());
-            LedgerCommand::Accept { report, author, audit: false }
+            let (report, provenance) = (report(range), provenance.clone());
+            LedgerCommand::Accept { report, provenance, audit: false }
         };
         let commands: Vec<_> = std::iter::once(create).chain(self.ranges().map(accept)).collect();
         let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
@@ -228,9 +231,10 @@ fn a_ledger_that_is_named_twice_is_one_part() {
 #[test]
 fn a_row_that_was_taken_back_stays_so_where_a_copy_has_it_shorter_or_longer() {
     let range = |start, end| Range::new(start, end).expect("it is not empty");
-    let author = author(LIAR);
+    let provenance = provenance(LIAR);
     let (plan, slice, origin) = (plan(), Slice::ALL, Origin::default());
-    let accept = |report| LedgerCommand::Accept { report, author: author.clone(), audit: false };
+    let accept =
+        |report| LedgerCommand::Accept { report, provenance: provenance.clone(), audit: false };
     let (first, second) = (lie(range(0, 5)), report(range(5, 10)));
     let short = [
         LedgerCommand::CreateJob {

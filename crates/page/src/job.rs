@@ -153,7 +153,7 @@ fn facts(job: &JobView) -> Markup {
             (fact("Priority", &job.spec.priority.to_string()))
             @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", &utc(at))) }
             @if job.disputes > 0 { (fact("Disputed ranges", &job.disputes.to_string())) }
-            @if job.poisoned > 0 { (fact("Poisoned tasks", &poison_fact(job))) }
+            @if job.failed > 0 { (fact("Failed tasks", &failed_fact(job))) }
         }
     }
 }
@@ -165,10 +165,10 @@ fn counted(job: &JobView) -> String {
     format!("Sum{}{symmetry}", if is_covered { "" } else { " so far" })
 }
 
-fn poison_fact(job: &JobView) -> String {
-    let named: Vec<String> = job.poisoned_first.iter().map(grouped).collect();
-    let more = if job.poisoned > named.len() as u64 { ", …" } else { "" };
-    format!("{}: {}{more}", grouped(job.poisoned), named.join(", "))
+fn failed_fact(job: &JobView) -> String {
+    let named: Vec<String> = job.failed_first.iter().map(grouped).collect();
+    let more = if job.failed > named.len() as u64 { ", …" } else { "" };
+    format!("{}: {}{more}", grouped(job.failed), named.join(", "))
 }
 
 /// The part of [`job`] with which `reader` changes the job, if they may.
@@ -189,8 +189,8 @@ fn buttons(job: &JobView) -> Markup {
         div.actions role="group" aria-label="What you can do with this job" {
             @if job.state == JobState::Running { (button("pause", "Pause")) }
             @if job.state == JobState::Paused { (button("resume", "Resume")) }
-            @if job.state == JobState::Running && job.poisoned > 0 {
-                (button("resume", "Try the poisoned tasks again"))
+            @if job.state == JobState::Running && job.failed > 0 {
+                (button("resume", "Try the failed tasks again"))
             }
             @if job.state == JobState::Done && job.audits_wanted > 0 {
                 (button("withdraw", "Withdraw the audit"))

@@ -100,9 +100,9 @@ fn numbers(snapshot: &Snapshot) -> Markup {
             "Jobs that run",
             grouped(running),
             format!(
-                "{waiting} waiting, {} paused, {} held",
+                "{waiting} waiting, {} paused, {} suspended",
                 of(JobState::Paused),
-                of(JobState::Held)
+                of(JobState::Suspended)
             ),
         ),
         match next {
@@ -196,19 +196,22 @@ fn name(job: &JobView) -> Markup {
 /// Sentences about a job besides its numbers: why it waits, and what is wrong with it.
 pub(crate) fn remarks(job: &JobView, all: &[JobView]) -> Vec<String> {
     let waits = job.waits_for(all).map(|what| format!("It waits for {what}."));
-    let held = job.held.as_ref();
-    let held = held.map(|held| {
-        format!("It is held: {held}; `queens audit {} --all` has it counted again.", job.id)
-    });
-    let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
-    let poisoned = (job.poisoned > 0).then(|| {
+    let suspended = job.suspended.as_ref();
+    let suspended = suspended.map(|suspended| {
         format!(
-            "It leases no more of {}, because workers were lost with them; `queens resume {}` tries again.",
-            plural(job.poisoned, "task"),
+            "It is suspended: {suspended}; `queens audit {} --all` has it counted again.",
             job.id
         )
     });
-    held.into_iter().chain(disputed).chain(poisoned).chain(waits).collect()
+    let disputed = job.disputed.as_ref().map(|what| format!("It is disputed: {what}."));
+    let failed = (job.failed > 0).then(|| {
+        format!(
+            "It leases no more of {}, because workers were lost with them; `queens resume {}` tries again.",
+            plural(job.failed, "task"),
+            job.id
+        )
+    });
+    suspended.into_iter().chain(disputed).chain(failed).chain(waits).collect()
 }
 
 fn ended_jobs(jobs: &[JobView], snapshot: &Snapshot) -> Markup {

@@ -14,7 +14,7 @@ const SIDE: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Disputed,
-    Poisoned,
+    Failed,
     Leased,
     Audited,
     Accepted,
@@ -31,14 +31,14 @@ impl Kind {
         Kind::Accepted,
         Kind::Audited,
         Kind::Disputed,
-        Kind::Poisoned,
+        Kind::Failed,
     ];
 
     fn of(cell: &Cell, record: Option<&CellRecord>) -> Kind {
         let audited = record.map_or(0, |record| record.audited);
         match cell {
             Cell { disputed: 1.., .. } => Kind::Disputed,
-            Cell { poisoned: 1.., .. } => Kind::Poisoned,
+            Cell { failed: 1.., .. } => Kind::Failed,
             Cell { wanted: 0, .. } => Kind::Foreign,
             Cell { leased: 1.., .. } => Kind::Leased,
             Cell { accepted: 0, .. } => Kind::Free,
@@ -52,7 +52,7 @@ impl Kind {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Kind::Disputed => ("disputed", "counted with different results"),
-            Kind::Poisoned => ("poisoned", "not leased any more: workers were lost with it"),
+            Kind::Failed => ("failed", "not leased any more: workers were lost with it"),
             Kind::Leased => ("leased", "leased to workers"),
             Kind::Audited => ("audited", "accepted, and counted by two parties alike"),
             Kind::Accepted => ("accepted", "accepted"),
@@ -114,11 +114,11 @@ fn tasks_of(map: &PlanMap, record: Option<&JobRecord>, kind: Kind) -> u64 {
         let audited = audited.min(cell.accepted - cell.disputed.min(cell.accepted));
         match kind {
             Kind::Disputed => cell.disputed,
-            Kind::Poisoned => cell.poisoned,
+            Kind::Failed => cell.failed,
             Kind::Leased => cell.leased,
             Kind::Audited => audited,
             Kind::Accepted => cell.accepted.saturating_sub(cell.disputed + audited),
-            Kind::Free => cell.wanted.saturating_sub(cell.accepted + cell.leased + cell.poisoned),
+            Kind::Free => cell.wanted.saturating_sub(cell.accepted + cell.leased + cell.failed),
             Kind::Partly | Kind::Foreign => 0,
         }
     };
@@ -176,7 +176,7 @@ mod tests {
             accepted: 0,
             leased: 0,
             disputed: 0,
-            poisoned: 0,
+            failed: 0,
             holders: Vec::new(),
         };
         change(&mut cell);
@@ -195,7 +195,7 @@ mod tests {
             cell(20, |cell| cell.accepted = 4),
             cell(30, leased),
             cell(40, leased),
-            cell(50, |cell| cell.poisoned = 1),
+            cell(50, |cell| cell.failed = 1),
             cell(60, |cell| (cell.accepted, cell.disputed) = (10, 10)),
             cell(70, |_| {}),
         ];
@@ -223,7 +223,7 @@ mod tests {
             ]
         );
         let label = "Map of the plan: 25 tasks free, 20 tasks leased, 14 tasks accepted, 10 tasks audited, \
-                     10 tasks disputed, 1 tasks poisoned";
+                     10 tasks disputed, 1 tasks failed";
         assert!(html.contains(label), "{html}");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-use farm::{Author, Credit, Hours, OwnerView, Party, Principal, Rate, Share};
+use farm::{Credit, Hours, OwnerView, Party, Principal, Provenance, Rate, Share};
 use maud::{Markup, html};
 
 use crate::address::{of_owner, of_worker};
@@ -27,7 +27,7 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
     }
     let sums = sums(&all);
     let now = |credit: &Credit| machines.iter().filter(|it| it.owner == credit.owner).count();
-    let rates = rates(snapshot, |author| Some(author.principal.owner.as_str()));
+    let rates = rates(snapshot, |provenance| Some(provenance.principal.owner.as_str()));
     let counting = all.iter().filter(|credit| now(credit) > 0).count();
     let top = html! {
         h1 { "Contributors" }
@@ -50,8 +50,8 @@ pub fn owners(snapshot: &Snapshot, credits: &Credits) -> Page {
 pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     let mut all = known(credits).to_vec();
     for worker in &snapshot.overview.workers {
-        let Author { principal: Principal { owner: of, machine }, worker, .. } =
-            &worker.view.author;
+        let Provenance { principal: Principal { owner: of, machine }, worker, .. } =
+            &worker.view.provenance;
         let is_it = |it: &Credit| it.machine == *machine && it.worker == *worker;
         if of == owner && !all.iter().any(is_it) {
             let (owner, machine, worker) = (of.clone(), machine.clone(), worker.clone());
@@ -60,7 +60,7 @@ pub fn owner(snapshot: &Snapshot, owner: &str, credits: &Credits) -> Page {
     }
     let sums = sums(&all);
     let machines = snapshot.machines().iter().filter(|principal| principal.owner == owner).count();
-    let rates = rates(snapshot, |Author { principal, worker, .. }| {
+    let rates = rates(snapshot, |Provenance { principal, worker, .. }| {
         (principal.owner == owner).then_some((principal.machine.as_str(), worker.as_str()))
     });
     let jobs = snapshot.overview.live.iter().filter(|job| job.spec.origin.owner == owner).count();
@@ -116,8 +116,8 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
     let sums = sums(all);
     let marked = marked(&snapshot.overview);
     let is_it = |it: &&Marked<'_>| {
-        let author = &it.detail.view.author;
-        author.principal == *principal && author.worker == name
+        let provenance = &it.detail.view.provenance;
+        provenance.principal == *principal && provenance.worker == name
     };
     let now: Vec<_> = marked.iter().filter(is_it).collect();
     let speed: Rate = now.iter().map(|it| it.detail.view.rate).sum();
@@ -156,13 +156,13 @@ pub fn worker(snapshot: &Snapshot, principal: &Principal, name: &str, credits: &
 
 /// The state of a connected worker.
 fn connected(Marked { detail, silent, .. }: &Marked<'_>) -> Markup {
-    let farm::WorkerView { author, backend, threads, memory, .. } = &detail.view;
+    let farm::WorkerView { provenance, backend, threads, memory, .. } = &detail.view;
     html! {
         dl.facts {
             div { dt { "Counts" } dd { (doing(detail)) } }
             (fact("Kernel", &format!("{backend}, {}", plural(threads, "thread"))))
             (fact("Memory", &size(*memory)))
-            (fact("Program", author.program()))
+            (fact("Program", provenance.program()))
             (fact("Last report", &format!("{} ago", time(*silent))))
             (fact("Reported since it came", &plural(detail.counted, "task")))
             (fact("Deadlines missed", &detail.missed.to_string()))
@@ -253,11 +253,11 @@ fn table(
 /// Placements per second of the connected workers, by what `key` makes of them; without those of which it makes nothing.
 fn rates<'a, K: Eq + Hash>(
     snapshot: &'a Snapshot,
-    key: impl Fn(&'a Author) -> Option<K>,
+    key: impl Fn(&'a Provenance) -> Option<K>,
 ) -> HashMap<K, f64> {
     let mut rates = HashMap::new();
     for worker in &snapshot.overview.workers {
-        if let Some(key) = key(&worker.view.author) {
+        if let Some(key) = key(&worker.view.provenance) {
             *rates.entry(key).or_insert(0.0) += worker.view.rate.placements_per_second;
         }
     }

@@ -32,7 +32,7 @@ impl Snapshot {
     pub(crate) fn machines(&self) -> Vec<&Principal> {
         let workers = self.overview.workers.iter();
         let mut machines: Vec<&Principal> =
-            workers.map(|worker| &worker.view.author.principal).collect();
+            workers.map(|worker| &worker.view.provenance.principal).collect();
         machines.sort_unstable();
         machines.dedup();
         machines

@@ -181,7 +181,10 @@ fn mark<'a>(
         usual.zip(rate_per_thread(detail)).is_some_and(|(usual, rate)| rate < SLOW * usual);
     let troubles = [
         (
-            overview.distrusted.iter().any(|party| party.includes(&detail.view.author.principal)),
+            overview
+                .distrusted
+                .iter()
+                .any(|party| party.includes(&detail.view.provenance.principal)),
             "distrusted",
         ),
         (detail.missed > 0, "missed deadlines"),
@@ -193,14 +196,14 @@ fn mark<'a>(
 }
 
 fn sort(workers: &mut [Marked<'_>], order: Order) {
-    let name = |worker: &Marked<'_>| worker.detail.view.author.worker.clone();
+    let name = |worker: &Marked<'_>| worker.detail.view.provenance.worker.clone();
     match order {
         Order::Trouble => {
             workers.sort_by_cached_key(|worker| (Reverse(worker.troubles.len()), name(worker)))
         }
         Order::Name => workers.sort_by_cached_key(name),
         Order::Owner => workers.sort_by_cached_key(|worker| {
-            let principal = &worker.detail.view.author.principal;
+            let principal = &worker.detail.view.provenance.principal;
             (principal.owner.clone(), principal.machine.clone(), name(worker))
         }),
         Order::Threads => {
@@ -240,13 +243,13 @@ fn table<'a>(workers: impl Iterator<Item = &'a Marked<'a>>, view: WorkersView, a
 
 fn row(worker: &Marked<'_>, all: f64) -> Markup {
     let Marked { detail, silent, troubles } = worker;
-    let farm::WorkerView { author, backend, threads, rate: speed, .. } = &detail.view;
-    let Principal { owner, machine } = &author.principal;
+    let farm::WorkerView { provenance, backend, threads, rate: speed, .. } = &detail.view;
+    let Principal { owner, machine } = &provenance.principal;
     html! {
         tr.troubled[!troubles.is_empty()] {
             th scope="row" {
-                a href=(of_worker(&author.principal, &author.worker)) { (author.worker) }
-                @if *machine != author.worker { span.sub { "on " (machine) } }
+                a href=(of_worker(&provenance.principal, &provenance.worker)) { (provenance.worker) }
+                @if *machine != provenance.worker { span.sub { "on " (machine) } }
             }
             td.c2 data-label="Owner" { a href=(of_owner(owner)) { (owner) } }
             td data-label="Kernel" { span.chip { (backend) } }
@@ -294,7 +297,7 @@ fn pager(order: Order, page: usize, pages: usize) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use farm::{Author, Millis, Principal, Rate, SessionId, WorkerView};
+    use farm::{Millis, Principal, Provenance, Rate, SessionId, WorkerView};
 
     use super::*;
 
@@ -303,11 +306,11 @@ mod tests {
     /// A worker that was heard of a minute before `at`, and counts so many tasks per second.
     fn worker(name: &str, rate: f64) -> WorkerDetail {
         let principal = Principal { owner: "rack7".into(), machine: format!("machine of {name}") };
-        let author = Author { principal, worker: name.into(), build: "1.0".into() };
+        let provenance = Provenance { principal, worker: name.into(), build: "1.0".into() };
         WorkerDetail {
             session: SessionId(1),
             view: WorkerView {
-                author,
+                provenance,
                 backend: "avx2".into(),
                 threads: 2,
                 memory: 1 << 30,
@@ -337,7 +340,7 @@ mod tests {
     fn troubles(overview: &Overview) -> Vec<(String, Vec<&'static str>)> {
         let mut marked = marked(overview);
         sort(&mut marked, Order::Trouble);
-        let name = |worker: &Marked<'_>| worker.detail.view.author.worker.clone();
+        let name = |worker: &Marked<'_>| worker.detail.view.provenance.worker.clone();
         marked.iter().map(|worker| (name(worker), worker.troubles.clone())).collect()
     }
 

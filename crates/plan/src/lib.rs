@@ -5,6 +5,7 @@
 //! counted (`executor` does).
 #![forbid(unsafe_code)]
 
+mod checked_count;
 mod hexadecimal;
 mod ids;
 mod kernel_name;
@@ -12,11 +13,11 @@ mod lease;
 mod plan;
 mod range;
 mod report;
-mod tally;
 mod task_counts;
 
 pub use board::{Method, Problem};
 
+pub use checked_count::{CheckedCount, CountResult, Digest};
 pub use hexadecimal::write as write_hexadecimal;
 pub use ids::{JobId, LeaseId, Millis, RequestId, SessionId};
 pub use kernel_name::KernelName;
@@ -24,5 +25,4 @@ pub use lease::{Lease, LeaseKind, LeaseToken, Recount, threads_that_fit};
 pub use plan::{Fingerprint, Plan};
 pub use range::Range;
 pub use report::Report;
-pub use tally::{Claim, Digest, Tally};
 pub use task_counts::TaskCounts;

@@ -1,7 +1,8 @@
 //! Reports: what was counted of a lease.
 
 use crate::{
-    Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Range, Tally, TaskCounts,
+    CheckedCount, Fingerprint, JobId, KernelName, Lease, LeaseId, LeaseKind, LeaseToken, Range,
+    TaskCounts,
 };
 
 /// A partial count: what a thread has counted of a lease, or several neighbouring parts of it.
@@ -18,7 +19,7 @@ pub struct Report {
     /// What was counted.
     pub range: Range,
     /// What its tasks count.
-    pub tally: Tally,
+    pub checked_count: CheckedCount,
     /// What each of them counts, if that is reported; see [`Report::adds_up`].
     pub task_counts: TaskCounts,
     /// What counted them.
@@ -33,13 +34,23 @@ impl Report {
     pub fn new(
         lease: &Lease,
         range: Range,
-        tally: Tally,
+        checked_count: CheckedCount,
         task_counts: TaskCounts,
         kernel: KernelName,
         busy_us: u64,
     ) -> Report {
         let Lease { id, job, fingerprint, token, .. } = *lease;
-        Report { job, fingerprint, lease: id, token, range, tally, task_counts, kernel, busy_us }
+        Report {
+            job,
+            fingerprint,
+            lease: id,
+            token,
+            range,
+            checked_count,
+            task_counts,
+            kernel,
+            busy_us,
+        }
     }
 
     /// Whether its range was counted before and must come back as a whole.
@@ -51,7 +62,7 @@ impl Report {
     /// Whether its counts of single tasks, if it has any, add up to its sum.
     #[must_use]
     pub fn adds_up(&self) -> bool {
-        self.task_counts.add_up_to(self.fingerprint, self.range, self.tally)
+        self.task_counts.add_up_to(self.fingerprint, self.range, self.checked_count)
     }
 
     /// Joins this part of a lease with the next one, if they touch, one kernel counted them and their counts fit. A
@@ -64,7 +75,7 @@ impl Report {
         let omitted = self.is_recount().then(TaskCounts::default);
         Some(Report {
             range: Range::new(self.range.start(), next.range.end())?,
-            tally: self.tally.join(next.tally)?,
+            checked_count: self.checked_count.join(next.checked_count)?,
             task_counts: self.task_counts.join(&next.task_counts).or(omitted)?,
             busy_us: self.busy_us.saturating_add(next.busy_us),
             ..*self

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::{Fingerprint, Range, Tally};
+use crate::{CheckedCount, Fingerprint, Range};
 
 /// Weight x count of each task of a range, in the order of their ordinals. It is empty if only their sum is reported.
 /// Copies share one memory.
@@ -45,15 +45,15 @@ impl TaskCounts {
         fits.then(|| TaskCounts(self.0.iter().chain(&*next.0).copied().collect()))
     }
 
-    /// Whether they are the counts of a range with this tally. Omitted counts contradict nothing.
+    /// Whether they are the counts of a range with this checked count. Omitted counts contradict nothing.
     #[must_use]
-    pub fn add_up_to(&self, plan: Fingerprint, range: Range, tally: Tally) -> bool {
+    pub fn add_up_to(&self, plan: Fingerprint, range: Range, checked_count: CheckedCount) -> bool {
         if self.are_omitted() {
             return true;
         }
         let mut each = (range.start()..).zip(&*self.0);
-        let sum = each.try_fold(Tally::EMPTY, |sum, (at, &count)| sum.with(plan, at, count));
-        self.0.len() as u64 == range.len() && sum == Some(tally)
+        let sum = each.try_fold(CheckedCount::EMPTY, |sum, (at, &count)| sum.with(plan, at, count));
+        self.0.len() as u64 == range.len() && sum == Some(checked_count)
     }
 }
 
@@ -63,26 +63,26 @@ mod tests {
 
     const PLAN: Fingerprint = Fingerprint([7; 32]);
 
-    fn tally(start: u64, counts: &[u64]) -> Tally {
+    fn checked_count(start: u64, counts: &[u64]) -> CheckedCount {
         let each = (start..).zip(counts).map(|(at, &count)| (at, count));
-        let sum = |sum: Tally, (at, count)| sum.with(PLAN, at, count);
-        each.into_iter().try_fold(Tally::EMPTY, sum).expect("it is small")
+        let sum = |sum: CheckedCount, (at, count)| sum.with(PLAN, at, count);
+        each.into_iter().try_fold(CheckedCount::EMPTY, sum).expect("it is small")
     }
 
     #[test]
-    fn they_add_up_to_the_tally_of_their_range_and_of_no_other() {
+    fn they_add_up_to_the_count_of_their_range_and_of_no_other() {
         let counts = [10, 0, 7];
         let (reported, range) = (TaskCounts::new(&counts), Range::new(3, 6).expect("not empty"));
-        let right = tally(3, &counts);
+        let right = checked_count(3, &counts);
         assert!(reported.add_up_to(PLAN, range, right));
         assert!(TaskCounts::default().add_up_to(PLAN, range, right), "nothing is reported");
-        for (range, tally) in [
-            (range, tally(3, &[0, 10, 7])),
-            (range, Tally { count: 18, ..right }),
+        for (range, checked_count) in [
+            (range, checked_count(3, &[0, 10, 7])),
+            (range, CheckedCount { count: 18, ..right }),
             (Range::new(4, 7).expect("not empty"), right),
             (Range::new(3, 7).expect("not empty"), right),
         ] {
-            assert!(!reported.add_up_to(PLAN, range, tally), "{range} {tally:?}");
+            assert!(!reported.add_up_to(PLAN, range, checked_count), "{range} {checked_count:?}");
         }
         assert!(!TaskCounts::new(&[u64::MAX, 1]).add_up_to(
             PLAN,

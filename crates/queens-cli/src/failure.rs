@@ -24,7 +24,7 @@ pub enum Failure {
     /// A secret is refused, is unusable or does not allow this, or the peer is not the coordinator.
     Secret(String),
     /// Another process holds the ledger.
-    LedgerHeld(String),
+    LedgerLocked(String),
     /// The ledger holds another job.
     AnotherPlan(String),
     /// The ledger cannot be trusted, or is none.
@@ -44,7 +44,7 @@ pub enum Failure {
     /// The bundle contradicts itself, or its counts differ from those of this machine.
     Bundle(String),
     /// The total contradicts what is known.
-    Held(String),
+    Suspended(String),
     /// A graphics processor is missing, or fails.
     Device(String),
     /// A batch system is missing or refuses its command, or its jobs fail.
@@ -112,7 +112,11 @@ impl Failure {
     }
 
     /// A total that was counted here, or that a ledger has, contradicts a known fact.
-    pub(crate) fn total_held(what: impl Display, reason: &str, ledger: Option<&Path>) -> Failure {
+    pub(crate) fn total_suspended(
+        what: impl Display,
+        reason: &str,
+        ledger: Option<&Path>,
+    ) -> Failure {
         let way_out = match ledger {
             Some(ledger) => format!(
                 "serve the ledger with `queens coordinator --ledger {}` and two other workers, and let `queens audit --all` \
@@ -121,7 +125,7 @@ impl Failure {
             ),
             None => "count it again on another machine, and report this".into(),
         };
-        Failure::Held(format!("{what}: {reason}; {way_out}"))
+        Failure::Suspended(format!("{what}: {reason}; {way_out}"))
     }
 
     /// Prints it on standard error, in one line. Nothing is printed if nobody reads standard output any more.
@@ -144,7 +148,7 @@ impl Failure {
             Failure::NoSuchJob(text) => (4, text),
             Failure::Unreachable(text) => (5, text),
             Failure::Secret(text) => (6, text),
-            Failure::LedgerHeld(text) => (7, text),
+            Failure::LedgerLocked(text) => (7, text),
             Failure::AnotherPlan(text) => (8, text),
             Failure::LedgerDamaged(text) => (9, text),
             Failure::Unwritten(text) => (10, text),
@@ -154,7 +158,7 @@ impl Failure {
             Failure::Miscounted(text) => (14, text),
             Failure::Undecided(text) => (15, text),
             Failure::Bundle(text) => (16, text),
-            Failure::Held(text) => (17, text),
+            Failure::Suspended(text) => (17, text),
             Failure::Device(text) => (18, text),
             Failure::BatchSystem(text) => (19, text),
             Failure::Internal(text) => (70, text),

@@ -103,8 +103,8 @@ impl Progress {
         if job.disputes > 0 {
             parts.push(format!("{} disputed", job.disputes));
         }
-        if job.poisoned > 0 {
-            parts.push(format!("{} poisoned", job.poisoned));
+        if job.failed > 0 {
+            parts.push(format!("{} failed", job.failed));
         }
         if job.rate.placements_per_second > 0.0 {
             parts.push(format!("{}/s", si(job.rate.placements_per_second)));

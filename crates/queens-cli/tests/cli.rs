@@ -19,12 +19,12 @@ mod compare;
 mod devices;
 #[path = "cli/draw.rs"]
 mod draw;
+#[path = "cli/failed_tasks.rs"]
+mod failed_tasks;
 #[path = "cli/farm_commands.rs"]
 mod farm_commands;
 #[path = "cli/following.rs"]
 mod following;
-#[path = "cli/held.rs"]
-mod held;
 #[path = "cli/jobs.rs"]
 mod jobs;
 #[path = "cli/json_page.rs"]
@@ -49,8 +49,6 @@ mod owners;
 mod peers;
 #[path = "cli/placements.rs"]
 mod placements;
-#[path = "cli/poison.rs"]
-mod poison;
 #[path = "cli/problems.rs"]
 mod problems;
 #[path = "cli/progress.rs"]
@@ -63,6 +61,8 @@ mod reproduce;
 mod shards;
 #[path = "cli/stopping.rs"]
 mod stopping;
+#[path = "cli/suspended.rs"]
+mod suspended;
 #[path = "cli/texts.rs"]
 mod texts;
 #[path = "cli/tls.rs"]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use board::CutError;
+use board::PlanError;
 use count::CountError;
 use gpu::DeviceError;
 use ledger::LedgerError;
@@ -20,7 +20,7 @@ pub enum ServiceError {
     Ledger(#[from] LedgerError),
     /// The problem cannot be cut so.
     #[error(transparent)]
-    Plan(#[from] CutError),
+    Plan(#[from] PlanError),
     /// The address of the coordinator cannot be used.
     #[error("cannot use the address {url} ({reason})")]
     Url {

@@ -92,7 +92,7 @@ pub enum LocalError {
     },
     /// All is counted, and the total contradicts what is known.
     #[error("{plan}: {reason}")]
-    Held {
+    Suspended {
         /// What was counted.
         plan: String,
         /// What the total contradicts.
@@ -160,8 +160,8 @@ impl LocalCount {
         };
         let threads = prepared.count.threads;
         let view = prepared.run(interval, see, stops).await?;
-        if let Some(reason) = view.held.clone() {
-            return Err(LocalError::Held { plan: view.spec.plan.to_string(), reason, ledger });
+        if let Some(reason) = view.suspended.clone() {
+            return Err(LocalError::Suspended { plan: view.spec.plan.to_string(), reason, ledger });
         }
         Ok(LocalResult { job: view, seconds: begun.elapsed().as_secs_f64(), threads })
     }

@@ -2,10 +2,10 @@
 
 use board::{Given, MethodChoice, Square, Tasks};
 use farm::{
-    Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CoordinatorMessage, Digest,
-    Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease,
-    LeaseId, LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Party, Plan, Problem, Range,
-    Rate, Recount, Report, Request, Share, ShareChange, Slice, Tally, TaskCounts, TasksBlock,
+    Ack, Answer, AuditPolicy, AuditScope, AuditView, Change, CheckedCount, CoordinatorMessage,
+    Digest, Fingerprint, Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName,
+    Lease, LeaseId, LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Party, Plan, Problem,
+    Range, Rate, Recount, Report, Request, Share, ShareChange, Slice, TaskCounts, TasksBlock,
     Times, Verdict, WorkerMessage,
 };
 
@@ -140,7 +140,7 @@ impl TryFrom<v1::Report> for Report {
             lease: LeaseId(id("lease", report.lease)?),
             token: token(&report.token)?,
             range: range(report.range)?,
-            tally: Tally {
+            checked_count: CheckedCount {
                 count: report.count,
                 residue: id("residue", report.residue)?,
                 digest: digest(&report.digest)?,
@@ -442,7 +442,7 @@ impl TryFrom<v1::JobState> for JobState {
             v1::JobState::Running => JobState::Running,
             v1::JobState::Paused => JobState::Paused,
             v1::JobState::Cancelled => JobState::Cancelled,
-            v1::JobState::Held => JobState::Held,
+            v1::JobState::Suspended => JobState::Suspended,
             v1::JobState::Done => JobState::Done,
         })
     }
@@ -480,12 +480,12 @@ impl TryFrom<v1::Job> for JobView {
             disputes: size("disputes", job.disputes)?,
             disputed: job.disputed,
             audit: job.audit.map(TryInto::try_into).transpose()?,
-            held: job.held,
+            suspended: job.suspended,
             audits_wanted: job.audits_wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: job.audits_stranded,
-            poisoned: job.poisoned,
-            poisoned_first: job.poisoned_first,
+            failed: job.failed,
+            failed_first: job.failed_first,
             times: Times {
                 submitted_at_ms: job.submitted_at_ms,
                 begun_at_ms: job.begun_at_ms,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use farm::{
-    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
-    TaskCounts, WorkerMessage,
+    Agent, AgentConfig, CheckedCount, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range,
+    Report, TaskCounts, WorkerMessage,
 };
 use service::Endpoint;
 use service::worker::{GrpcConnector, Link};
@@ -188,10 +188,12 @@ impl Worker {
         let Some((lease, ordinal)) = self.todo.pop_front() else { return };
         let range = Range::new(ordinal, ordinal + 1).expect("it has a task");
         let busy_us = self.task.as_micros() as u64;
-        let (tally, task_counts, kernel) =
-            (Tally::EMPTY, TaskCounts::default(), KernelName::ALL[0]);
-        self.agent
-            .finished(self.now(), Report::new(&lease, range, tally, task_counts, kernel, busy_us));
+        let (checked_count, task_counts, kernel) =
+            (CheckedCount::EMPTY, TaskCounts::default(), KernelName::ALL[0]);
+        self.agent.finished(
+            self.now(),
+            Report::new(&lease, range, checked_count, task_counts, kernel, busy_us),
+        );
     }
 
     fn now(&self) -> Millis {

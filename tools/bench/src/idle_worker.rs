@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use farm::{
-    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
-    TaskCounts, TasksBlock, Verdict, WorkerMessage,
+    Agent, AgentConfig, CheckedCount, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range,
+    Report, TaskCounts, TasksBlock, Verdict, WorkerMessage,
 };
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
@@ -146,8 +146,8 @@ fn pieces(lease: Lease, block: &TasksBlock, size: u64) -> impl Iterator<Item = R
     (start..end).step_by(size as usize).map(move |first| {
         let range = Range::new(first, end.min(first + size)).expect("it has a task");
         let busy_us = range.len() * PRETENDED_US;
-        let (tally, task_counts) = (Tally::EMPTY, TaskCounts::default());
-        Report::new(&lease, range, tally, task_counts, kernel, busy_us)
+        let (checked_count, task_counts) = (CheckedCount::EMPTY, TaskCounts::default());
+        Report::new(&lease, range, checked_count, task_counts, kernel, busy_us)
     })
 }
 

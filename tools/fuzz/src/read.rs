@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use board::{Cut, MethodChoice, Problem};
+use board::{MethodChoice, PlanIndex, Problem};
 use farm::{Answer, CoordinatorMessage, JobId, JobView, Request, WorkerMessage};
 use prost::Message;
 use wire::v1::ask_request::Request as Asked;
@@ -108,8 +108,8 @@ fn submission(request: v1::Submit) -> Result<(), WireError> {
     assert_eq!(Problem::try_from(v1::Problem::from(problem)), Ok(problem));
     if problem.n() <= SMALL || problem.n() > board::Given::MAX_N {
         let method = choice.for_problem(problem);
-        let cut = Cut::new(problem, method);
-        assert_eq!(cut.is_ok(), method.cuts(problem), "{problem} by {method}");
+        let index = PlanIndex::new(problem, method);
+        assert_eq!(index.is_ok(), method.cuts(problem), "{problem} by {method}");
     }
     let is_known = Problem::from_text(&problem.text(), problem.n()) == Some(problem);
     assert_eq!(is_known, problem.n() <= problem.max_n());

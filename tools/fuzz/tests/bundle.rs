@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use evidence::{Sample, Seed, check, export};
 use farm::{
-    Author, JobId, JobSpec, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method,
-    Origin, Plan, Principal, Problem, Range, Report, Slice, Tally, TaskCounts,
+    CheckedCount, JobId, JobSpec, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerCommand,
+    Method, Origin, Plan, Principal, Problem, Provenance, Range, Report, Slice, TaskCounts,
 };
 use ledger::{CheckedLedger, Evidence, LedgerFault};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let (path, bundle) = (folder.path().join("ledger.db"), folder.path().join("bundle"));
     let ledger = CheckedLedger::open(&path).and_then(CheckedLedger::begin).expect("it opens");
     let (problem, method) = (Problem::Total { n: 8 }, Method::Halves);
-    let tasks = board::Cut::new(problem, method).expect("such a plan exists").len();
+    let tasks = board::PlanIndex::new(problem, method).expect("such a plan exists").len();
     let (plan, slice) = (Plan { problem, method, tasks }, Slice::ALL);
     let write = |command| drop(ledger.apply(&[command]).expect("it is written"));
     let origin = Origin::default();
@@ -32,8 +32,8 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     for (start, end, count) in [(0, 5, 12), (5, tasks, 80)] {
         let fingerprint = plan.fingerprint();
         let counts: Vec<u64> = (start..end).map(|at| if at == start { count } else { 0 }).collect();
-        let with = |sum: Tally, (at, &count)| sum.with(fingerprint, at, count);
-        let tally = (start..end).zip(&counts).try_fold(Tally::EMPTY, with);
+        let with = |sum: CheckedCount, (at, &count)| sum.with(fingerprint, at, count);
+        let checked_count = (start..end).zip(&counts).try_fold(CheckedCount::EMPTY, with);
         let report = Report {
             job: JOB,
             fingerprint,
@@ -44,14 +44,14 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
                 kind: LeaseKind::Count,
                 mac: [0; 16],
             },
-            tally: tally.expect("it is small"),
+            checked_count: checked_count.expect("it is small"),
             task_counts: TaskCounts::new(&counts),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
             busy_us: 1,
         };
         let principal = Principal { owner: "o".into(), machine: "m".into() };
-        let author = Author { principal, worker: "w".into(), build: "1.2.3".into() };
-        write(LedgerCommand::Accept { report, author, audit: false });
+        let provenance = Provenance { principal, worker: "w".into(), build: "1.2.3".into() };
+        write(LedgerCommand::Accept { report, provenance, audit: false });
     }
     write(LedgerCommand::Finish { job: JOB, tasks, total: 92 });
     drop(ledger);

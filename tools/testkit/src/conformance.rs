@@ -5,10 +5,10 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    AuditPolicy, AuditScope, Author, Ground, IntervalSet, JobChange, JobId, JobSpec, JobState,
-    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
-    Principal, Problem, Range, Report, Restored, RestoredJob, Share, Slice, Tally, TaskCounts,
-    Withdrawn,
+    AuditPolicy, AuditScope, CheckedCount, Ground, IntervalSet, JobChange, JobId, JobSpec,
+    JobState, KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method,
+    Origin, Plan, Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Share,
+    Slice, TaskCounts, Withdrawn,
 };
 
 /// A store under the farm's rules.
@@ -60,7 +60,7 @@ pub fn check<S: Subject>(new: impl Fn() -> S) {
     audits_are_found_in_order_and_confirmed(&mut new());
     an_audit_by_owners_voids_confirmations_within_an_owner(&mut new());
     an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(&mut new());
-    a_held_job_keeps_its_reason_until_it_is_audited(&mut new());
+    a_suspended_job_keeps_its_reason_until_it_is_audited(&mut new());
     a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(&mut new());
     a_removed_job_leaves_nothing_but_its_number(&mut new());
     rows_that_differ_in_nothing_are_joined(&mut new());
@@ -129,9 +129,9 @@ fn rows_are_compared_where_they_tile(store: &mut impl Subject) {
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
     let tiled = |starts: &[u64]| {
-        let parts = starts.iter().map(|&start| tally(range(start, start + 10), 1).claim());
-        let claim = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
-        LedgerAnswer::Compared(claim)
+        let parts = starts.iter().map(|&start| checked_count(range(start, start + 10), 1).result());
+        let result = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
+        LedgerAnswer::Compared(result)
     };
     assert_eq!(found(0, 20), tiled(&[0, 10]));
     assert_eq!(found(10, 30), tiled(&[10, 20]));
@@ -165,15 +165,15 @@ fn audits_are_found_in_order_and_confirmed(store: &mut impl Subject) {
 fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subject) {
     // Given: two ranges of one owner's machine. Its other machine confirmed one of them, and
     // another owner's machine the other.
-    let by = |owner: &str| Author {
+    let by = |owner: &str| Provenance {
         principal: Principal { owner: owner.into(), machine: "b".into() },
-        ..author("b")
+        ..provenance("b")
     };
     write(store, &[job(JOB), accept(JOB, "a", 0, 50, 1), accept(JOB, "a", 50, 100, 2)]);
     let ask = |policy| LedgerCommand::RequestAudit { job: JOB, policy, by: "lab".into() };
     write(store, &[ask(ALL), confirm(JOB, "b", "search", (0, 50), 1)]);
     let second = report(JOB, "search", (50, 100), 2);
-    write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
+    write(store, &[LedgerCommand::Confirm { report: second, provenance: by("other") }]);
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 3 }]);
 
     // When an audit of no further ranges demands other owners
@@ -185,7 +185,7 @@ fn an_audit_by_owners_voids_confirmations_within_an_owner(store: &mut impl Subje
     assert_eq!((restored(store, JOB).state, restored(store, JOB).total), (JobState::Done, 3));
     store.apply(&[confirm(JOB, "c", "search", (0, 50), 1)]).expect_err("the same owner");
     let second = report(JOB, "search", (0, 50), 1);
-    write(store, &[LedgerCommand::Confirm { report: second, author: by("other") }]);
+    write(store, &[LedgerCommand::Confirm { report: second, provenance: by("other") }]);
     let job = restored(store, JOB);
     assert_eq!((job.state, job.audits_agreed), (JobState::Done, 2));
 }
@@ -213,26 +213,26 @@ fn an_audit_leaves_a_job_done_and_an_empty_one_withdraws_it(store: &mut impl Sub
     assert_eq!(restored(store, JOB).state, JobState::Running);
 }
 
-fn a_held_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
+fn a_suspended_job_keeps_its_reason_until_it_is_audited(store: &mut impl Subject) {
     write(store, &[job(JOB), accept(JOB, "a", 0, 40, 7), accept(JOB, "b", 40, 100, 900)]);
-    let hold = |total| {
+    let suspend = |total| {
         let reason = "the total is odd".to_string();
-        LedgerCommand::Hold { job: JOB, tasks: 100, total, reason }
+        LedgerCommand::Suspend { job: JOB, tasks: 100, total, reason }
     };
-    store.apply(&[hold(1)]).expect_err("its rows say otherwise");
+    store.apply(&[suspend(1)]).expect_err("its rows say otherwise");
 
-    write(store, &[hold(907)]);
+    write(store, &[suspend(907)]);
 
     let restored = self::restored(store, JOB);
-    assert_eq!((restored.state, restored.total), (JobState::Held, 907));
-    assert_eq!(restored.held.as_deref(), Some("the total is odd"));
+    assert_eq!((restored.state, restored.total), (JobState::Suspended, 907));
+    assert_eq!(restored.suspended.as_deref(), Some("the total is odd"));
 
     // An audit resumes it.
     let audit = LedgerCommand::RequestAudit { job: JOB, policy: ALL, by: "lab".into() };
     let answers = store.apply(&[audit]).expect("the job is there");
     assert_eq!(answers, [LedgerAnswer::AuditNoted { wanted: 2, agreed: 0 }]);
     let restored = self::restored(store, JOB);
-    let found = (restored.state, restored.held, restored.audit);
+    let found = (restored.state, restored.suspended, restored.audit);
     assert_eq!(found, (JobState::Running, None, Some(ALL)));
 }
 
@@ -250,8 +250,8 @@ fn a_settlement_keeps_confirmed_ranges_and_invalidates_the_rest(store: &mut impl
 
     // When it is proven wrong
     let wrong = vec![principal("liar").party(AuditScope::Machines)];
-    let (report, author) = (report(JOB, "avx2", (30, 40), 4), author("third"));
-    let settle = LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines };
+    let (report, provenance) = (report(JOB, "avx2", (30, 40), 4), provenance("third"));
+    let settle = LedgerCommand::Settle { report, provenance, wrong, ground: Ground::OwnMachines };
     let answers = store.apply(&[settle]).expect("there is a dispute");
 
     // Then only the counts that rest on the liar alone are invalidated.
@@ -278,7 +278,7 @@ fn rows_that_differ_in_nothing_are_joined(store: &mut impl Subject) {
     // counted twice.
     let leased = |lease, at, audit| LedgerCommand::Accept {
         report: Report { lease: LeaseId(lease), ..report(JOB, "avx2", (at, at + 10), at) },
-        author: author("a"),
+        provenance: provenance("a"),
         audit,
     };
     write(store, &[job(JOB)]);
@@ -288,7 +288,7 @@ fn rows_that_differ_in_nothing_are_joined(store: &mut impl Subject) {
         let row = match at {
             30 => LedgerCommand::Accept {
                 report: Report { lease: LeaseId(1_001), ..report(JOB, "avx2", (30, 40), 30) },
-                author: author("b"),
+                provenance: provenance("b"),
                 audit: false,
             },
             60 => leased(1_002, at, false),
@@ -353,8 +353,11 @@ fn a_removed_job_leaves_nothing_but_its_number(store: &mut impl Subject) {
     // A job that proved a principal wrong is not removed.
     write(store, &[accept(JOB, "liar", 0, 100, 1), dispute(JOB, "b", 0, 100, 2)]);
     let wrong = vec![principal("liar").party(AuditScope::Machines)];
-    let (report, author) = (report(JOB, "avx2", (0, 100), 2), author("c"));
-    write(store, &[LedgerCommand::Settle { report, author, wrong, ground: Ground::OwnMachines }]);
+    let (report, provenance) = (report(JOB, "avx2", (0, 100), 2), provenance("c"));
+    write(
+        store,
+        &[LedgerCommand::Settle { report, provenance, wrong, ground: Ground::OwnMachines }],
+    );
     write(store, &[LedgerCommand::Finish { job: JOB, tasks: 100, total: 2 }]);
     assert_eq!(store.restored().proofs.into_iter().collect::<Vec<_>>(), [JOB]);
     store.apply(&[remove(JOB)]).expect_err("it is a proof");
@@ -385,20 +388,23 @@ fn job(job: JobId) -> LedgerCommand {
 
 fn accept(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
     let report = report(job, "avx2", (start, end), count);
-    LedgerCommand::Accept { report, author: author(worker), audit: false }
+    LedgerCommand::Accept { report, provenance: provenance(worker), audit: false }
 }
 
 fn confirm(job: JobId, worker: &str, name: &str, of: (u64, u64), count: u64) -> LedgerCommand {
-    LedgerCommand::Confirm { report: report(job, name, of, count), author: author(worker) }
+    LedgerCommand::Confirm { report: report(job, name, of, count), provenance: provenance(worker) }
 }
 
 fn dispute(job: JobId, worker: &str, start: u64, end: u64, count: u64) -> LedgerCommand {
     let report = report(job, "search", (start, end), count);
-    LedgerCommand::Dispute { report, author: author(worker) }
+    LedgerCommand::Dispute { report, provenance: provenance(worker) }
 }
 
 fn compare(start: u64, end: u64) -> LedgerCommand {
-    LedgerCommand::Compare { report: report(JOB, "avx2", (start, end), 1), author: author("c") }
+    LedgerCommand::Compare {
+        report: report(JOB, "avx2", (start, end), 1),
+        provenance: provenance("c"),
+    }
 }
 
 fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {
@@ -410,20 +416,20 @@ fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Repor
         lease: LeaseId(start),
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
-        tally: tally(range, count),
+        checked_count: checked_count(range, count),
         task_counts: TaskCounts::default(),
         kernel: kernel(name),
         busy_us: 1,
     }
 }
 
-/// A tally in which the first task has the whole count.
-fn tally(range: Range, count: u64) -> Tally {
-    Tally::EMPTY.with(plan().fingerprint(), range.start(), count).expect("it is one count")
+/// A checked count in which the first task has the whole count.
+fn checked_count(range: Range, count: u64) -> CheckedCount {
+    CheckedCount::EMPTY.with(plan().fingerprint(), range.start(), count).expect("it is one count")
 }
 
-fn author(worker: &str) -> Author {
-    Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() }
+fn provenance(worker: &str) -> Provenance {
+    Provenance { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() }
 }
 
 fn principal(worker: &str) -> Principal {

@@ -2,7 +2,7 @@
 
 use queens_board::first_rows::{FirstRowsError, MAX_ROWS, queens, suggested_rows};
 use queens_board::squares::parse_squares;
-use queens_board::{Cut, Given, Method, Problem, Tasks};
+use queens_board::{Given, Method, PlanIndex, Problem, Tasks};
 
 fn completions(n: u32, squares: &str) -> Problem {
     let queens = parse_squares(squares).expect("they are squares");
@@ -10,7 +10,8 @@ fn completions(n: u32, squares: &str) -> Problem {
 }
 
 fn tasks(problem: Problem, rows: u32) -> Tasks {
-    let plan = Cut::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
+    let plan =
+        PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
     // In two pieces, which must join.
     let middle = plan.len() / 3;
@@ -81,8 +82,8 @@ fn a_task_is_read_as_it_was_written_and_nothing_else_is_one() {
 #[test]
 fn a_torus_without_placements_has_no_tasks() {
     for n in 1..=32 {
-        let plan =
-            Cut::new(Problem::Toroidal { n }, Method::Rows { rows: 1 }).expect("there is a row");
+        let plan = PlanIndex::new(Problem::Toroidal { n }, Method::Rows { rows: 1 })
+            .expect("there is a row");
         assert_eq!(plan.is_empty(), n % 2 == 0 || n % 3 == 0, "N = {n}");
     }
 }
@@ -90,7 +91,7 @@ fn a_torus_without_placements_has_no_tasks() {
 #[test]
 fn what_cannot_be_cut_is_refused() {
     let refused =
-        |problem, rows| Cut::new(problem, Method::Rows { rows }).expect_err("it is refused");
+        |problem, rows| PlanIndex::new(problem, Method::Rows { rows }).expect_err("it is refused");
     let too_large = Problem::Superqueens { n: u32::MAX };
     assert_eq!(refused(too_large, 2), FirstRowsError::BoardTooLarge { n: u32::MAX }.into());
     assert_eq!(suggested_rows(too_large), 0);

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use queens_board::halves::{HalvesError, SHARED_LISTS_MAX_N, Shares, Slice, Split};
-use queens_board::{Cut, Method, Prefix, Problem, Tasks, full_mask};
+use queens_board::{Method, PlanIndex, Prefix, Problem, Tasks, full_mask};
 
 fn all(n: u32) -> Tasks {
-    let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+    let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
     tasks
@@ -137,7 +137,8 @@ fn orbits(n: u32) -> u64 {
 #[test]
 fn there_are_as_many_tasks_as_orbits_of_splits() {
     for n in 4..=29 {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan =
+            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let pairs_of_slices = if n < 28 { 1 } else { 8 };
         assert_eq!(plan.len(), orbits(n) * pairs_of_slices, "N = {n}");
         assert!(!plan.is_empty());
@@ -195,7 +196,8 @@ fn place_in_order(n: u32, task: Prefix) -> impl Ord {
 #[test]
 fn ordinals_are_in_order_up_to_the_largest_boards() {
     for n in [8, 9, 16, 21, 23, 24, 28, 29] {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan =
+            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
         // Runs of neighbours all over the plan, to its end.
         let runs = 4000.min(plan.len() / 8);
@@ -212,7 +214,8 @@ fn ordinals_are_in_order_up_to_the_largest_boards() {
 #[test]
 fn a_split_of_a_large_board_is_a_task_for_each_pair_of_slices() {
     for n in [28, 29] {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan =
+            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
         let start = plan.len() / 3 / 8 * 8;
         plan.fill(start..start + 8, &mut tasks).expect("the plan has the range");
@@ -232,7 +235,7 @@ fn unpacked(n: u32, tasks: &Tasks, index: usize) -> Split {
 #[test]
 fn boards_out_of_range_are_refused_with_the_range() {
     for n in [0, 3, 30] {
-        let error = Cut::new(Problem::Total { n }, Method::Halves).expect_err("is refused");
+        let error = PlanIndex::new(Problem::Total { n }, Method::Halves).expect_err("is refused");
         assert_eq!(error, HalvesError::BoardOutOfRange { n }.into());
         assert!(error.to_string().contains("from 4 to 29"));
     }
@@ -241,7 +244,7 @@ fn boards_out_of_range_are_refused_with_the_range() {
 proptest! {
     #[test]
     fn any_range_is_a_slice_of_the_whole(n in 4..=14u32, a in any::<u64>(), b in any::<u64>()) {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan = PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let (a, b) = (a % (plan.len() + 1), b % (plan.len() + 1));
         let range = a.min(b)..a.max(b);
         let mut part = Tasks::new();

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use queens_board::rows::{MAX_TASKS, RowsError, RowsPlan, suggested_rows};
-use queens_board::{Cut, Method, Prefix, Problem, Tasks};
+use queens_board::{Method, PlanIndex, Prefix, Problem, Tasks};
 
 fn plan(n: u32, rows: u32) -> RowsPlan {
     RowsPlan::new(n, rows).unwrap_or_else(|error| panic!("N = {n}, M = {rows}: {error}"))
@@ -63,12 +63,13 @@ fn prefixes_are_all_placements_of_the_first_rows_in_order() {
     for n in 0..=8 {
         for rows in 0..=n {
             let method = Method::Prefixes { rows };
-            let cut = Cut::new(Problem::Fundamental { n }, method).expect("there are such rows");
+            let index =
+                PlanIndex::new(Problem::Fundamental { n }, method).expect("there are such rows");
             let mut tasks = Tasks::new();
             // In two parts, which must join.
-            let middle = cut.len() / 3;
-            cut.fill(0..middle, &mut tasks).expect("the plan has the range");
-            cut.fill(middle..cut.len(), &mut tasks).expect("the plan has the range");
+            let middle = index.len() / 3;
+            index.fill(0..middle, &mut tasks).expect("the plan has the range");
+            index.fill(middle..index.len(), &mut tasks).expect("the plan has the range");
             let found: Vec<_> = (0..tasks.len()).map(|i| tasks.get(i)).collect();
             let every = placements(n, rows);
             let expected = every.iter().map(|columns| (seen_from_below(n, columns), 1));
@@ -97,7 +98,7 @@ fn prefixes_below_the_index_are_all_placements_in_order() {
     // Tasks are one, two and three rows below the deepest prefixes that an index can hold.
     for (n, rows) in [(14, 6), (16, 6), (13, 8)] {
         let method = Method::Prefixes { rows };
-        let cut = Cut::new(Problem::Total { n }, method).expect("there are such rows");
+        let index = PlanIndex::new(Problem::Total { n }, method).expect("there are such rows");
         let mut tasks = Tasks::new();
         let (mut ordinal, mut start) = (0, 0);
         each_placement(n, rows, &mut Vec::new(), &mut |columns| {
@@ -105,14 +106,14 @@ fn prefixes_below_the_index_are_all_placements_in_order() {
                 start = ordinal;
                 tasks.clear();
                 // The ranges start anywhere between two prefixes of the index.
-                let end = cut.len().min(start + 977);
-                cut.fill(start..end, &mut tasks).expect("the plan has the range");
+                let end = index.len().min(start + 977);
+                index.fill(start..end, &mut tasks).expect("the plan has the range");
             }
             let expected = (seen_from_below(n, columns), 1);
             assert_eq!(tasks.get((ordinal - start) as usize), expected, "{method} of N = {n}");
             ordinal += 1;
         });
-        assert_eq!(ordinal, cut.len(), "{method} of N = {n}");
+        assert_eq!(ordinal, index.len(), "{method} of N = {n}");
     }
 }
 

@@ -250,7 +250,7 @@ impl<U: Unit> Workspace<U> {
 
 #[cfg(test)]
 mod tests {
-    use board::{Cut, Method, Problem, Tasks};
+    use board::{Method, PlanIndex, Problem, Tasks};
 
     use super::*;
     use crate::halves::units::portable::Portable;
@@ -261,7 +261,7 @@ mod tests {
     fn tasks_that_share_lists_count_what_they_count_alone() {
         for (n, groups, some) in [(13, 12, 40), (19, 3, 10), (21, 2, 6)] {
             let plan =
-                Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+                PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
             let full = Room::within(u64::MAX, n);
             let mut together = TaskCounter::new(Portable, n, full);
             // There is no room for a lower list.
@@ -292,7 +292,7 @@ mod tests {
         for (n, ordinal, part) in [(19, 89_900, 8_000), (20, 16_001, 12_000), (22, 106_952, 60_000)]
         {
             let plan =
-                Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+                PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
             let mut tasks = Tasks::new();
             // The last one of the most even splits leaves no half-board out.
             plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has the range");

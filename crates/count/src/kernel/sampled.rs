@@ -31,12 +31,12 @@ impl Kernel {
     /// ```
     /// use std::num::NonZeroU32;
     ///
-    /// use queens_count::board::{Cut, Method, Problem, Tasks};
+    /// use queens_count::board::{PlanIndex, Method, Problem, Tasks};
     /// use queens_count::{Backend, Kernel};
     ///
-    /// let cut = Cut::new(Problem::Total { n: 18 }, Method::Halves)?;
+    /// let index = PlanIndex::new(Problem::Total { n: 18 }, Method::Halves)?;
     /// let mut tasks = Tasks::new();
-    /// cut.fill(9_000..9_001, &mut tasks)?;
+    /// index.fill(9_000..9_001, &mut tasks)?;
     /// let mut kernel = Kernel::new(Backend::detect(), 18, Method::Halves)?;
     /// let every = NonZeroU32::new(4).expect("4 is not 0");
     /// let mut sum = 0;
@@ -80,7 +80,7 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
-    use board::{Cut, Method, Problem, Tasks};
+    use board::{Method, PlanIndex, Problem, Tasks};
 
     use super::*;
     use crate::Backend;
@@ -90,9 +90,9 @@ mod tests {
     fn estimates_have_no_bias_and_leave_the_kernel_as_it_was() {
         for (n, ordinal) in [(18, 9_000), (19, 89_900)] {
             let method = Method::Halves;
-            let cut = Cut::new(Problem::Total { n }, method).expect("such a plan");
+            let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
             let mut tasks = Tasks::new();
-            cut.fill(ordinal..ordinal + 2, &mut tasks).expect("it has these tasks");
+            index.fill(ordinal..ordinal + 2, &mut tasks).expect("it has these tasks");
             for backend in [Backend::Portable, Backend::detect()] {
                 let mut kernel = Kernel::new(backend, n, method).expect("such a kernel");
                 let count = kernel.count(tasks.as_slice()).expect("it is small");
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn what_has_no_blocks_is_counted_as_a_whole() {
         let (n, method) = (10, Method::Rows { rows: 2 });
-        let cut = Cut::new(Problem::Total { n }, method).expect("such a plan");
+        let index = PlanIndex::new(Problem::Total { n }, method).expect("such a plan");
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks).expect("all tasks");
+        index.fill(0..index.len(), &mut tasks).expect("all tasks");
         let mut kernel = Kernel::new(Backend::Portable, n, method).expect("such a kernel");
         let every = NonZeroU32::new(7).expect("7 is not 0");
         let sampled = kernel.sample(tasks.as_slice(), every, 6).expect("it is small");

@@ -1,7 +1,7 @@
 //! What `board` says of counts before they are counted, against counts.
 
 use board::squares::Square;
-use board::{Cut, Given, Method, Problem, most_per_task, symmetry};
+use board::{Given, Method, PlanIndex, Problem, most_per_task, symmetry};
 use queens_count::{Backend, Kernel, count};
 
 /// Enough for any kernel of a small board, bytes.
@@ -21,12 +21,12 @@ fn no_task_counts_more_than_its_bound() {
             [Problem::Toroidal { n }, Problem::Superqueens { n }, Problem::Completions(given)];
         let others = rows.clone().flat_map(|method| others.map(|problem| (problem, method)));
         for (problem, method) in total.chain(others).filter(|(problem, m)| m.cuts(*problem)) {
-            let cut = Cut::new(problem, method).expect("it is cut so");
+            let index = PlanIndex::new(problem, method).expect("it is cut so");
             let most = most_per_task(problem, method).expect("it is cut so");
             let mut kernel = Kernel::with_memory(MEMORY, Backend::Portable, problem, method)
                 .expect("there is memory");
-            for task in 0..cut.len() {
-                let count = kernel.count_range(&cut, task..task + 1).expect("it is a task");
+            for task in 0..index.len() {
+                let count = kernel.count_range(&index, task..task + 1).expect("it is a task");
                 assert!(u128::from(count) <= most, "{problem} by {method}: {count} of {most}");
                 counted += 1;
             }

@@ -120,7 +120,7 @@ fn what_cannot_be_counted_is_an_error() {
         Problem::Superqueens { n: 64 },
     ] {
         let refused = Counting::new(problem).run();
-        assert!(matches!(refused, Err(CountingError::Cut(_))), "{problem}: {refused:?}");
+        assert!(matches!(refused, Err(CountingError::Plan(_))), "{problem}: {refused:?}");
     }
     let too_little = Counting::new(Problem::Total { n: 20 }).memory(1 << 20).run();
     assert!(matches!(too_little, Err(CountingError::TooLittleMemory { .. })), "{too_little:?}");

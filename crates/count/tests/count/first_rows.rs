@@ -2,12 +2,13 @@
 //! rules, square by square.
 
 use board::squares::parse_squares;
-use board::{Cut, Given, Method, Prefix, Problem, Square, Tasks};
+use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Tasks};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
 fn count(backend: Backend, problem: Problem, rows: u32) -> u64 {
-    let plan = Cut::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
+    let plan =
+        PlanIndex::new(problem, Method::Rows { rows }).expect("the problem has so many rows");
     let mut tasks = Tasks::new();
     plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
     let mut kernel = Kernel::with_memory(0, backend, problem, Method::Rows { rows })

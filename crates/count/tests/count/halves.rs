@@ -1,7 +1,7 @@
 //! Every backend of `halves` against the known totals, the definition, and the search by rows.
 
 use board::halves::{Shares, Slice, Split};
-use board::{Cut, Method, Prefix, Problem, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Tasks};
 use queens_count::{Backend, CountError, Kernel, Variant, memory_needed};
 
 fn kernel(backend: Backend, n: u32) -> Kernel {
@@ -12,8 +12,8 @@ fn but_the_reference() -> impl Iterator<Item = Backend> {
     Backend::available().filter(|backend| *backend != Backend::Reference)
 }
 
-fn plan(n: u32) -> Cut {
-    Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range")
+fn plan(n: u32) -> PlanIndex {
+    PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range")
 }
 
 fn tasks(n: u32, ordinals: impl Iterator<Item = u64>) -> Tasks {

@@ -8,7 +8,7 @@ mod halves;
 mod ring;
 mod variants;
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use queens_count::{Backend, Kernel};
 
 /// Q(n) by `backend`, from the tasks of `method`.
@@ -16,13 +16,15 @@ fn total(backend: Backend, n: u32, method: Method) -> u128 {
     /// More than the vector backends take at once, and no multiple of a group of `ring`.
     const BLOCK: u64 = 4_999;
     let problem = Problem::Total { n };
-    let cut = Cut::new(problem, method).expect("the board can be cut so");
+    let index = PlanIndex::new(problem, method).expect("the board can be cut so");
     let mut kernel = Kernel::new(backend, n, method).expect("there is such a kernel");
     let mut tasks = Tasks::new();
     let mut sum = 0;
-    for start in (0..cut.len()).step_by(BLOCK as usize) {
+    for start in (0..index.len()).step_by(BLOCK as usize) {
         tasks.clear();
-        cut.fill(start..cut.len().min(start + BLOCK), &mut tasks).expect("the plan has the range");
+        index
+            .fill(start..index.len().min(start + BLOCK), &mut tasks)
+            .expect("the plan has the range");
         sum += u128::from(kernel.count(tasks.as_slice()).expect("tasks are good"));
     }
     sum

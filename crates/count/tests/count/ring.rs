@@ -2,7 +2,7 @@
 //! the game.
 
 use board::ring::Preplacement;
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use proptest::prelude::*;
 use queens_count::{Backend, CountError, Kernel};
 
@@ -60,7 +60,7 @@ impl Rules {
 #[test]
 fn every_backend_counts_each_task_as_the_rules_say() {
     for (n, width) in [(5, 1), (6, 1), (8, 1), (9, 1), (5, 2), (7, 2), (9, 2), (10, 2)] {
-        let plan = Cut::new(Problem::Total { n }, Method::Ring { width })
+        let plan = PlanIndex::new(Problem::Total { n }, Method::Ring { width })
             .expect("the board has such a ring");
         let mut tasks = Tasks::new();
         plan.fill(0..plan.len(), &mut tasks).expect("the plan has the range");
@@ -87,7 +87,7 @@ proptest! {
         (n, width) in prop_oneof![(12..=19u32, Just(1u32)), (15..=20u32, Just(2u32))],
         at in any::<u64>(),
     ) {
-        let plan = Cut::new(Problem::Total { n }, Method::Ring { width }).expect("the board has such a ring");
+        let plan = PlanIndex::new(Problem::Total { n }, Method::Ring { width }).expect("the board has such a ring");
         let start = at % plan.len();
         let mut tasks = Tasks::new();
         // Those of width 1 are long on large boards.
@@ -108,7 +108,7 @@ proptest! {
 
 #[test]
 fn what_is_no_preplacement_of_the_board_is_refused() {
-    let plan = Cut::new(Problem::Total { n: 8 }, Method::Ring { width: 1 })
+    let plan = PlanIndex::new(Problem::Total { n: 8 }, Method::Ring { width: 1 })
         .expect("the board has such a ring");
     let mut good = Tasks::new();
     plan.fill(0..2, &mut good).expect("the plan has the range");

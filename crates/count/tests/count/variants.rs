@@ -1,7 +1,7 @@
 //! Every variant counts every task like the reference, one by one and together.
 
 use board::squares::parse_squares;
-use board::{Cut, Given, Method, Prefix, Problem, Square, Tasks};
+use board::{Given, Method, PlanIndex, Prefix, Problem, Square, Tasks};
 use queens_count::{Backend, CountError, Kernel, KernelError, MissingBackend, Variant};
 
 use super::Random;
@@ -36,8 +36,8 @@ fn each(kernel: &mut Kernel, tasks: &Tasks) -> Vec<u64> {
     counts
 }
 
-fn cut(problem: Problem, method: Method) -> Cut {
-    Cut::new(problem, method).expect("it is cut so")
+fn plan_index(problem: Problem, method: Method) -> PlanIndex {
+    PlanIndex::new(problem, method).expect("it is cut so")
 }
 
 /// Holds all variants against `oracle`, which counts each task by itself.
@@ -90,9 +90,9 @@ fn variants_agree_on_every_task_of_small_boards() {
         cuts.extend((0..=3).map(|rows| (problem, Method::Rows { rows })));
     }
     for (problem, method) in cuts.into_iter().filter(|(problem, method)| method.cuts(*problem)) {
-        let cut = cut(problem, method);
+        let index = plan_index(problem, method);
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks).expect("the plan has the range");
+        index.fill(0..index.len(), &mut tasks).expect("the plan has the range");
         agree(problem, method, Variant::Straight(Backend::Reference), &tasks);
     }
 }
@@ -121,13 +121,13 @@ fn variants_agree_on_random_tasks_of_larger_boards() {
         (completions(14, "c3,h6"), Method::Rows { rows: 3 }, 60),
         (largest(), Method::Rows { rows: 2 }, 200),
     ] {
-        let cut = cut(problem, method);
+        let index = plan_index(problem, method);
         let mut tasks = Tasks::new();
         // Neighbours too, which may share work.
         for _ in 0..count {
-            let start = random.next() % cut.len();
-            let end = cut.len().min(start + 1 + random.next() % 3);
-            cut.fill(start..end, &mut tasks).expect("the plan has the range");
+            let start = random.next() % index.len();
+            let end = index.len().min(start + 1 + random.next() % 3);
+            index.fill(start..end, &mut tasks).expect("the plan has the range");
         }
         agree(problem, method, Variant::Straight(Backend::Portable), &tasks);
         let found = kernel(Backend::Portable, problem, method).count(tasks.as_slice());
@@ -145,7 +145,7 @@ fn a_bad_task_is_refused_by_every_variant_before_any_is_counted() {
         (completions(8, "b4"), Method::Rows { rows: 1 }),
     ] {
         let mut tasks = Tasks::new();
-        cut(problem, method).fill(0..2, &mut tasks).expect("the plan has the range");
+        plan_index(problem, method).fill(0..2, &mut tasks).expect("the plan has the range");
         tasks.push(Prefix { left: 1 << 31, ..Prefix::EMPTY }, 1);
         let error =
             CountError::BadTask { index: 2, problem: problem.name(), n: problem.n(), method };
@@ -187,13 +187,15 @@ fn what_does_not_fit_together_makes_no_kernel() {
 #[test]
 fn a_range_of_the_plan_is_counted_like_its_tasks() {
     let (problem, method) = (Problem::Total { n: 11 }, Method::Rows { rows: 4 });
-    let cut = cut(problem, method);
+    let index = plan_index(problem, method);
     let mut kernel = kernel(Backend::detect(), problem, method);
     let mut each = Vec::new();
-    let range = 3..cut.len();
-    kernel.count_each_of_range(&cut, range.clone(), |count| each.push(count)).expect("they count");
-    assert_eq!(each.len() as u64, cut.len() - 3);
-    assert_eq!(kernel.count_range(&cut, range), Ok(each.iter().sum()));
-    let beyond = kernel.count_range(&cut, 1..cut.len() + 1);
+    let range = 3..index.len();
+    kernel
+        .count_each_of_range(&index, range.clone(), |count| each.push(count))
+        .expect("they count");
+    assert_eq!(each.len() as u64, index.len() - 3);
+    assert_eq!(kernel.count_range(&index, range), Ok(each.iter().sum()));
+    let beyond = kernel.count_range(&index, 1..index.len() + 1);
     assert!(matches!(beyond, Err(CountError::Range(_))), "{beyond:?}");
 }

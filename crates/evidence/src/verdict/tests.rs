@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use board::{Cut, Method, Problem, Tasks};
+use board::{Method, PlanIndex, Problem, Tasks};
 use count::{Backend, Kernel};
-use farm::{Claim, Digest, Range};
+use farm::{CountResult, Digest, Range};
 
 use super::{Outcome, Verdict};
 use crate::draw::{Drawing, Drawn, Sample, Seed};
@@ -15,9 +15,9 @@ use crate::pieces::{Pieces, Sizes};
 /// The count of each task of N = 13, cut by its first four rows.
 static COUNTS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let (problem, method) = (Problem::Total { n: 13 }, Method::Rows { rows: 4 });
-    let cut = Cut::new(problem, method).expect("such a plan exists");
+    let index = PlanIndex::new(problem, method).expect("such a plan exists");
     let mut tasks = Tasks::new();
-    cut.fill(0..cut.len(), &mut tasks).expect("they are all tasks");
+    index.fill(0..index.len(), &mut tasks).expect("they are all tasks");
     let mut counts = Vec::new();
     let mut kernel = Kernel::new(Backend::detect(), 13, method).expect("it suits");
     kernel.count_each(tasks.as_slice(), |count| counts.push(count)).expect("it counts");
@@ -50,7 +50,7 @@ fn honest(ends: impl IntoIterator<Item = u64>) -> Vec<StatedRow> {
     ranges
         .map(|range| StatedRow {
             range,
-            claim: Claim { count: counted(range), digest: Digest(0) },
+            result: CountResult { count: counted(range), digest: Digest(0) },
             by: 0,
         })
         .collect()
@@ -63,7 +63,7 @@ fn rows(number: u64) -> Vec<StatedRow> {
 
 /// The draws of a verifier with this seed.
 fn draw(rows: &[StatedRow], seed: u64) -> Drawn {
-    let counted = rows.iter().map(|row| row.claim.count).sum();
+    let counted = rows.iter().map(|row| row.result.count).sum();
     let sample = Sample { draws: DRAWS, seed: Seed::Number(seed), all: false };
     let sums = (counted, COUNTS.len() as u64);
     let mut drawing = Drawing::new(sample, blake3::hash(b""), rows.len() as u64, sums);
@@ -79,11 +79,11 @@ fn verdict(rows: &[StatedRow], seed: u64) -> Option<Verdict> {
 }
 
 fn judged(rows: &[StatedRow], drawn: &Drawn) -> Option<Verdict> {
-    let counted_by_all: u128 = rows.iter().map(|row| row.claim.count).sum();
+    let counted_by_all: u128 = rows.iter().map(|row| row.result.count).sum();
     let tasks = COUNTS.len() as u64;
     let pieces = Pieces::cut(drawn, SIZES);
     let is_wrong = |piece: &crate::pieces::Piece| {
-        piece.claim.is_some_and(|claim| claim.count != counted(piece.range))
+        piece.result.is_some_and(|result| result.count != counted(piece.range))
     };
     if pieces.pieces.iter().any(is_wrong) {
         return None;
@@ -96,16 +96,16 @@ fn judged(rows: &[StatedRow], drawn: &Drawn) -> Option<Verdict> {
 /// Rows of almost equal lengths with these claims of their tasks.
 fn rows_of(number: u64, claimed: &[u64]) -> Vec<StatedRow> {
     let mut all = rows(number);
-    for StatedRow { range, claim, .. } in &mut all {
+    for StatedRow { range, result, .. } in &mut all {
         let tasks = &claimed[range.start() as usize..range.end() as usize];
-        claim.count = tasks.iter().map(|&count| u128::from(count)).sum();
+        result.count = tasks.iter().map(|&count| u128::from(count)).sum();
     }
     all
 }
 
 /// The verdict with this seed if the claims of tasks are reported, except in every third row.
 fn verdict_on_reported(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option<Verdict> {
-    let total = rows.iter().map(|row| row.claim.count).sum();
+    let total = rows.iter().map(|row| row.result.count).sum();
     let sample = Sample { draws: DRAWS, seed: Seed::Number(seed), all: false };
     let sums = (total, COUNTS.len() as u64);
     let mut drawing = Drawing::new(sample, blake3::hash(b""), rows.len() as u64, sums);
@@ -117,7 +117,7 @@ fn verdict_on_reported(rows: &[StatedRow], claimed: &[u64], seed: u64) -> Option
         let task = |ordinal: u64| {
             let task = Range::new(ordinal, ordinal + 1).expect("it is one task");
             let count = claimed[ordinal as usize].into();
-            (task, Claim { count, digest: Digest(0) })
+            (task, CountResult { count, digest: Digest(0) })
         };
         let tasks: Vec<_> = (row.range.start()..row.range.end()).map(task).collect();
         drawing.reported(row, &tasks, blake3::hash(b""));
@@ -172,7 +172,7 @@ fn cheap_first(factor: f64) -> Vec<StatedRow> {
     });
     let mut all = honest(1..=cheap.count() as u64);
     let last = all.last_mut().expect("there is one");
-    last.claim.count = (last.claim.count as f64 * factor) as u128;
+    last.result.count = (last.result.count as f64 * factor) as u128;
     all
 }
 
@@ -188,15 +188,15 @@ fn one_invented_range_among_thousands_is_refused() {
 fn a_range_of_a_hundred_times_its_neighbours_is_refused() {
     let mut all = rows(936);
     let mean = vectors::total(13) / 936;
-    let average = all.iter_mut().min_by_key(|row| row.claim.count.abs_diff(mean));
-    average.expect("there are many").claim.count *= 100;
+    let average = all.iter_mut().min_by_key(|row| row.result.count.abs_diff(mean));
+    average.expect("there are many").result.count *= 100;
     assert_eq!(refusals(&all), SEEDS);
 }
 
 #[test]
 fn ranges_that_claim_nothing_are_drawn_too() {
     let mut all = rows(936);
-    all[400..500].iter_mut().for_each(|row| row.claim.count = 0);
+    all[400..500].iter_mut().for_each(|row| row.result.count = 0);
     // They are a tenth of the tasks. A hundred draws miss it with a probability of 0.9^100.
     assert_eq!(refusals(&all), SEEDS);
 }
@@ -204,8 +204,8 @@ fn ranges_that_claim_nothing_are_drawn_too() {
 #[test]
 fn the_odds_of_missing_two_errors_that_cancel_are_reported() {
     let mut all = rows(936);
-    all[100].claim.count += 1;
-    all[800].claim.count -= 1;
+    all[100].result.count += 1;
+    all[800].result.count -= 1;
 
     let verdicts = || (0..SEEDS).map(|seed| verdict(&all, seed));
     let missed = verdicts().flatten().count() as f64 / SEEDS as f64;
@@ -228,12 +228,12 @@ fn limits_with_95_percent_confidence_hold_in_95_of_100_cases() {
     for wrong in [3, 10, 20, 30, 60] {
         // Given: so many ranges of 936 that claim half as much again.
         let mut all = rows(936);
-        let truth: u128 = all.iter().map(|row| row.claim.count).sum();
+        let truth: u128 = all.iter().map(|row| row.result.count).sum();
         for at in 0..wrong {
             let row = &mut all[15 * at + 7];
-            row.claim.count += row.claim.count / 2 + 1;
+            row.result.count += row.result.count / 2 + 1;
         }
-        let counted: u128 = all.iter().map(|row| row.claim.count).sum();
+        let counted: u128 = all.iter().map(|row| row.result.count).sum();
         let share = (counted - truth) as f64 / total;
         let misled = |seed: &u64| {
             verdict(&all, *seed).is_some_and(|reported| reported.wrong_of_total < share)
@@ -247,9 +247,9 @@ fn limits_with_95_percent_confidence_hold_in_95_of_100_cases() {
         // little.
         let mut all = rows(10);
         all.iter_mut().for_each(|row| {
-            row.claim.count = (row.claim.count as f64 * factor) as u128;
+            row.result.count = (row.result.count as f64 * factor) as u128;
         });
-        let counted: u128 = all.iter().map(|row| row.claim.count).sum();
+        let counted: u128 = all.iter().map(|row| row.result.count).sum();
         let share = (counted as f64 - total).abs() / counted as f64;
         let misled = |seed: &u64| {
             verdict(&all, *seed).is_some_and(|reported| reported.wrong_of_total < share)
@@ -291,8 +291,8 @@ fn limits_for_reported_tasks_hold_in_95_of_100_cases() {
             wrong_tasks += 1.0;
         }
         let all = rows_of(100, &claimed);
-        let counted: u128 = all.iter().map(|row| row.claim.count).sum();
-        let off = |(&claim, &count): (&u64, &u64)| claim.abs_diff(count);
+        let counted: u128 = all.iter().map(|row| row.result.count).sum();
+        let off = |(&result, &count): (&u64, &u64)| result.abs_diff(count);
         let off: u64 = claimed.iter().zip(COUNTS.iter()).map(off).sum();
         let share = if factor > 1 { off as f64 / counted as f64 } else { 0.0 };
         let of_tasks = wrong_tasks / COUNTS.len() as f64;

@@ -7,16 +7,16 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use board::Cut;
+use board::PlanIndex;
 use count::{Backend, Variant};
 use evidence::{
     Checked, RecountEffort, RecountError, Recounted, Sample, Seed, check, export, recount,
 };
 use executor::NamedKernel;
 use farm::{
-    Author, Check, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState, KernelName,
-    Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Range, RestoredJob, Row,
-    Slice, Spent, Tally, TaskCounts, TrustChange,
+    Check, CheckedCount, CountedRange, EvidenceRecord, IntervalSet, JobId, JobSpec, JobState,
+    KernelName, Known, LeaseId, Method, Origin, Party, Plan, Principal, Problem, Provenance, Range,
+    RestoredJob, Row, Slice, Spent, TaskCounts, TrustChange,
 };
 use tempfile::TempDir;
 
@@ -27,14 +27,14 @@ struct Forger {
     records: Vec<EvidenceRecord>,
 }
 
-fn author(owner: &str, machine: &str) -> Author {
+fn provenance(owner: &str, machine: &str) -> Provenance {
     let principal = Principal { owner: owner.into(), machine: machine.into() };
-    Author { principal, worker: machine.into(), build: "1".into() }
+    Provenance { principal, worker: machine.into(), build: "1".into() }
 }
 
-fn row(range: Range, tally: Tally, kernel: &str, author: Author) -> Row {
+fn row(range: Range, checked_count: CheckedCount, kernel: &str, provenance: Provenance) -> Row {
     let kernel = KernelName::new(kernel).expect("there is such a kernel");
-    Row { range, tally, kernel, author, lease: LeaseId(1), busy_us: 1 }
+    Row { range, checked_count, kernel, provenance, lease: LeaseId(1), busy_us: 1 }
 }
 
 impl Forger {
@@ -44,16 +44,16 @@ impl Forger {
     }
 
     fn of(problem: Problem, method: Method, length: usize) -> Forger {
-        let cut = Cut::new(problem, method).expect("such a plan exists");
-        let plan = Plan { problem, method, tasks: cut.len() };
+        let index = PlanIndex::new(problem, method).expect("such a plan exists");
+        let plan = Plan { problem, method, tasks: index.len() };
         let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
         let starts = (0..plan.tasks).step_by(length);
         let records = starts.map(|start| {
             let range = Range::new(start, (start + length as u64).min(plan.tasks));
             let range = range.expect("it has tasks");
-            let (tally, _) =
-                kernel.count_range(plan.fingerprint(), &cut, range).expect("it counts");
-            let row = row(range, tally, "avx2", author("o", "m"));
+            let (checked_count, _) =
+                kernel.count_range(plan.fingerprint(), &index, range).expect("it counts");
+            let row = row(range, checked_count, "avx2", provenance("o", "m"));
             let counted = CountedRange { row, check: Check::NotChosen };
             EvidenceRecord::Range { counted, task_counts: TaskCounts::default(), at_ms: 0 }
         });
@@ -70,38 +70,39 @@ impl Forger {
 
     /// Adds to the sum of a range, and adapts the rest as well as a forger can.
     fn claim(&mut self, at: usize, more: i64) {
-        let tally = &mut self.counted(at).row.tally;
-        let count = tally.count.checked_add_signed(more).expect("it is small");
-        let forged = Tally::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
-        *tally = Tally { digest: tally.digest, ..forged };
+        let checked_count = &mut self.counted(at).row.checked_count;
+        let count = checked_count.count.checked_add_signed(more).expect("it is small");
+        let forged =
+            CheckedCount::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
+        *checked_count = CheckedCount { digest: checked_count.digest, ..forged };
     }
 
     /// Reports the count of each task of a range after `forge` has changed them, and adapts count
     /// and digest.
     fn report_tasks(&mut self, at: usize, forge: impl Fn(&mut [u64])) {
-        let (plan, cut) = (self.plan, Cut::new(self.plan.problem, self.plan.method));
-        let (plan, cut) = (plan, cut.expect("it is a plan"));
+        let (plan, index) = (self.plan, PlanIndex::new(self.plan.problem, self.plan.method));
+        let (plan, index) = (plan, index.expect("it is a plan"));
         let mut kernel = NamedKernel::new(1 << 28, Backend::detect(), plan, None);
         let EvidenceRecord::Range { counted, task_counts, .. } = &mut self.records[at] else {
             panic!("it is no range");
         };
         let ordinals = counted.row.range.start()..counted.row.range.end();
         let task = |at| Range::new(at, at + 1).expect("it is one task");
-        let mut count = |at| kernel.count_range(plan.fingerprint(), &cut, task(at));
+        let mut count = |at| kernel.count_range(plan.fingerprint(), &index, task(at));
         let count = |at| count(at).expect("it counts").0.count;
         let mut counts: Vec<u64> = ordinals.clone().map(count).collect();
         forge(&mut counts);
-        let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
-        let tally = ordinals.zip(&counts).try_fold(Tally::EMPTY, with);
-        counted.row.tally = tally.expect("it is small");
+        let with = |sum: CheckedCount, (at, &count)| sum.with(plan.fingerprint(), at, count);
+        let checked_count = ordinals.zip(&counts).try_fold(CheckedCount::EMPTY, with);
+        counted.row.checked_count = checked_count.expect("it is small");
         *task_counts = TaskCounts::new(&counts);
     }
 
     /// Adds a second count after a range.
-    fn second(&mut self, at: usize, kernel: &str, author: Author) {
+    fn second(&mut self, at: usize, kernel: &str, provenance: Provenance) {
         let counted = self.counted(at);
         counted.check = Check::Agreed;
-        let row = row(counted.row.range, counted.row.tally, kernel, author);
+        let row = row(counted.row.range, counted.row.checked_count, kernel, provenance);
         self.records.insert(at + 1, EvidenceRecord::Audit { row, at_ms: 0 });
     }
 
@@ -111,7 +112,7 @@ impl Forger {
             fs::remove_file(&path).expect("it can be written anew");
         }
         let total = self.records.iter().map(|record| match record {
-            EvidenceRecord::Range { counted, .. } => u128::from(counted.row.tally.count),
+            EvidenceRecord::Range { counted, .. } => u128::from(counted.row.checked_count.count),
             _ => 0,
         });
         let job = RestoredJob {
@@ -126,7 +127,7 @@ impl Forger {
             },
             known: Known::nothing(),
             state: JobState::Done,
-            held: None,
+            suspended: None,
             accepted: IntervalSet::new(),
             total: total.sum(),
             spent: Spent::new(self.plan.tasks),
@@ -194,13 +195,14 @@ fn invented(n: u32, rows: u32, honest: usize) -> Forger {
     let rest = forger.records.split_off(honest);
     let range = Range::new(honest as u64, forger.plan.tasks).expect("there are more");
     let counts = rest.into_iter().map(|record| match record {
-        EvidenceRecord::Range { counted, .. } => counted.row.tally.count,
+        EvidenceRecord::Range { counted, .. } => counted.row.checked_count.count,
         _ => 0,
     });
     let count = counts.sum::<u64>() / 100 * 128;
-    let tally = Tally::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
+    let checked_count =
+        CheckedCount::EMPTY.with(farm::Fingerprint([0; 32]), 0, count).expect("it is small");
     let counted = CountedRange {
-        row: row(range, tally, "avx512", author("o", "m")),
+        row: row(range, checked_count, "avx512", provenance("o", "m")),
         check: Check::NotChosen,
     };
     let task_counts = TaskCounts::default();
@@ -356,20 +358,20 @@ fn the_time_is_kept_even_if_one_range_has_everything() {
 
 #[test]
 fn author_and_kernel_decide_what_a_second_count_confirms() {
-    let confirmations = |kernel: &str, author: Author| {
+    let confirmations = |kernel: &str, provenance: Provenance| {
         let mut forger = Forger::honest(8, ROWS, 10);
-        forger.second(0, kernel, author);
+        forger.second(0, kernel, provenance);
         forger.check().map(|checked| checked.content.confirmations)
     };
-    let confirmed = confirmations("avx2 mirrored", author("o", "n")).expect("another machine");
+    let confirmed = confirmations("avx2 mirrored", provenance("o", "n")).expect("another machine");
     assert_eq!((confirmed.by_machine.ranges, confirmed.by_owner.ranges), (1, 0));
-    let by_owner = confirmations("avx2 mirrored", author("p", "m")).expect("another owner");
+    let by_owner = confirmations("avx2 mirrored", provenance("p", "m")).expect("another owner");
     assert_eq!((by_owner.by_machine.ranges, by_owner.by_owner.ranges), (1, 1));
     assert_eq!(by_owner.by_owner.count, by_owner.by_machine.count);
-    let same = confirmations("avx2", author("p", "m")).expect("the same kernel");
+    let same = confirmations("avx2", provenance("p", "m")).expect("the same kernel");
     assert_eq!((same.same_kernel.ranges, same.by_machine.ranges), (1, 0));
     let itself =
-        confirmations("avx2 mirrored", author("o", "m")).expect_err("nobody checks itself");
+        confirmations("avx2 mirrored", provenance("o", "m")).expect_err("nobody checks itself");
     assert!(itself.contains("do not check each other"), "{itself}");
 }
 
@@ -413,7 +415,7 @@ fn a_bundle_has_no_more_authors_than_fit_into_memory() {
 #[test]
 fn a_distrusted_principal_confirms_nothing() {
     let mut forger = Forger::honest(8, ROWS, 10);
-    forger.second(0, "avx2 mirrored", author("p", "n"));
+    forger.second(0, "avx2 mirrored", provenance("p", "n"));
     let change = |trusted| {
         let party = Party { owner: "p".into(), machine: None };
         let reason = "it lied".to_string();
@@ -432,7 +434,7 @@ fn a_settled_dispute_confirms_nothing() {
     let mut forger = Forger::honest(8, ROWS, 10);
     let counted = forger.counted(0);
     counted.check = Check::Agreed;
-    let row = row(counted.row.range, counted.row.tally, "portable", author("p", "n"));
+    let row = row(counted.row.range, counted.row.checked_count, "portable", provenance("p", "n"));
     let state = farm::DisputeState::Settled;
     forger.records.push(EvidenceRecord::Dispute { row, at_ms: 0, state });
     let confirmed = forger.check().expect("it holds").content.confirmations;
@@ -443,7 +445,7 @@ fn a_settled_dispute_confirms_nothing() {
 fn a_second_count_follows_its_range_and_agrees_with_it() {
     let refused = |change: &dyn Fn(&mut Forger)| {
         let mut forger = Forger::honest(8, ROWS, 10);
-        forger.second(0, "avx2 mirrored", author("p", "n"));
+        forger.second(0, "avx2 mirrored", provenance("p", "n"));
         change(&mut forger);
         forger.check().expect_err("it is wrong")
     };
@@ -454,7 +456,7 @@ fn a_second_count_follows_its_range_and_agrees_with_it() {
         forger.records.insert(1, second);
     });
     assert!(twice.contains("no first count stands before it"), "{twice}");
-    let other = refused(&|forger| forger.counted(0).row.tally.digest.0 ^= 1);
+    let other = refused(&|forger| forger.counted(0).row.checked_count.digest.0 ^= 1);
     assert!(other.contains("differs from the first"), "{other}");
 }
 
@@ -462,8 +464,9 @@ fn a_second_count_follows_its_range_and_agrees_with_it() {
 fn false_times_do_not_overflow_the_sum() {
     let mut forger = Forger::honest(8, ROWS, 10);
     let ranges = forger.records.len() as u64;
-    forger.second(0, "avx2 mirrored", author("p", "n"));
-    let mut spent = row(forger.counted(0).row.range, Tally::EMPTY, "avx2", author("o", "m"));
+    forger.second(0, "avx2 mirrored", provenance("p", "n"));
+    let mut spent =
+        row(forger.counted(0).row.range, CheckedCount::EMPTY, "avx2", provenance("o", "m"));
     spent.busy_us = 1_000;
     let state = farm::DisputeState::TakenBack;
     forger.records.push(EvidenceRecord::Dispute { row: spent, at_ms: 0, state });

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use board::{Cut, Locality, Tasks};
+use board::{Locality, PlanIndex, Tasks};
 use count::{CountError, Kernel, Sampled};
 use plan::Plan;
 use rand::rngs::StdRng;
@@ -41,7 +41,7 @@ const SHARE_OF_BLOCKS: f64 = 16.0;
 
 /// A thread's kernel and its buffer of tasks.
 pub(super) struct Counter {
-    cut: Arc<Cut>,
+    index: Arc<PlanIndex>,
     kernel: Kernel,
     tasks: Tasks,
     /// Of so many blocks of a task one is counted.
@@ -71,10 +71,10 @@ impl Counter {
     /// only when it is touched first. Where tasks take long, that is little of what they take.
     pub(super) fn new(
         effort: Effort,
-        cut: Arc<Cut>,
+        index: Arc<PlanIndex>,
         every: NonZeroU32,
     ) -> Result<Counter, CountError> {
-        let mut counter = Counter::untouched(effort, cut, every);
+        let mut counter = Counter::untouched(effort, index, every);
         if every.get() == 1 && effort.plan.tasks > 0 {
             counter.count(middle(effort.plan.tasks, 1))?;
         }
@@ -83,9 +83,12 @@ impl Counter {
 
     /// Makes a kernel, and decides from the task in the middle of the plan which part of tasks to count.
     /// Returns the number of tasks in a run, too.
-    pub(super) fn with_pilot(effort: Effort, cut: Arc<Cut>) -> Result<(Counter, u64), CountError> {
+    pub(super) fn with_pilot(
+        effort: Effort,
+        index: Arc<PlanIndex>,
+    ) -> Result<(Counter, u64), CountError> {
         let Plan { problem, method, tasks } = effort.plan;
-        let mut counter = Counter::untouched(effort, cut, LEAST_PART);
+        let mut counter = Counter::untouched(effort, index, LEAST_PART);
         if tasks == 0 {
             counter.every = NonZeroU32::MIN;
             return Ok((counter, 1));
@@ -112,18 +115,18 @@ impl Counter {
         Ok((counter, run))
     }
 
-    fn untouched(effort: Effort, cut: Arc<Cut>, every: NonZeroU32) -> Counter {
+    fn untouched(effort: Effort, index: Arc<PlanIndex>, every: NonZeroU32) -> Counter {
         let Effort { plan, backend, memory, seed, .. } = effort;
         let Plan { problem, method, .. } = plan;
         let kernel =
             Kernel::with_memory(memory, backend, problem, method).expect("the plan was made");
         let warms_up = method.locality(problem.n()).warms_up();
-        Counter { cut, kernel, tasks: Tasks::new(), every, seed, warms_up }
+        Counter { index, kernel, tasks: Tasks::new(), every, seed, warms_up }
     }
 
     /// The tasks of the plan.
-    pub(super) fn cut(&self) -> Arc<Cut> {
-        self.cut.clone()
+    pub(super) fn index(&self) -> Arc<PlanIndex> {
+        self.index.clone()
     }
 
     /// Of so many blocks of a task one is counted.
@@ -162,7 +165,7 @@ impl Counter {
 
     fn fill(&mut self, ordinals: Range<u64>) -> Result<(), CountError> {
         self.tasks.clear();
-        Ok(self.cut.fill(ordinals, &mut self.tasks)?)
+        Ok(self.index.fill(ordinals, &mut self.tasks)?)
     }
 
     fn sample(&mut self, tasks: Range<usize>, first: u32) -> Result<Sampled, CountError> {

@@ -26,7 +26,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
-use board::Cut;
+use board::PlanIndex;
 use count::{Backend, CountError};
 use plan::Plan;
 
@@ -91,9 +91,9 @@ impl Effort {
     /// # Errors
     ///
     /// [`CountError`], if a task cannot be counted.
-    pub fn estimate(self, cut: Cut) -> Result<Option<Estimated>, CountError> {
+    pub fn estimate(self, index: PlanIndex) -> Result<Option<Estimated>, CountError> {
         let end = Instant::now() + self.time;
-        let Some((counter, run)) = until(&self.pilot(cut), end).transpose()? else {
+        let Some((counter, run)) = until(&self.pilot(index), end).transpose()? else {
             return Ok(None);
         };
         let in_parts = counter.every().get() > 1;
@@ -111,14 +111,14 @@ impl Effort {
         let (drawn, most_spent) = (Vec::new(), Duration::ZERO);
         let sample = Sample { spread, drawn, counted: 0, most_spent, longest_task: 0.0 };
         let shared = Arc::new(Shared { end, sample: Mutex::new(sample) });
-        let (every, cut) = (counter.every(), counter.cut());
+        let (every, index) = (counter.every(), counter.index());
         let (sender, ended) = mpsc::channel();
         let mut first = Some(counter);
         for _ in 0..self.threads {
-            let (shared, cut, sender) = (shared.clone(), cut.clone(), sender.clone());
+            let (shared, index, sender) = (shared.clone(), index.clone(), sender.clone());
             let counter = first.take();
             std::thread::spawn(move || {
-                let counter = counter.map_or_else(|| Counter::new(self, cut, every), Ok);
+                let counter = counter.map_or_else(|| Counter::new(self, index, every), Ok);
                 // The receiver may have given up.
                 let _ = sender.send(counter.and_then(|counter| shared.count(counter)));
             });
@@ -142,12 +142,12 @@ impl Effort {
     }
 
     /// Runs the pilot on a thread of its own, which may be abandoned.
-    fn pilot(self, cut: Cut) -> Receiver<Result<(Counter, u64), CountError>> {
+    fn pilot(self, index: PlanIndex) -> Receiver<Result<(Counter, u64), CountError>> {
         let (sender, receiver) = mpsc::channel();
-        let cut = Arc::new(cut);
+        let index = Arc::new(index);
         std::thread::spawn(move || {
             // The receiver may have given up.
-            let _ = sender.send(Counter::with_pilot(self, cut));
+            let _ = sender.send(Counter::with_pilot(self, index));
         });
         receiver
     }
@@ -238,14 +238,14 @@ mod tests {
     fn estimate(n: u32, choice: MethodChoice, time: Duration, seed: u64) -> Estimated {
         let problem = Problem::Total { n };
         let method = choice.for_problem(problem);
-        let cut = Cut::new(problem, method).expect("such a plan exists");
-        let plan = Plan { problem, method, tasks: cut.len() };
+        let index = PlanIndex::new(problem, method).expect("such a plan exists");
+        let plan = Plan { problem, method, tasks: index.len() };
         let effort =
             Effort { plan, backend: Backend::detect(), threads: 2, memory: 1 << 28, time, seed };
         // On a busy machine a short time may be over before a single task is counted.
         let attempts = (0..20).map(|doublings| {
             let effort = Effort { time: time * (1 << doublings), ..effort };
-            effort.estimate(cut.clone()).expect("it counts")
+            effort.estimate(index.clone()).expect("it counts")
         });
         attempts.flatten().next().expect("tasks are short")
     }
@@ -305,11 +305,11 @@ mod tests {
     fn runs_are_never_shorter_than_what_a_task_shares_with_its_neighbours() {
         for n in [9, 15, 19] {
             let (problem, method) = (Problem::Total { n }, Method::Halves);
-            let cut = Cut::new(problem, method).expect("such a plan exists");
-            let plan = Plan { problem, method, tasks: cut.len() };
+            let index = PlanIndex::new(problem, method).expect("such a plan exists");
+            let plan = Plan { problem, method, tasks: index.len() };
             let (backend, time) = (Backend::detect(), Duration::from_millis(500));
             let effort = Effort { plan, backend, threads: 1, memory: 1 << 28, time, seed: 1 };
-            let (_, run) = Counter::with_pilot(effort, Arc::new(cut)).expect("it counts");
+            let (_, run) = Counter::with_pilot(effort, Arc::new(index)).expect("it counts");
             let fair = method.locality(n).fair_run().min(plan.tasks);
             assert!(run >= fair, "{n}: {run}");
         }
@@ -320,12 +320,12 @@ mod tests {
     fn tasks_that_take_too_long_have_no_estimate_when_the_time_is_over() {
         for problem in [Problem::Total { n: 22 }, Problem::Toroidal { n: 25 }] {
             let method = Method::Rows { rows: 1 };
-            let cut = Cut::new(problem, method).expect("such a plan exists");
-            let plan = Plan { problem, method, tasks: cut.len() };
+            let index = PlanIndex::new(problem, method).expect("such a plan exists");
+            let plan = Plan { problem, method, tasks: index.len() };
             let (backend, time) = (Backend::detect(), Duration::from_millis(50));
             let effort = Effort { plan, backend, threads: 2, memory: 0, time, seed: 1 };
             let begun = Instant::now();
-            assert!(effort.estimate(cut).expect("it is no error").is_none());
+            assert!(effort.estimate(index).expect("it is no error").is_none());
             let took = begun.elapsed();
             assert!(took < Duration::from_secs(2), "{took:?}");
         }

@@ -58,7 +58,7 @@ impl Farm {
         for (id, range) in held {
             let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
             if let Some(ordinal) = job.record_loss(range, alone) {
-                self.effects.push(Effect::Poisoned { job: id, ordinal });
+                self.effects.push(Effect::TaskFailed { job: id, ordinal });
             }
         }
     }
@@ -68,7 +68,7 @@ impl Farm {
         self.losses.retain(|loss| loss.process != *process);
     }
 
-    /// A job that is resumed tries its poisoned tasks again, also on machines that lost many processes with it.
+    /// A job that is resumed tries its failed tasks again, also on machines that lost many processes with it.
     pub(super) fn forget_attempts(&mut self, id: JobId) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.forget_attempts();

@@ -3,8 +3,8 @@
 use super::Farm;
 use crate::audit::Audits;
 use crate::{
-    Asker, AuditPolicy, Author, Effect, JobId, JobState, LedgerCommand, Refusal, Report, RequestId,
-    SessionId, Unaudited, Verdict,
+    Asker, AuditPolicy, Effect, JobId, JobState, LedgerCommand, Provenance, Refusal, Report,
+    RequestId, SessionId, Unaudited, Verdict,
 };
 
 impl Farm {
@@ -21,9 +21,9 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return Err(Refusal::Over(id, JobState::Cancelled));
         }
-        // Nothing of a job that is held waits for a second count.
-        if job.state == JobState::Held && policy.is_none() {
-            return Err(Refusal::Held(id));
+        // Nothing of a job that is suspended waits for a second count.
+        if job.state == JobState::Suspended && policy.is_none() {
+            return Err(Refusal::Suspended(id));
         }
         // What was promised of strangers is not taken back; and who withdraws an audit promises nothing more.
         let across = if policy.is_none() { job.across() } else { policy.across };
@@ -44,7 +44,7 @@ impl Farm {
         job.audits.asked -= 1;
         job.audits.forget(wanted);
         job.audits_agreed = agreed;
-        if job.state == JobState::Held {
+        if job.state == JobState::Suspended {
             self.reopen(id);
         }
         if wanted == 0 {
@@ -63,12 +63,12 @@ impl Farm {
         leases.into_iter().for_each(|(_, lease)| self.revoke(lease));
     }
 
-    /// A job that was done, or is held, is no longer: its total is in doubt.
+    /// A job that was done, or is suspended, is no longer: its total is in doubt.
     pub(super) fn reopen(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         job.ended = false;
-        if matches!(job.state, JobState::Done | JobState::Held) {
-            (job.held, job.times.ended_at_ms) = (None, None);
+        if matches!(job.state, JobState::Done | JobState::Suspended) {
+            (job.suspended, job.times.ended_at_ms) = (None, None);
             (job.state, job.durable_state) = (JobState::Running, JobState::Running);
             self.requeue(id);
         }
@@ -103,7 +103,7 @@ impl Farm {
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.audits.confirmed(report.range);
-        job.overruns.counted(report.range);
+        job.timeouts.counted(report.range);
         job.audits_agreed += 1;
         self.stats.audits_agreed += 1;
         self.spend(&report);
@@ -114,19 +114,25 @@ impl Farm {
 
     /// A late count contradicts an accepted one. It was not asked for, so that it decides nothing; but the
     /// range of a job that is not over is counted again, by machines of other owners than the late count's.
-    pub(super) fn contradicted(&mut self, session: SessionId, author: Author, report: Report) {
+    pub(super) fn contradicted(
+        &mut self,
+        session: SessionId,
+        provenance: Provenance,
+        report: Report,
+    ) {
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
-        let is_over = job.is_over() || job.is_being_held();
-        let is_new = !is_over && job.audits.doubt(report.range, &author.principal.owner);
+        let is_over = job.is_over() || job.is_being_suspended();
+        let is_new = !is_over && job.audits.doubt(report.range, &provenance.principal.owner);
         let is_awaited = job.audits.awaited(report.range).is_some();
-        let reported = Effect::Contradicted { report: report.clone(), author: author.clone() };
+        let reported =
+            Effect::Contradicted { report: report.clone(), provenance: provenance.clone() };
         self.effects.push(reported);
         if !is_new || is_awaited {
             return self.ack(session, &report, Verdict::Superseded);
         }
         let job = self.jobs.get_mut(&report.job).expect("it was found");
         job.audits.asked += 1;
-        self.command(Asker::Session(session), LedgerCommand::Doubt { report, author });
+        self.command(Asker::Session(session), LedgerCommand::Doubt { report, provenance });
     }
 
     pub(super) fn doubt_noted(&mut self, session: SessionId, report: Report, wanted: u64) {

@@ -167,8 +167,8 @@ impl Farm {
             return Err(Refusal::Over(id, JobState::Done));
         }
         if wanted != JobState::Cancelled {
-            if job.is_being_held() {
-                return Err(Refusal::Held(id));
+            if job.is_being_suspended() {
+                return Err(Refusal::Suspended(id));
             }
             if job.state == JobState::Cancelled {
                 return Err(Refusal::Over(id, JobState::Cancelled));
@@ -202,7 +202,7 @@ impl Farm {
     pub(super) fn change_written(&mut self, request: RequestId, id: JobId, change: JobChange) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
         let JobChange::State(state) = change else { return self.answer(request, id) };
-        (job.durable_state, job.held) = (state, None);
+        (job.durable_state, job.suspended) = (state, None);
         if state == JobState::Cancelled {
             job.times.ended_at_ms = Some(self.unix_ms);
             job.rest();
@@ -227,11 +227,11 @@ impl Farm {
         }
         let live = matches!(job.state, JobState::Running | JobState::Paused);
         let is_checked = job.disputes.is_empty() && job.audits.are_over() && self.settling == 0;
-        if !live || job.finishing || job.holding || !job.is_covered() || !is_checked {
+        if !live || job.finishing || job.is_suspending || !job.is_covered() || !is_checked {
             return;
         }
         if let Some(reason) = job.known.contradiction(job.total) {
-            return self.hold(id, reason);
+            return self.suspend(id, reason);
         }
         job.finishing = true;
         let (tasks, total) = (job.tasks, job.total);

@@ -155,7 +155,7 @@ impl Farm {
             Some((range, Recount { unlike: job.disputes[&range].kernel, by_search: false }))
         };
         disputed().or_else(|| {
-            let may = |range| !job.overruns.sets_back(range, session.principal(), self.now);
+            let may = |range| !job.timeouts.sets_back(range, session.principal(), self.now);
             let (range, unlike) = job.audits.for_session(session, job.across(), may)?;
             Some((range, Recount { unlike, by_search }))
         })
@@ -167,7 +167,7 @@ impl Farm {
         let mut open = job.disputes.iter().filter(|(range, dispute)| {
             let waits = dispute.recount.is_none() && !dispute.settling;
             let fits = session.has_room_for_recount(range.len());
-            let is_others_turn = job.overruns.sets_back(**range, session.principal(), self.now);
+            let is_others_turn = job.timeouts.sets_back(**range, session.principal(), self.now);
             let is_heard = session.is_trusted || dispute.hears(session.principal());
             waits && fits && !is_others_turn && is_heard
         });
@@ -188,7 +188,7 @@ impl Farm {
                 Some(dispute) => dispute.recount = Some(lease),
                 None => job.audits.assign(range, lease),
             }
-            let factor = self.jobs[&job_id].overruns.factor(range);
+            let factor = self.jobs[&job_id].timeouts.factor(range);
             let term = LeaseTime::of_recount(self.now, self.ttl_ms(job_id), factor);
             self.lease(id, lease, job_id, range, Some(recount), term);
             return true;
@@ -345,7 +345,7 @@ impl Farm {
             if !lease.reported {
                 self.missed(session, job, leased_at);
             } else if lease.recount {
-                self.overrun(id);
+                self.timed_out(id);
             }
             self.stats.leases_expired += 1;
             self.revoke(id);
@@ -354,7 +354,7 @@ impl Farm {
 
     /// A worker has said that it was getting on with a recount, which has not come back in time. Others of another
     /// party are leased it first, and the next lease of it has more time.
-    fn overrun(&mut self, id: LeaseId) {
+    fn timed_out(&mut self, id: LeaseId) {
         let lease = self.leases.get(id).expect("callers name leases that exist");
         let (range, held_ms) = (lease.open.iter().next(), self.now.0 - lease.leased_at.0);
         let principal = self.sessions[&lease.session].principal();
@@ -364,7 +364,7 @@ impl Farm {
         // An owner could invent any number of machines, which would take turns.
         let across = if is_only_owner { job.across() } else { AuditScope::Owners };
         let (party, until) = (principal.party(across), self.now.after(held_ms));
-        job.overruns.note(range.expect("a lease is not empty"), party, until);
+        job.timeouts.note(range.expect("a lease is not empty"), party, until);
         self.turns.insert(until);
         // Another range may have been forgotten for this one.
         self.idle.append(&mut self.refused);

@@ -1,7 +1,7 @@
 //! The farm core: one value, one `step`.
 //!
 //! Invariants, asserted here in production builds too:
-//! - accepted ranges are disjoint, and every ordinal is free, leased, claimed or poisoned ([`crate::job`]);
+//! - accepted ranges are disjoint, and every ordinal is free, leased, claimed or failed ([`crate::job`]);
 //! - the total is a checked sum that changes only when the ledger says a record is durable;
 //! - nothing is acknowledged as accepted before it is durable;
 //! - done means every ordinal accepted, nothing disputed and no audit waited for, checked again by the
@@ -10,7 +10,6 @@
 mod attempts;
 mod audits;
 mod clients;
-mod holds;
 mod leasing;
 mod overview;
 mod owners;
@@ -19,6 +18,7 @@ mod restore;
 mod results;
 mod sessions;
 mod stats;
+mod suspension;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -96,7 +96,7 @@ pub struct Farm {
 /// The first ordinals of a set, for people.
 fn named(ordinals: &IntervalSet) -> Vec<u64> {
     let all = ordinals.iter().flat_map(|range| range.start()..range.end());
-    all.take(JobView::POISONED_NAMED).collect()
+    all.take(JobView::FAILED_NAMED).collect()
 }
 
 impl Farm {
@@ -223,7 +223,7 @@ impl Farm {
             disputes: job.disputes.len(),
             disputed: job.disputes.iter().next().map(|(&range, dispute)| dispute.sentence(range)),
             audit: job.policy.map(AuditView::from),
-            held: job.held.clone(),
+            suspended: job.suspended.clone(),
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits_agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
@@ -232,8 +232,8 @@ impl Farm {
             } else {
                 Some(0)
             },
-            poisoned: job.poisoned().len(),
-            poisoned_first: named(job.poisoned()),
+            failed: job.failed().len(),
+            failed_first: named(job.failed()),
             times: job.times,
             hours: job.hours,
             is_over_limit: job.is_served() && self.is_spent(id),
@@ -281,7 +281,7 @@ impl Farm {
             (_, CreateJob { job, .. }, Written) => self.job_written(job),
             (_, Finish { job, .. }, Written) => self.done_written(job),
             (Farm, Change { job, .. }, Written) => self.begin_written(job),
-            (_, Hold { job, reason, .. }, Written) => self.held_written(job, reason),
+            (_, Suspend { job, reason, .. }, Written) => self.suspension_written(job, reason),
             (_, FindAudits { job, .. }, AuditsFound(rows)) => self.audits_found(job, rows),
             (Client(request), Change { job, change, .. }, Written) => {
                 self.change_written(request, job, change);
@@ -296,11 +296,11 @@ impl Farm {
             (Client(request), Remove { job }, Removed { is_whole }) => {
                 self.removed(request, job, is_whole);
             }
-            (Session(session), Accept { report, author, audit }, Written) => {
-                self.range_written(session, report, author.principal, audit);
+            (Session(session), Accept { report, provenance, audit }, Written) => {
+                self.range_written(session, report, provenance.principal, audit);
             }
-            (Session(session), Compare { report, author }, Compared(found)) => {
-                self.compared(session, author, report, found);
+            (Session(session), Compare { report, provenance }, Compared(found)) => {
+                self.compared(session, provenance, report, found);
             }
             (Session(session), Confirm { report, .. }, Written) => {
                 self.confirm_written(session, report);

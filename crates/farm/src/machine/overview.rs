@@ -61,8 +61,8 @@ impl Farm {
         for range in job.claimed().iter() {
             map.paint(range, |cell, tasks| cell.accepted += tasks);
         }
-        for range in job.poisoned().iter() {
-            map.paint(range, |cell, tasks| cell.poisoned += tasks);
+        for range in job.failed().iter() {
+            map.paint(range, |cell, tasks| cell.failed += tasks);
         }
         for &range in job.disputes.keys() {
             map.paint(range, |cell, tasks| cell.disputed += tasks);
@@ -79,7 +79,7 @@ impl Farm {
 
     /// The name of the worker that has a lease.
     fn holder(&self, lease: &OpenLease) -> &str {
-        &self.sessions[&lease.session].author.worker
+        &self.sessions[&lease.session].provenance.worker
     }
 }
 

@@ -56,8 +56,8 @@ pub struct RestoredJob {
     pub times: Times,
     /// The thread time of all its counts.
     pub hours: Hours,
-    /// Why it was held, if it was.
-    pub held: Option<String>,
+    /// Why it was suspended, if it was.
+    pub suspended: Option<String>,
     /// What is accepted.
     pub accepted: IntervalSet,
     /// The sum over that.
@@ -161,13 +161,13 @@ fn restore_job(restored: RestoredJob) -> Job {
     }
     let is_at_rest = match job.state {
         JobState::Done => job.disputes.is_empty(),
-        JobState::Held => job.disputes.is_empty() && job.audits.are_over(),
+        JobState::Suspended => job.disputes.is_empty() && job.audits.are_over(),
         _ => true,
     };
     if !is_at_rest {
         job.state = JobState::Running;
     }
-    job.held = restored.held.filter(|_| job.state == JobState::Held);
+    job.suspended = restored.suspended.filter(|_| job.state == JobState::Suspended);
     job.durable_state = job.state;
     job
 }

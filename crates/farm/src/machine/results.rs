@@ -29,9 +29,9 @@ use super::Farm;
 use crate::dispute::Dispute;
 use crate::job::Job;
 use crate::{
-    Ack, Asker, Author, Claim, CoordinatorMessage, Dismissal, JobState, KernelName, LeaseId,
-    LeaseKind, LeaseTerms, LedgerCommand, Party, Principal, Range, Report, SessionId, TaskCounts,
-    Unaudited, Verdict, Vote, Withdrawn,
+    Ack, Asker, CoordinatorMessage, CountResult, Dismissal, JobState, KernelName, LeaseId,
+    LeaseKind, LeaseTerms, LedgerCommand, Party, Principal, Provenance, Range, Report, SessionId,
+    TaskCounts, Unaudited, Verdict, Vote, Withdrawn,
 };
 
 /// The longest that a thread can have counted for one report: a day, because leases live for hours at most.
@@ -40,9 +40,9 @@ const MOST_BUSY_US: u64 = 24 * 60 * 60 * 1_000_000;
 impl Farm {
     pub(super) fn reported(&mut self, session: SessionId, mut report: Report) {
         let Some(known) = self.sessions.get(&session) else { return };
-        let author = known.author.clone();
+        let provenance = known.provenance.clone();
         let Report { job, fingerprint: plan, lease, range, ref token, .. } = report;
-        let terms = LeaseTerms { job, plan, lease, owner: &author.principal.owner };
+        let terms = LeaseTerms { job, plan, lease, owner: &provenance.principal.owner };
         if !self.key.recognizes(token, &terms, range) {
             return self.dismiss(session, Dismissal::Unproven);
         }
@@ -52,7 +52,7 @@ impl Farm {
         if job.fingerprint != report.fingerprint {
             return self.ack(session, &report, Verdict::Foreign);
         }
-        if !job.spec.plan.tells_tasks() {
+        if !job.spec.plan.reports_tasks() {
             report.task_counts = TaskCounts::default();
         }
         let most_busy_us = MOST_BUSY_US.saturating_mul(known.kernel().1.into());
@@ -60,14 +60,14 @@ impl Farm {
         let is_whole = report.token.kind == LeaseKind::Count || range == report.token.range;
         let tasks = report.task_counts.as_slice();
         let one = range.first(1);
-        let is_possible = job.known.allows(range, report.tally.count)
+        let is_possible = job.known.allows(range, report.checked_count.count)
             && tasks.iter().all(|&count| job.known.allows(one, count));
-        let is_right = is_whole && is_possible && report.tally.is_sound();
+        let is_right = is_whole && is_possible && report.checked_count.is_sound();
         if !job.holds(range) || !is_right {
             return self.ack(session, &report, Verdict::Invalid);
         }
         self.note_progress(session, &report);
-        self.judge(session, author, report);
+        self.judge(session, provenance, report);
         self.serve(session);
     }
 
@@ -90,7 +90,7 @@ impl Farm {
             let share = tasks as f64 / report.range.len() as f64;
             session.counted = session.counted.saturating_add(tasks);
             let threads = session.threads_for(job.known.thread_memory).max(1);
-            let placements = share * report.tally.count as f64;
+            let placements = share * report.checked_count.count as f64;
             job.measured(self.now, (lease, threads), report.range, (tasks, placements));
             let deadline = self.deadline(report.job);
             self.leases.renew(report.lease, deadline);
@@ -107,22 +107,25 @@ impl Farm {
         })
     }
 
-    fn judge(&mut self, session: SessionId, author: Author, report: Report) {
+    fn judge(&mut self, session: SessionId, provenance: Provenance, report: Report) {
         let job = self.jobs.get_mut(&report.job).expect("it was found");
         if job.state == JobState::Cancelled {
             self.ack(session, &report, Verdict::Obsolete);
         } else if job.disputes.contains_key(&report.range) {
-            self.vote(session, author, report);
+            self.vote(session, provenance, report);
         } else if !job.claimed().intersects(report.range) {
             let taken = job.claim(report.range);
             let audit = job.is_to_be_audited(report.range);
             for (lease, part) in taken {
                 self.shrink(lease, part, report.lease);
             }
-            self.command(Asker::Session(session), LedgerCommand::Accept { report, author, audit });
+            self.command(
+                Asker::Session(session),
+                LedgerCommand::Accept { report, provenance, audit },
+            );
         } else if job.claimed().contains(report.range) && !is_frozen(job, report.range) {
             job.audits.compare(report.range);
-            self.command(Asker::Session(session), LedgerCommand::Compare { report, author });
+            self.command(Asker::Session(session), LedgerCommand::Compare { report, provenance });
         } else {
             self.release_unusable(session, &report);
             self.ack(session, &report, Verdict::Superseded);
@@ -163,16 +166,17 @@ impl Farm {
         principal: Principal,
         audit: bool,
     ) {
-        let Report { range, kernel, tally, .. } = report;
+        let Report { range, kernel, checked_count, .. } = report;
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         job.tasks_done += range.len();
-        job.total = job.total.checked_add(tally.count.into()).expect("a total fits 128 bits");
+        job.total =
+            job.total.checked_add(checked_count.count.into()).expect("a total fits 128 bits");
         self.stats.accepted(&report);
         self.spend(&report);
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
-        *self.progressed.entry(report.job).or_default() += tally.count as f64;
+        *self.progressed.entry(report.job).or_default() += checked_count.count as f64;
         if audit {
             job.audits.want(Unaudited { range, principal, kernel });
             self.find_audits(report.job);
@@ -184,9 +188,9 @@ impl Farm {
     pub(super) fn compared(
         &mut self,
         session: SessionId,
-        author: Author,
+        provenance: Provenance,
         report: Report,
-        found: Option<Claim>,
+        found: Option<CountResult>,
     ) {
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
@@ -194,7 +198,7 @@ impl Farm {
         if job.state == JobState::Cancelled {
             return self.ack(session, &report, Verdict::Obsolete);
         }
-        let is_trusted = !self.distrusted.includes(&author.principal);
+        let is_trusted = !self.distrusted.includes(&provenance.principal);
         let is_certain = self.settling == 0
             && job.claimed().contains(report.range)
             && !job.audits.is_confirming(report.range);
@@ -202,28 +206,36 @@ impl Farm {
             return; // These rows are changing. The worker sends its report again.
         }
         if job.disputes.contains_key(&report.range) {
-            return self.vote(session, author, report);
+            return self.vote(session, provenance, report);
         }
         let Report { range, lease, kernel: its_kernel, .. } = report;
         let (was_asked_for, across) = (report.token.kind == LeaseKind::Recount, job.across());
         match found {
-            Some(claim) if claim == report.tally.claim() => {
+            Some(result) if result == report.checked_count.result() => {
                 let confirms = was_asked_for
-                    && job.audits.confirms(range, (&author.principal, its_kernel), lease, across);
+                    && job.audits.confirms(
+                        range,
+                        (&provenance.principal, its_kernel),
+                        lease,
+                        across,
+                    );
                 if !confirms {
                     return self.ack(session, &report, Verdict::Agreed);
                 }
                 let needless = job.audits.confirm(range);
                 needless.into_iter().for_each(|lease| self.revoke(lease));
-                self.command(Asker::Session(session), LedgerCommand::Confirm { report, author });
+                self.command(
+                    Asker::Session(session),
+                    LedgerCommand::Confirm { report, provenance },
+                );
             }
-            Some(claim) if !is_frozen(job, range) => {
+            Some(result) if !is_frozen(job, range) => {
                 match job.audits.awaited(range).filter(|_| was_asked_for) {
                     Some((principal, kernel)) => {
-                        let stored = Vote { principal: principal.clone(), claim };
-                        self.dispute(session, author, report, stored, kernel);
+                        let stored = Vote { principal: principal.clone(), result };
+                        self.dispute(session, provenance, report, stored, kernel);
                     }
-                    None => self.contradicted(session, author, report),
+                    None => self.contradicted(session, provenance, report),
                 }
             }
             _ => self.ack(session, &report, Verdict::Superseded),
@@ -234,7 +246,7 @@ impl Farm {
     fn dispute(
         &mut self,
         session: SessionId,
-        author: Author,
+        provenance: Provenance,
         report: Report,
         stored: Vote,
         kernel: KernelName,
@@ -250,46 +262,46 @@ impl Farm {
         job.open_dispute(report.range, dispute);
         self.reopen(report.job);
         other.into_iter().for_each(|(_, lease)| self.revoke(lease));
-        self.add_vote(session, author, report);
+        self.add_vote(session, provenance, report);
     }
 
     /// One more count of a frozen range.
-    fn vote(&mut self, session: SessionId, author: Author, report: Report) {
+    fn vote(&mut self, session: SessionId, provenance: Provenance, report: Report) {
         let dispute = &self.jobs[&report.job].disputes[&report.range];
-        let is_heard = self.is_trusted(session) || dispute.hears(&author.principal);
+        let is_heard = self.is_trusted(session) || dispute.hears(&provenance.principal);
         if self.settling > 0 || !is_heard && dispute.unwritten > 0 {
             return; // It may be this very vote. Otherwise the worker sends it again.
         }
         if !is_heard || report.token.kind == LeaseKind::Count {
             return self.ack(session, &report, Verdict::Superseded);
         }
-        self.add_vote(session, author, report);
+        self.add_vote(session, provenance, report);
     }
 
     fn is_trusted(&self, session: SessionId) -> bool {
         self.sessions.get(&session).is_some_and(|session| session.is_trusted)
     }
 
-    fn add_vote(&mut self, session: SessionId, author: Author, report: Report) {
+    fn add_vote(&mut self, session: SessionId, provenance: Provenance, report: Report) {
         let is_trusted = self.is_trusted(session);
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
-        let (claim, across) = (report.tally.claim(), job.across());
+        let (result, across) = (report.checked_count.result(), job.across());
         let dispute = job.disputes.get_mut(&report.range).expect("callers looked");
         dispute.unwritten += 1;
-        dispute.votes.push(Vote { principal: author.principal.clone(), claim });
-        if let Some(ground) = dispute.ground(claim, across, is_trusted) {
+        dispute.votes.push(Vote { principal: provenance.principal.clone(), result });
+        if let Some(ground) = dispute.ground(result, across, is_trusted) {
             dispute.settling = true;
             self.settling += 1;
             let wrong: Vec<Party> =
-                dispute.wrong(claim, across, &self.distrusted).into_iter().collect();
+                dispute.wrong(result, across, &self.distrusted).into_iter().collect();
             self.stats.proven_wrong += wrong.len() as u64;
             self.distrust(wrong.iter().cloned());
             self.proofs.extend((!wrong.is_empty()).then_some(report.job));
-            let command = LedgerCommand::Settle { report, author, wrong, ground };
+            let command = LedgerCommand::Settle { report, provenance, wrong, ground };
             self.command(Asker::Session(session), command);
         } else {
-            self.command(Asker::Session(session), LedgerCommand::Dispute { report, author });
+            self.command(Asker::Session(session), LedgerCommand::Dispute { report, provenance });
         }
     }
 
@@ -310,10 +322,11 @@ impl Farm {
         let job =
             self.jobs.get_mut(&report.job).expect("a job with something pending is not removed");
         let dispute = job.disputes.remove(&report.range).expect("it was being settled");
-        job.overruns.counted(report.range);
+        job.timeouts.counted(report.range);
         let rest =
-            job.total.checked_sub(dispute.votes[0].claim.count).expect("it includes its rows");
-        job.total = rest.checked_add(report.tally.count.into()).expect("a total fits 128 bits");
+            job.total.checked_sub(dispute.votes[0].result.count).expect("it includes its rows");
+        job.total =
+            rest.checked_add(report.checked_count.count.into()).expect("a total fits 128 bits");
         self.settling -= 1;
         self.spend(&report);
         self.taken_back(withdrawn);

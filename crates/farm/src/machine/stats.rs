@@ -49,7 +49,7 @@ impl Farm {
     }
 
     fn threads_for(&self, job: &Job) -> u64 {
-        let tasks = job.tasks.saturating_sub(job.tasks_done).saturating_sub(job.poisoned().len());
+        let tasks = job.tasks.saturating_sub(job.tasks_done).saturating_sub(job.failed().len());
         let lease_us = self.pace.lease_ms(&self.config).max(1) as f64 * 1e3;
         let by_time =
             job.costs.us_per_task().map(|us| (tasks as f64 * us / lease_us).ceil() as u64);

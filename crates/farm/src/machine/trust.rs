@@ -77,8 +77,8 @@ impl Farm {
         for lease in leases {
             self.revoke(lease);
         }
-        let is_held = self.jobs[id].state == JobState::Held;
-        if !ranges.is_empty() || is_held && *audits_wanted > 0 {
+        let is_suspended = self.jobs[id].state == JobState::Suspended;
+        if !ranges.is_empty() || is_suspended && *audits_wanted > 0 {
             self.reopen(*id);
         }
         self.requeue(*id);

@@ -2,11 +2,11 @@
 //! of it.
 //!
 //! ```text
-//!   [  a  )[  a  )[ b )[  a  )[  a  )   by authors a and b, each letter of one lease
+//!   [  a  )[  a  )[ b )[  a  )[  a  )   of provenances a and b, each letter of one lease
 //!   [     a      )[ b )[  a  )[  a  )   if an audit would choose the last two as one
 //! ```
 //!
-//! - They have one author, one kernel and one lease, so who answers for them stays as it was.
+//! - They have one provenance, one kernel and one lease, so who answers for them stays as it was.
 //! - Nobody asked for a second count of them, and no open dispute is about them.
 //! - The policy of the job does not choose their range: a bundle shows which ranges it chooses.
 //! - Their sum fits into 64 bits, and both have counts of single tasks or neither has.
@@ -45,11 +45,12 @@ pub(super) fn join<S: Store>(
 fn sum(first: &CountedRange, next: &CountedRange) -> Option<CountedRange> {
     let (a, b) = (&first.row, &next.row);
     let is_one = a.range.end() == b.range.start()
-        && (&a.author, a.kernel, a.lease) == (&b.author, b.kernel, b.lease)
+        && (&a.provenance, a.kernel, a.lease) == (&b.provenance, b.kernel, b.lease)
         && (first.check, next.check) == (Check::NotChosen, Check::NotChosen);
     let range = Range::new(a.range.start(), b.range.end()).filter(|_| is_one)?;
-    let (tally, busy_us) = (a.tally.join(b.tally)?, a.busy_us.saturating_add(b.busy_us));
-    let row = Row { range, tally, busy_us, ..a.clone() };
+    let (checked_count, busy_us) =
+        (a.checked_count.join(b.checked_count)?, a.busy_us.saturating_add(b.busy_us));
+    let row = Row { range, checked_count, busy_us, ..a.clone() };
     Some(CountedRange { row, check: Check::NotChosen })
 }
 

@@ -159,12 +159,13 @@ impl Store for MemoryStore {
             Select::All | Select::Waiting | Select::By(_) => 0..u64::MAX,
         };
         for (start, counted) in job.rows.range(starts) {
-            let second = job.seconds.get(start).map(|row| &row.author.principal);
+            let second = job.seconds.get(start).map(|row| &row.provenance.principal);
             let is_wanted = match which {
                 Select::All | Select::Overlapping(_) => true,
                 Select::Waiting => counted.check == Check::Wanted,
                 Select::By(party) => {
-                    let mut principals = second.into_iter().chain([&counted.row.author.principal]);
+                    let mut principals =
+                        second.into_iter().chain([&counted.row.provenance.principal]);
                     principals.any(|principal| party.includes(principal))
                 }
             };

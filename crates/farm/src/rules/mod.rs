@@ -13,7 +13,7 @@
 //! - A party that was proven wrong is distrusted, in all jobs that were not cancelled.
 //! - What two machines of one owner counted alike waits again once second opinions lie between owners.
 //! - A job that was done and is disputed, or loses rows, no longer is; while it only waits for second counts, it stays so. One
-//!   that was held no longer is, either, when it is audited or loses confirmations.
+//!   that was suspended no longer is, either, when it is audited or loses confirmations.
 //! - A job ends only if its rows themselves say so.
 //! - A job that proved somebody wrong is not removed.
 //!
@@ -34,8 +34,8 @@ pub use store::{Select, Store, StoredJob};
 use crate::principal::is_second_opinion;
 use crate::rows::{Check, Contradiction, CountedRange, Row, tiled};
 use crate::{
-    AuditPolicy, AuditScope, Author, Claim, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
-    LedgerCommand, Range, Report, TaskCounts, Unaudited,
+    AuditPolicy, AuditScope, CountResult, Distrusted, JobChange, JobId, JobState, LedgerAnswer,
+    LedgerCommand, Provenance, Range, Report, TaskCounts, Unaudited,
 };
 
 /// The most rows that are read for a comparison. A worker may report a long lease in many small parts and then repeat it as
@@ -82,26 +82,26 @@ pub fn execute<S: Store>(store: &mut S, command: &LedgerCommand) -> Result<Ledge
             let done = JobChange::State(JobState::Done);
             change_job(store, *job, done, NOBODY, |job| job.total = Some(*total))?;
         }
-        LedgerCommand::Hold { job, tasks, total, reason } => {
+        LedgerCommand::Suspend { job, tasks, total, reason } => {
             check_complete(store, *job, *tasks, *total)?;
-            let held = JobChange::State(JobState::Held);
-            change_job(store, *job, held, NOBODY, |job| job.reason = Some(reason.clone()))?;
+            let suspended = JobChange::State(JobState::Suspended);
+            change_job(store, *job, suspended, NOBODY, |job| job.reason = Some(reason.clone()))?;
         }
-        LedgerCommand::Accept { report, author, audit } => {
+        LedgerCommand::Accept { report, provenance, audit } => {
             let check = if *audit { Check::Wanted } else { Check::NotChosen };
-            let new = CountedRange { row: Row::new(report, author), check };
+            let new = CountedRange { row: Row::new(report, provenance), check };
             let beside = beside(store, report.job, report.range)?;
             let reported = report.task_counts.clone();
             let (joined, reported) = join::join(store, report.job, new, reported, beside)?;
             store.insert(report.job, &joined, &reported)?;
         }
-        LedgerCommand::Confirm { report, author } => confirm(store, report, author)?,
-        LedgerCommand::Dispute { report, author } => {
-            store.add_claim(report.job, &Row::new(report, author))?;
+        LedgerCommand::Confirm { report, provenance } => confirm(store, report, provenance)?,
+        LedgerCommand::Dispute { report, provenance } => {
+            store.add_claim(report.job, &Row::new(report, provenance))?;
             reopen(store, report.job)?;
         }
-        LedgerCommand::Settle { report, author, wrong, ground } => {
-            return settle::settle(store, report, author, wrong, *ground);
+        LedgerCommand::Settle { report, provenance, wrong, ground } => {
+            return settle::settle(store, report, provenance, wrong, *ground);
         }
         LedgerCommand::Remove { job } => {
             return Ok(LedgerAnswer::Removed { is_whole: remove(store, *job)? });
@@ -146,8 +146,12 @@ fn beside<S: Store>(
     Ok(rows)
 }
 
-fn confirm<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
-    let (job, second) = (report.job, Row::new(report, author));
+fn confirm<S: Store>(
+    store: &mut S,
+    report: &Report,
+    provenance: &Provenance,
+) -> Result<(), S::Fault> {
+    let (job, second) = (report.job, Row::new(report, provenance));
     let across = across(store, job)?;
     let mut is_confirmed = false;
     store.visit(job, Select::Overlapping(report.range), &mut |first, _| {
@@ -170,10 +174,10 @@ fn confirms(first: &CountedRange, second: &Row, across: AuditScope) -> bool {
     let CountedRange { row: first, check } = first;
     *check == Check::Wanted
         && first.range == second.range
-        && first.tally.claim() == second.tally.claim()
+        && first.checked_count.result() == second.checked_count.result()
         && is_second_opinion(
-            (&first.author.principal, first.kernel),
-            (&second.author.principal, second.kernel),
+            (&first.provenance.principal, first.kernel),
+            (&second.provenance.principal, second.kernel),
             across,
         )
 }
@@ -215,7 +219,7 @@ fn request_audit<S: Store>(
     store.add_policy(job, policy, by)?;
     let mut changed = Vec::new();
     store.visit(job, Select::All, &mut |CountedRange { row, check }, second| {
-        let (range, first) = (row.range, &row.author.principal);
+        let (range, first) = (row.range, &row.provenance.principal);
         let wanted = match check {
             Check::NotChosen => policy.chooses(plan, range),
             Check::Wanted => !policy.is_none(),
@@ -251,7 +255,7 @@ fn find_audits<S: Store>(
     Ok(found)
 }
 
-/// A job ends, or is held, only if its rows say so.
+/// A job ends, or is suspended, only if its rows say so.
 fn check_complete<S: Store>(
     store: &mut S,
     job: JobId,
@@ -286,7 +290,7 @@ pub fn for_each_row<S: Store>(
             return ControlFlow::Break(());
         }
         end = row.range.end();
-        let Some(more) = sum.checked_add(row.tally.count.into()) else {
+        let Some(more) = sum.checked_add(row.checked_count.count.into()) else {
             fault = Some(Contradiction::TooLarge(job));
             return ControlFlow::Break(());
         };
@@ -298,10 +302,14 @@ pub fn for_each_row<S: Store>(
 }
 
 /// What the rows of a range say, of which few are read.
-fn compare<S: Store>(store: &mut S, job: JobId, range: Range) -> Result<Option<Claim>, S::Fault> {
+fn compare<S: Store>(
+    store: &mut S,
+    job: JobId,
+    range: Range,
+) -> Result<Option<CountResult>, S::Fault> {
     let rows = first_rows(store, job, range, MOST_COMPARED)?;
-    let claim = tiled(rows.iter().map(|counted| &counted.row), range);
-    claim.map_err(|fault| fault.of(job).into())
+    let result = tiled(rows.iter().map(|counted| &counted.row), range);
+    result.map_err(|fault| fault.of(job).into())
 }
 
 /// The first `most` rows that have ordinals of a range.
@@ -358,9 +366,9 @@ fn change_job<S: Store>(
     store.change_job(&job, Some(change).filter(|_| is_news), by)
 }
 
-/// A job that was done or held no longer is.
+/// A job that was done or suspended no longer is.
 fn reopen<S: Store>(store: &mut S, job: JobId) -> Result<(), S::Fault> {
-    if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Held) {
+    if matches!(stored_job(store, job)?.state, JobState::Done | JobState::Suspended) {
         change_job(store, job, JobChange::State(JobState::Running), NOBODY, |_| ())?;
     }
     Ok(())

@@ -64,20 +64,23 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
     if !is_within {
         return Err(Contradiction::BeyondPlan(id).into());
     }
-    if matches!(state, JobState::Done | JobState::Held) && accepted != wanted {
+    if matches!(state, JobState::Done | JobState::Suspended) && accepted != wanted {
         return Err(Contradiction::NotCovered(id).into());
     }
     if total.is_some_and(|total| total != sum) {
         return Err(Contradiction::WrongTotal(id).into());
     }
-    let held = reason.filter(|_| state == JobState::Held);
+    let suspended = reason.filter(|_| state == JobState::Suspended);
     let mut disputes = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(id)? {
         let stored = first_rows(store, id, range, 1)?.pop().map(|counted| counted.row);
         let stored = stored.filter(|stored| stored.range == range);
         let stored = stored.ok_or(Contradiction::DisputesNothing(id, range))?;
         let kernel = stored.kernel;
-        let vote = |row: Row| Vote { principal: row.author.principal, claim: row.tally.claim() };
+        let vote = |row: Row| Vote {
+            principal: row.provenance.principal,
+            result: row.checked_count.result(),
+        };
         let votes = std::iter::once(stored).chain(claims).map(vote).collect();
         disputes.insert(range, Dispute::new(kernel, votes));
     }
@@ -88,7 +91,7 @@ pub fn restore_job<S: Store>(store: &mut S, job: StoredJob) -> Result<RestoredJo
         state,
         times,
         hours: Hours::default(),
-        held,
+        suspended,
         accepted,
         total: sum,
         spent,

@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use super::{Select, Store, accept, across, first_rows, reopen, stored_job};
 use crate::rows::{Check, Contradiction, CountedRange, DisputeState, OpenDispute, Row};
 use crate::{
-    AuditScope, Author, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party,
-    Principal, Range, Report, Withdrawn,
+    AuditScope, Distrusted, Ground, IntervalSet, JobId, JobState, LedgerAnswer, Party, Principal,
+    Provenance, Range, Report, Withdrawn,
 };
 
 /// Replaces the row of a disputed range by the count that is right. Then takes back what the
@@ -26,7 +26,7 @@ use crate::{
 pub(super) fn settle<S: Store>(
     store: &mut S,
     report: &Report,
-    author: &Author,
+    provenance: &Provenance,
     wrong: &[Party],
     ground: Ground,
 ) -> Result<LedgerAnswer, S::Fault> {
@@ -34,7 +34,7 @@ pub(super) fn settle<S: Store>(
         let proof = Some((report.job, report.range));
         store.change_trust(party, false, proof, ground.reason())?;
     }
-    replace(store, report, author)?;
+    replace(store, report, provenance)?;
     reopen(store, report.job)?;
     take_back(store, wrong, Some(report.job))
 }
@@ -69,8 +69,12 @@ fn take_back<S: Store>(
 }
 
 /// Exchanges the row of a range for the count that is right.
-fn replace<S: Store>(store: &mut S, report: &Report, author: &Author) -> Result<(), S::Fault> {
-    let (job, range, right) = (report.job, report.range, Row::new(report, author));
+fn replace<S: Store>(
+    store: &mut S,
+    report: &Report,
+    provenance: &Provenance,
+) -> Result<(), S::Fault> {
+    let (job, range, right) = (report.job, report.range, Row::new(report, provenance));
     let mut rows = first_rows(store, job, range, 1)?;
     let Some(stored) = rows.pop().filter(|stored| stored.row.range == range) else {
         return Err(Contradiction::NotDisputed(job, range).into());
@@ -99,10 +103,10 @@ fn second_vote<'a>(
     across: AuditScope,
 ) -> Option<&'a Row> {
     let agrees = |row: &&Row| {
-        let principal = &row.author.principal;
+        let principal = &row.provenance.principal;
         row.range == right.range
-            && row.tally.claim() == right.tally.claim()
-            && principal.is_apart_from(&right.author.principal, across)
+            && row.checked_count.result() == right.checked_count.result()
+            && principal.is_apart_from(&right.provenance.principal, across)
             && !distrusted.includes(principal)
     };
     votes.into_iter().rfind(agrees)
@@ -128,7 +132,7 @@ fn fate(
     wrong: &[Party],
     distrusted: &Distrusted,
 ) -> Fate {
-    let first = &counted.row.author.principal;
+    let first = &counted.row.provenance.principal;
     let is_void =
         second.is_some_and(|principal| wrong.iter().any(|party| party.voids(first, principal)));
     let is_trusted = |principal: &Principal| !distrusted.includes(principal);
@@ -151,13 +155,13 @@ fn fates<S: Store>(
     let mut fates = BTreeMap::new();
     for OpenDispute { range, claims } in store.open_disputes(job)? {
         let mut rows = Vec::new();
-        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.author.principal));
+        let mut has_part = claims.iter().any(|claim| is_of(wrong, &claim.provenance.principal));
         store.visit(job, Select::Overlapping(range), &mut |CountedRange { row, .. }, _| {
-            let principal = &row.author.principal;
+            let principal = &row.provenance.principal;
             has_part |= is_of(wrong, principal);
             let is_gone = distrusted.includes(principal);
             let fate = if is_gone { Fate::TakenBack } else { Fate::WaitsAgain };
-            rows.push((row.range, (fate, row.tally.count)));
+            rows.push((row.range, (fate, row.checked_count.count)));
             ControlFlow::Continue(())
         })?;
         if has_part {
@@ -171,10 +175,9 @@ fn fates<S: Store>(
             let fate = fate(&counted, second.as_ref(), wrong, distrusted);
             let row = &counted.row;
             match fate {
-                Fate::Stays => {
-                    reported.extend(Some(row.range).filter(|_| is_of(wrong, &row.author.principal)))
-                }
-                _ => drop(fates.entry(row.range).or_insert((fate, row.tally.count))),
+                Fate::Stays => reported
+                    .extend(Some(row.range).filter(|_| is_of(wrong, &row.provenance.principal))),
+                _ => drop(fates.entry(row.range).or_insert((fate, row.checked_count.count))),
             }
             ControlFlow::Continue(())
         })?;

@@ -112,7 +112,7 @@ pub struct StoredJob {
     pub spec: JobSpec,
     /// Where it stands.
     pub state: JobState,
-    /// Why it is held, if it is.
+    /// Why it is suspended, if it is.
     pub reason: Option<String>,
     /// When it was submitted and when it ended, as far as the store knows.
     pub times: Times,

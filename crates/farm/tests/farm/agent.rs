@@ -5,7 +5,7 @@ use farm::{
     Millis, Pace, Range, Recount, Report, TaskCounts, Verdict, WorkerMessage,
 };
 
-use crate::stage::{kernel, plan, range, tally};
+use crate::stage::{checked_count, kernel, plan, range};
 
 fn connected() -> Agent {
     let mut agent = Agent::new(AgentConfig {
@@ -43,9 +43,9 @@ fn lease(lease: u64, job: u64, tasks: u64, whole: bool) -> Lease {
 
 fn part(lease: Lease, start: u64, end: u64) -> Report {
     let range = range(start, end);
-    let tally = tally(lease.plan, range, 0);
+    let checked_count = checked_count(lease.plan, range, 0);
     let (task_counts, kernel) = (TaskCounts::default(), kernel("portable"));
-    Report::new(&lease, range, tally, task_counts, kernel, 1)
+    Report::new(&lease, range, checked_count, task_counts, kernel, 1)
 }
 
 /// The same of a range, which took a microsecond for each task.
@@ -144,7 +144,7 @@ fn equal_lease_numbers_of_two_ledgers_are_not_added_up() {
     let mut reports = reports(agent.poll(Millis(500)));
     reports.sort_by_key(|report| report.range);
     let reported: Vec<_> =
-        reports.iter().map(|r| (r.fingerprint, r.range, r.tally.count)).collect();
+        reports.iter().map(|r| (r.fingerprint, r.range, r.checked_count.count)).collect();
     let expected = [(old.fingerprint, range(0, 2), 2), (new.fingerprint, range(2, 4), 2)];
     assert_eq!(reported, expected);
 }

@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked_again, audits, change, hello, kernel, plan, proven, range,
-    recount, report, tally, work,
+    AUDIT_ALL, Stage, answered, asked_again, audits, change, checked_count, hello, kernel, plan,
+    proven, range, recount, report, work,
 };
 
 /// A job of 4 tasks, all of it under audit, that w1 has counted.
@@ -94,7 +94,10 @@ fn who_contradicts_unasked_is_not_asked_nor_is_any_machine_of_its_owner() {
     stage.report(one, report(job, plan(5), range(0, 4)));
     let liar = SessionId(2);
     stage.join_as(liar, "rack8", hello("w2", 0));
-    let lie = Report { tally: tally(plan(5), range(0, 4), 1), ..report(job, plan(5), range(0, 4)) };
+    let lie = Report {
+        checked_count: checked_count(plan(5), range(0, 4), 1),
+        ..report(job, plan(5), range(0, 4))
+    };
     for _ in 0..3 {
         let verdict = stage.report_as_is(liar, proven(lie.clone(), "rack8"));
         assert_eq!(verdict, Some(Verdict::Superseded));
@@ -326,7 +329,7 @@ fn a_count_that_contradicts_takes_the_total_of_a_job_that_is_done_back() {
     let leased = stage.last_lease(two);
 
     let other = Report { kernel: kernel("search"), ..report(job, plan(4), range(0, 4)) };
-    let other = Report { tally: tally(plan(4), range(0, 4), 5), ..other };
+    let other = Report { checked_count: checked_count(plan(4), range(0, 4), 5), ..other };
     stage.report_as_is(two, Report { lease: leased.id, token: leased.token, ..other });
 
     let view = stage.farm.job(job).expect("it is there");
@@ -575,7 +578,10 @@ fn however_many_late_counts_one_owner_has_another_one_is_heard() {
     for task in 0..=remembered {
         stage.report(one, of(task));
     }
-    let lie = |task| Report { tally: tally(plan(tasks), range(task, task + 1), 1), ..of(task) };
+    let lie = |task| Report {
+        checked_count: checked_count(plan(tasks), range(task, task + 1), 1),
+        ..of(task)
+    };
     for (session, owner) in [(2, "mallory"), (3, "rack8")] {
         stage.join_as(SessionId(session), owner, hello(&format!("w{session}"), 0));
     }

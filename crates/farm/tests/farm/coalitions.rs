@@ -7,8 +7,8 @@ use farm::{
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, asked, asked_again, audits, change, hello, kernel, plan, proven, range,
-    report, tally,
+    AUDIT_ALL, Stage, asked, asked_again, audits, change, checked_count, hello, kernel, plan,
+    proven, range, report,
 };
 
 /// A job of 4 tasks of which everything is counted again.
@@ -56,9 +56,9 @@ impl Case {
         is_first: bool,
     ) -> Option<Verdict> {
         let of = report(self.job, plan(4), range(0, 4));
-        let tally = tally(plan(4), range(0, 4), more);
+        let checked_count = checked_count(plan(4), range(0, 4), more);
         let kernel = kernel(if is_first { "portable" } else { "search" });
-        let of = Report { tally, kernel, ..of };
+        let of = Report { checked_count, kernel, ..of };
         let of = if is_first { of } else { asked_again(of) };
         self.stage.report_as_is(session, proven(of, owner))
     }

@@ -6,11 +6,11 @@ use farm::{
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, change, hello, kernel, plan, proven, range, report, tally,
-    work,
+    OWNER, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, proven, range,
+    report, work,
 };
 
-/// A job of 4 tasks under audit in which w1 has counted everything and w2 has contradicted: 4 against `claim`.
+/// A job of 4 tasks under audit in which w1 has counted everything and w2 has contradicted: 4 against `result`.
 fn disputed(claim: u64) -> (Stage, JobId) {
     let mut stage = Stage::new();
     let job = stage.submit_audited(4);
@@ -28,8 +28,8 @@ fn reported(job: JobId, count: u64) -> Report {
 
 /// A first count of all 4 tasks of the job with the sum `count`.
 fn unasked(job: JobId, count: u64) -> Report {
-    let tally = tally(plan(4), range(0, 4), count - 4);
-    Report { tally, ..report(job, plan(4), range(0, 4)) }
+    let checked_count = checked_count(plan(4), range(0, 4), count - 4);
+    Report { checked_count, ..report(job, plan(4), range(0, 4)) }
 }
 
 fn contradictions(stage: &Stage) -> usize {
@@ -53,8 +53,8 @@ fn a_count_that_nobody_asked_for_disputes_nothing_but_has_its_range_counted_agai
     stage.report(one, report(job, plan(5), range(0, 4)));
 
     // When w2, which was leased them before, says something else
-    let tally = tally(plan(5), range(0, 4), 7);
-    let late = Report { tally, ..report(job, plan(5), range(0, 4)) };
+    let checked_count = checked_count(plan(5), range(0, 4), 7);
+    let late = Report { checked_count, ..report(job, plan(5), range(0, 4)) };
     assert_eq!(stage.report(two, late), Some(Verdict::Superseded));
 
     // Then another worker is asked, and w1 was right.
@@ -147,7 +147,7 @@ fn a_worker_that_left_before_the_look_up_cannot_agree_with_itself() {
     let mut effects = stage.farm.step(farm::Millis(0), event);
     let Some(farm::Effect::Ledger { asker, command }) = effects.pop() else { panic!("no look-up") };
     stage.act(Event::Left { session: two });
-    let found = report(job, plan(4), range(0, 4)).tally.claim();
+    let found = report(job, plan(4), range(0, 4)).checked_count.result();
     let answer = LedgerAnswer::Compared(Some(found));
     stage.act(Event::Ledger { asker, command, answer, at_ms: 0 });
 

@@ -2,7 +2,7 @@
 
 use farm::{Change, Event, RequestId, WorkerMessage};
 
-use crate::stage::{CONFIG, Stage, asked_again, change, plan, range, report, tally};
+use crate::stage::{CONFIG, Stage, asked_again, change, checked_count, plan, range, report};
 
 #[test]
 fn a_recount_that_comes_back_reaches_who_was_refused() {
@@ -26,8 +26,9 @@ fn a_disputed_range_that_comes_back_reaches_who_was_refused() {
     let job = stage.submit_audited(4);
     let [one, two] = [stage.join("w1", 0), stage.join("w2", 0)];
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let other = tally(plan(4), range(0, 4), 1);
-    let lie = asked_again(farm::Report { tally: other, ..report(job, plan(4), range(0, 4)) });
+    let other = checked_count(plan(4), range(0, 4), 1);
+    let lie =
+        asked_again(farm::Report { checked_count: other, ..report(job, plan(4), range(0, 4)) });
     stage.report(two, lie);
     let [three, four] = [stage.join("w3", 4), stage.join("w4", 4)];
     assert_eq!((stage.leases(three).len(), stage.leases(four).len()), (1, 0));

@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, audits, author, change, hello, kernel, plan, range, recount, report,
-    tally, work,
+    OWNER, Stage, asked_again, audits, change, checked_count, hello, kernel, plan, provenance,
+    range, recount, report, work,
 };
 
 /// Under an audit of everything w1 counts [0, 2) right and [2, 4) wrong, w2 confirms the first, and w1
@@ -18,8 +18,8 @@ fn contradicted() -> (Stage, JobId) {
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
     let of = |start, more, name: &str| {
         let range = range(start, start + 2);
-        let (tally, kernel) = (tally(plan(6), range, more), kernel(name));
-        Report { tally, kernel, ..report(job, plan(6), range) }
+        let (checked_count, kernel) = (checked_count(plan(6), range, more), kernel(name));
+        Report { checked_count, kernel, ..report(job, plan(6), range) }
     };
     stage.report(one, of(0, 0, "portable"));
     stage.report(one, of(2, 7, "portable"));
@@ -40,7 +40,7 @@ fn a_liar_is_caught_and_named_and_its_confirmations_are_void() {
     let lease = stage.last_lease(three);
     recount(&mut stage, three, lease, "portable");
 
-    let liar = author("w1").principal.party(AuditScope::Machines);
+    let liar = provenance("w1").principal.party(AuditScope::Machines);
     let named = |command: &LedgerCommand| matches!(command, LedgerCommand::Settle { wrong, .. } if *wrong == [liar.clone()]);
     assert!(stage.commands.iter().any(named));
     let reason = Dismissal::Distrusted;
@@ -59,8 +59,8 @@ fn what_only_a_liar_has_counted_is_counted_anew_in_every_job() {
     let mut stage = Stage::new();
     let (first, other, ended) = (stage.submit_audited(4), stage.submit(3, 0), stage.submit(5, 0));
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
-    let lie = tally(plan(4), range(0, 2), 1);
-    stage.report(one, Report { tally: lie, ..report(first, plan(4), range(0, 2)) });
+    let lie = checked_count(plan(4), range(0, 2), 1);
+    stage.report(one, Report { checked_count: lie, ..report(first, plan(4), range(0, 2)) });
     stage.report(one, report(first, plan(4), range(2, 4)));
     stage.report(one, report(other, plan(3), range(0, 3)));
     stage.report(one, report(ended, plan(5), range(0, 3)));
@@ -91,8 +91,10 @@ fn a_dispute_that_a_liar_began_is_over_and_its_row_waits_for_another_count() {
     let (first, other) = (stage.submit_audited(4), stage.submit_audited(3));
     let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
     let truth = |of, tasks| report(of, plan(tasks), range(0, tasks));
-    let lie =
-        |of, tasks| Report { tally: tally(plan(tasks), range(0, tasks), 1), ..truth(of, tasks) };
+    let lie = |of, tasks| Report {
+        checked_count: checked_count(plan(tasks), range(0, tasks), 1),
+        ..truth(of, tasks)
+    };
     stage.report(two, truth(other, 3));
     stage.report(one, asked_again(lie(other, 3)));
     stage.report(one, lie(first, 4));
@@ -117,8 +119,8 @@ fn a_settlement_that_only_a_liar_seconds_waits_for_another_count() {
     let job = stage.submit_audited(4);
     let [one, two, three] = ["w1", "w2", "w3"].map(|name| stage.join(name, 0));
     let of = |more, name: &str| {
-        let (tally, kernel) = (tally(plan(4), range(0, 4), more), kernel(name));
-        Report { tally, kernel, ..report(job, plan(4), range(0, 4)) }
+        let (checked_count, kernel) = (checked_count(plan(4), range(0, 4), more), kernel(name));
+        Report { checked_count, kernel, ..report(job, plan(4), range(0, 4)) }
     };
     stage.report(one, of(1, "portable"));
     stage.report(one, asked_again(of(0, "portable")));
@@ -158,8 +160,8 @@ fn no_job_is_said_to_be_done_while_a_liars_rows_are_taken_back() {
     let mut stage = Stage::new();
     let (first, other) = (stage.submit_audited(2), stage.submit(3, 0));
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
-    let lie = tally(plan(2), range(0, 2), 1);
-    stage.report(one, Report { tally: lie, ..report(first, plan(2), range(0, 2)) });
+    let lie = checked_count(plan(2), range(0, 2), 1);
+    stage.report(one, Report { checked_count: lie, ..report(first, plan(2), range(0, 2)) });
     stage.report(two, asked_again(report(first, plan(2), range(0, 2))));
     stage.report(one, report(other, plan(3), range(0, 2)));
     stage.slow_disk = true;
@@ -187,20 +189,21 @@ fn a_conflict_that_comes_up_meanwhile_waits_and_is_not_dropped() {
     let mut stage = Stage::new();
     let (first, other) = (stage.submit_audited(2), stage.submit_audited(3));
     let (one, two, three) = (stage.join("w1", 0), stage.join("w2", 0), stage.join("w3", 0));
-    let lie = tally(plan(2), range(0, 2), 1);
-    stage.report(one, Report { tally: lie, ..report(first, plan(2), range(0, 2)) });
+    let lie = checked_count(plan(2), range(0, 2), 1);
+    stage.report(one, Report { checked_count: lie, ..report(first, plan(2), range(0, 2)) });
     stage.report(two, asked_again(report(first, plan(2), range(0, 2))));
     stage.report(two, report(other, plan(3), range(0, 3)));
     stage.slow_disk = true;
     stage.report(three, asked_again(report(first, plan(2), range(0, 2))));
 
     // When another range is contradicted, nobody is answered
-    let wrong = tally(plan(3), range(0, 3), 5);
-    let claim = asked_again(Report { tally: wrong, ..report(other, plan(3), range(0, 3)) });
-    assert_eq!(stage.report(three, claim.clone()), None);
+    let wrong = checked_count(plan(3), range(0, 3), 5);
+    let dispute =
+        asked_again(Report { checked_count: wrong, ..report(other, plan(3), range(0, 3)) });
+    assert_eq!(stage.report(three, dispute.clone()), None);
     stage.flush();
     stage.slow_disk = false;
 
     // and the worker asks again.
-    assert_eq!(stage.report(three, claim), Some(Verdict::Disputed));
+    assert_eq!(stage.report(three, dispute), Some(Verdict::Disputed));
 }

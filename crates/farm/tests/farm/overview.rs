@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use farm::{Change, Event, JobId, PlanMap, Rate, RequestId, Times, WorkerMessage};
 
-use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
+use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
 
-/// How many ordinals of each kind a map shows: wanted, accepted, leased, disputed, poisoned.
+/// How many ordinals of each kind a map shows: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
     let of =
-        |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.leased, cell.disputed, cell.poisoned];
+        |cell: &farm::Cell| [cell.wanted, cell.accepted, cell.leased, cell.disputed, cell.failed];
     map.cells
         .iter()
         .map(of)
@@ -60,8 +60,11 @@ fn a_map_shows_what_is_disputed() {
     let job = stage.submit_audited(4);
     let [one, two] = ["w1", "w2"].map(|worker| stage.join(worker, 0));
     stage.report(one, report(job, plan(4), range(0, 4)));
-    let tally = tally(plan(4), range(0, 4), 1);
-    stage.report(two, asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) }));
+    let checked_count = checked_count(plan(4), range(0, 4), 1);
+    stage.report(
+        two,
+        asked_again(farm::Report { checked_count, ..report(job, plan(4), range(0, 4)) }),
+    );
     assert_eq!(sums(&stage.farm.map(job).expect("it exists")), [4, 4, 0, 4, 0]);
 }
 

@@ -7,7 +7,8 @@ use farm::{
 };
 
 use crate::stage::{
-    OWNER, Stage, asked_again, author, hello, kernel, plan, proven, range, report, spec, tally,
+    OWNER, Stage, asked_again, checked_count, hello, kernel, plan, proven, provenance, range,
+    report, spec,
 };
 
 const JOB: JobId = JobId(1);
@@ -19,7 +20,7 @@ fn half_done(accepted: u64) -> MemoryStore {
     let job = LedgerCommand::CreateJob { job: JOB, spec: spec(plan), audit: None };
     let report = report(JOB, plan, range(0, accepted));
     let report = Report { kernel: kernel("avx2"), ..report };
-    let accept = LedgerCommand::Accept { report, author: author("w1"), audit: false };
+    let accept = LedgerCommand::Accept { report, provenance: provenance("w1"), audit: false };
     for command in [job, accept] {
         rules::execute(&mut store, &command).expect("it fits");
     }
@@ -52,11 +53,11 @@ fn nothing_is_leased_during_the_grace_and_everything_after() {
 
 #[test]
 fn a_reconnected_worker_keeps_what_it_holds() {
-    // Given: w1 still counts [7, 10), and its finished [3, 5) was accepted meanwhile. Its lease is of an earlier opening of
+    // Given: w1 still counts [7, 10), and its finished [3, 5) was accepted meanwhile. Its lease is of an earlier epoch of
     // the ledger, or of a later one, if the ledger was restored from a copy.
-    for opening in [1, 5] {
+    for epoch in [1, 5] {
         let mut stage = restored(half_done(5));
-        let old = opening << 40 | 17;
+        let old = epoch << 40 | 17;
         let holding = vec![holding(old, 3, 5), holding(old, 7, 10)];
 
         let hello = Hello { holding, ..hello("w1", 100) };
@@ -136,10 +137,10 @@ fn a_dispute_survives_a_restart() {
     let mut store = half_done(10);
     let counted = |more| {
         let (plan, range) = (plan(10), range(0, 10));
-        Report { tally: tally(plan, range, more), ..report(JOB, plan, range) }
+        Report { checked_count: checked_count(plan, range, more), ..report(JOB, plan, range) }
     };
-    let claim = LedgerCommand::Dispute { report: counted(1), author: author("w2") };
-    rules::execute(&mut store, &claim).expect("it fits");
+    let dispute = LedgerCommand::Dispute { report: counted(1), provenance: provenance("w2") };
+    rules::execute(&mut store, &dispute).expect("it fits");
     let mut stage = restored(store);
     assert_eq!(stage.state(JOB).0, JobState::Running);
 

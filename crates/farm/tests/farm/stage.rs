@@ -2,11 +2,11 @@
 
 use farm::rules::{self, MemoryStore};
 use farm::{
-    Answer, AuditPolicy, AuditScope, Author, Change, Config, CoordinatorMessage, Effect, Event,
-    Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey, LeaseKind,
-    LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal, Problem, Range,
-    Refusal, Report, Request, RequestId, Restored, SessionId, Slice, Tally, TaskCounts, Verdict,
-    WorkerMessage,
+    Answer, AuditPolicy, AuditScope, Change, CheckedCount, Config, CoordinatorMessage, Effect,
+    Event, Farm, Hello, JobId, JobSpec, JobState, KernelName, Known, Lease, LeaseId, LeaseKey,
+    LeaseKind, LeaseTerms, LeaseToken, LedgerCommand, Method, Millis, Origin, Plan, Principal,
+    Problem, Provenance, Range, Refusal, Report, Request, RequestId, Restored, SessionId, Slice,
+    TaskCounts, Verdict, WorkerMessage,
 };
 
 /// A farm on a stage.
@@ -302,16 +302,18 @@ pub fn kernel(name: &str) -> KernelName {
 }
 
 /// What tasks of `range` count if all count 1, but the first of them `more`.
-pub fn tally(plan: Plan, range: Range, more: u64) -> Tally {
+pub fn checked_count(plan: Plan, range: Range, more: u64) -> CheckedCount {
     let count = |ordinal| 1 + if ordinal == range.start() { more } else { 0 };
-    let add = |tally: Tally, ordinal| tally.with(plan.fingerprint(), ordinal, count(ordinal));
-    (range.start()..range.end()).try_fold(Tally::EMPTY, add).expect("it is small")
+    let add = |checked_count: CheckedCount, ordinal| {
+        checked_count.with(plan.fingerprint(), ordinal, count(ordinal))
+    };
+    (range.start()..range.end()).try_fold(CheckedCount::EMPTY, add).expect("it is small")
 }
 
 /// Who makes the counts of a worker that joins with the usual owner.
-pub fn author(worker: &str) -> Author {
+pub fn provenance(worker: &str) -> Provenance {
     let principal = Principal { owner: OWNER.into(), machine: worker.into() };
-    Author { principal, worker: worker.into(), build: "1.0".into() }
+    Provenance { principal, worker: worker.into(), build: "1.0".into() }
 }
 
 /// The report with a token that the farm has leased its range to `owner`.
@@ -334,7 +336,7 @@ pub fn report(job: JobId, plan: Plan, range: Range) -> Report {
         lease: LeaseId(0),
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
-        tally: tally(plan, range, 0),
+        checked_count: checked_count(plan, range, 0),
         task_counts: TaskCounts::default(),
         kernel: kernel("portable"),
         busy_us: 1_000 * range.len(),

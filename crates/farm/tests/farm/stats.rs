@@ -2,7 +2,7 @@
 
 use farm::{Change, Event, JobId, JobState, Request, RequestId, Verdict, WorkerMessage};
 
-use crate::stage::{Stage, asked, asked_again, change, noted, plan, range, report, tally};
+use crate::stage::{Stage, asked, asked_again, change, checked_count, noted, plan, range, report};
 
 #[test]
 fn reports_tasks_and_time_are_counted_once_although_a_report_is_repeated() {
@@ -70,8 +70,8 @@ fn a_party_that_was_proven_wrong_is_counted_and_one_that_is_distrusted_by_hand_i
     let sessions = ["w1", "w2", "w3"].map(|worker| stage.join(worker, 0));
     let [one, two, three] = sessions;
     let reported = |count: u64| {
-        let tally = tally(plan(4), range(0, 4), count - 4);
-        asked_again(farm::Report { tally, ..report(job, plan(4), range(0, 4)) })
+        let checked_count = checked_count(plan(4), range(0, 4), count - 4);
+        asked_again(farm::Report { checked_count, ..report(job, plan(4), range(0, 4)) })
     };
     stage.report(one, report(job, plan(4), range(0, 4)));
     stage.report(two, reported(5));

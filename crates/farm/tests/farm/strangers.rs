@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::stage::{
-    OWNER, Stage, asked, asked_again, audits, author, change, hello, noted, plan, proven, range,
-    recount, report, work,
+    OWNER, Stage, asked, asked_again, audits, change, hello, noted, plan, proven, provenance,
+    range, recount, report, work,
 };
 
 fn is_dismissed(stage: &Stage, session: SessionId, reason: Dismissal) -> bool {
@@ -172,7 +172,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
     stage.report(one, report(half, plan(4), range(0, 2)));
     assert_eq!(stage.state(done), (JobState::Done, 3));
 
-    decide(&mut stage, author("w1").principal.party(AuditScope::Machines), false);
+    decide(&mut stage, provenance("w1").principal.party(AuditScope::Machines), false);
 
     assert!(is_dismissed(&stage, one, Dismissal::Distrusted));
     assert_eq!(stage.state(done), (JobState::Running, 0));
@@ -186,7 +186,7 @@ fn who_is_distrusted_by_hand_is_dismissed_and_its_counts_are_taken_back() {
 fn who_is_reinstated_may_work_again_also_after_a_restart() {
     let mut stage = Stage::new();
     stage.submit(3, 0);
-    let party = author("w1").principal.party(AuditScope::Machines);
+    let party = provenance("w1").principal.party(AuditScope::Machines);
     decide(&mut stage, party.clone(), false);
     stage.join("w1", 3);
     assert!(is_dismissed(&stage, SessionId(1), Dismissal::Distrusted));
@@ -204,7 +204,7 @@ fn who_distrusts_an_owner_distrusts_all_its_machines() {
     stage.submit(3, 0);
     let (one, two) = (stage.join("w1", 0), stage.join("w2", 0));
 
-    decide(&mut stage, author("w1").principal.party(AuditScope::Owners), false);
+    decide(&mut stage, provenance("w1").principal.party(AuditScope::Owners), false);
 
     for session in [one, two] {
         assert!(is_dismissed(&stage, session, Dismissal::Distrusted));
@@ -226,8 +226,8 @@ fn a_liar_across_owners_is_distrusted_with_all_its_machines() {
             "rack8",
             Hello { instance: number, ..hello(&format!("w{number}"), 0) },
         );
-        let tally = crate::stage::tally(plan(4), range(0, 4), 1);
-        let lie = asked_again(Report { tally, ..report(job, plan(4), range(0, 4)) });
+        let checked_count = crate::stage::checked_count(plan(4), range(0, 4), 1);
+        let lie = asked_again(Report { checked_count, ..report(job, plan(4), range(0, 4)) });
         stage.report_as_is(SessionId(number), proven(lie, "rack8"));
     }
     assert_eq!(stage.state(job), (JobState::Running, 4));

@@ -5,7 +5,7 @@ use farm::{
     Verdict,
 };
 
-use crate::stage::{Stage, asked_again, change, plan, range, report, tally};
+use crate::stage::{Stage, asked_again, change, checked_count, plan, range, report};
 
 #[test]
 fn an_uncovered_range_is_accepted_only_when_it_is_durable() {
@@ -74,8 +74,8 @@ fn a_report_across_a_frozen_range_gives_its_free_part_back() {
     let (one, two, three) = (stage.join("w1", 10), stage.join("w2", 0), stage.join("w3", 0));
     let lease = stage.last_lease(one);
     stage.report(two, report(job, plan(4), range(0, 2)));
-    let tally = tally(plan(4), range(0, 2), 7);
-    stage.report(three, asked_again(Report { tally, ..report(job, plan(4), range(0, 2)) }));
+    let checked_count = checked_count(plan(4), range(0, 2), 7);
+    stage.report(three, asked_again(Report { checked_count, ..report(job, plan(4), range(0, 2)) }));
 
     let verdict = stage.finish(one, &lease, 1_000);
 
@@ -140,8 +140,9 @@ fn a_sum_that_was_altered_on_its_way_is_invalid() {
     let worker = stage.join("w1", 0);
 
     let right = report(job, plan(10), range(0, 4));
-    let tally = farm::Tally { count: right.tally.count ^ 1 << 40, ..right.tally };
-    let verdict = stage.report(worker, Report { tally, ..right });
+    let checked_count =
+        farm::CheckedCount { count: right.checked_count.count ^ 1 << 40, ..right.checked_count };
+    let verdict = stage.report(worker, Report { checked_count, ..right });
 
     assert_eq!((verdict, stage.state(job).1), (Some(Verdict::Invalid), 0));
 }
@@ -163,8 +164,11 @@ fn a_total_may_pass_64_bits() {
     let worker = stage.join("w1", 0);
 
     for task in 0..3 {
-        let tally = tally(plan(3), range(task, task + 1), u64::MAX - 1);
-        stage.report(worker, Report { tally, ..report(job, plan(3), range(task, task + 1)) });
+        let checked_count = checked_count(plan(3), range(task, task + 1), u64::MAX - 1);
+        stage.report(
+            worker,
+            Report { checked_count, ..report(job, plan(3), range(task, task + 1)) },
+        );
     }
 
     assert_eq!(stage.state(job), (JobState::Done, 3 * u128::from(u64::MAX)));

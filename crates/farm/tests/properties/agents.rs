@@ -9,7 +9,7 @@ use farm::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{ordinals, pieces, plan, shuffle, split, tally};
+use crate::{checked_count, ordinals, pieces, plan, shuffle, split};
 
 proptest! {
     /// However a lease is cut and in whatever order its parts are finished, the reports tile it and
@@ -43,7 +43,7 @@ proptest! {
             prop_assert!(!covered.intersects(report.range), "sent twice: {:?}", report);
             covered.insert(report.range);
             let sum: u128 = pieces(report.range, 1).into_iter().map(|r| u128::from(count(r))).sum();
-            prop_assert_eq!(u128::from(report.tally.count), sum);
+            prop_assert_eq!(u128::from(report.checked_count.count), sum);
             agent.acked(&Ack::of(report, Verdict::Accepted));
         }
         prop_assert_eq!(covered.iter().collect::<Vec<_>>(), vec![lease.range]);
@@ -80,8 +80,8 @@ pub(crate) fn lease(lease: LeaseId, tasks: u64) -> Lease {
 }
 
 pub(crate) fn part(lease: Lease, range: Range, count: u64) -> Report {
-    let (tally, kernel) = (tally(range, count), KernelName::default());
-    Report::new(&lease, range, tally, TaskCounts::default(), kernel, 1)
+    let (checked_count, kernel) = (checked_count(range, count), KernelName::default());
+    Report::new(&lease, range, checked_count, TaskCounts::default(), kernel, 1)
 }
 
 pub(crate) fn agent() -> Agent {

@@ -7,7 +7,7 @@ mod total;
 
 use std::collections::BTreeSet;
 
-use farm::{Fingerprint, Method, Plan, Problem, Range, Tally};
+use farm::{CheckedCount, Fingerprint, Method, Plan, Problem, Range};
 
 fn ordinals(range: Range) -> std::ops::Range<u64> {
     range.start()..range.end()
@@ -39,8 +39,8 @@ fn shuffle<T>(items: &mut [T], mut order: u64) {
 fn plan(tasks: u64) -> Plan {
     Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks }
 }
-/// The tally of a range whose first task counts everything.
-fn tally(range: Range, count: u64) -> Tally {
+/// The checked count of a range whose first task counts everything.
+fn checked_count(range: Range, count: u64) -> CheckedCount {
     let plan = Fingerprint([1; 32]);
-    Tally::EMPTY.with(plan, range.start(), count).expect("it is one task")
+    CheckedCount::EMPTY.with(plan, range.start(), count).expect("it is one task")
 }

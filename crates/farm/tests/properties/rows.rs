@@ -2,9 +2,9 @@
 
 use farm::rules::{self, MemoryStore, Store};
 use farm::{
-    AuditPolicy, AuditScope, Author, Check, CountedRange, Digest, JobId, JobSpec, KernelName,
-    LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem, Range,
-    Report, Row, Slice, Tally, TaskCounts,
+    AuditPolicy, AuditScope, Check, CheckedCount, CountedRange, Digest, JobId, JobSpec, KernelName,
+    LeaseId, LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Plan, Principal, Problem,
+    Provenance, Range, Report, Row, Slice, TaskCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,14 +25,14 @@ fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
         at += length;
         let mut counts = vec![0; length as usize];
         counts[0] = if is_large { u64::MAX - 7 } else { at };
-        let with = |sum: Tally, (at, &count)| sum.with(PLAN.fingerprint(), at, count);
-        let tally = (range.start()..).zip(&counts).try_fold(Tally::EMPTY, with);
+        let with = |sum: CheckedCount, (at, &count)| sum.with(PLAN.fingerprint(), at, count);
+        let checked_count = (range.start()..).zip(&counts).try_fold(CheckedCount::EMPTY, with);
         let machine = format!("w{worker}");
         let row = Row {
             range,
-            tally: tally.expect("one task counts everything"),
+            checked_count: checked_count.expect("one task counts everything"),
             kernel: KernelName::new("avx2").expect("there is such a kernel"),
-            author: Author {
+            provenance: Provenance {
                 principal: Principal { owner: "lab".into(), machine: machine.clone() },
                 worker: machine,
                 build: "1.0".into(),
@@ -48,20 +48,20 @@ fn rows(of: &[(u64, u8, u64, u8, bool)]) -> Vec<(CountedRange, TaskCounts)> {
 }
 
 fn accept((counted, task_counts): &(CountedRange, TaskCounts)) -> LedgerCommand {
-    let Row { range, tally, kernel, lease, busy_us, ref author } = counted.row;
+    let Row { range, checked_count, kernel, lease, busy_us, ref provenance } = counted.row;
     let report = Report {
         job: JobId(1),
         fingerprint: PLAN.fingerprint(),
         lease,
         token: LeaseToken { range, kind: LeaseKind::Count, mac: [0; 16] },
         range,
-        tally,
+        checked_count,
         task_counts: task_counts.clone(),
         kernel,
         busy_us,
     };
     let audit = counted.check == Check::Wanted;
-    LedgerCommand::Accept { report, author: author.clone(), audit }
+    LedgerCommand::Accept { report, provenance: provenance.clone(), audit }
 }
 
 proptest! {
@@ -106,9 +106,9 @@ proptest! {
 
         let alike = |two: &[(CountedRange, TaskCounts)]| {
             let [(a, _), (b, _)] = two else { return true };
-            (&a.row.author, a.row.lease, a.row.range.end()) == (&b.row.author, b.row.lease, b.row.range.start())
+            (&a.row.provenance, a.row.lease, a.row.range.end()) == (&b.row.provenance, b.row.lease, b.row.range.start())
         };
-        let is_small = all.iter().all(|(counted, _)| counted.row.tally.count < 1_000);
+        let is_small = all.iter().all(|(counted, _)| counted.row.checked_count.count < 1_000);
         let are_alike = all.windows(2).all(alike)
             && (all.iter().all(|(_, reported)| reported.are_omitted()) || all.iter().all(|(_, reported)| !reported.are_omitted()))
             && all.iter().all(|(counted, _)| counted.check == Check::NotChosen);
@@ -138,19 +138,20 @@ fn say_the_same(
         let range = Range::new(parts[0].0.row.range.start(), row.range.end());
         prop_assert_eq!(range, Some(row.range));
         for (part, _) in &parts {
-            prop_assert_eq!((&part.row.author, part.row.kernel), (&row.author, row.kernel));
+            prop_assert_eq!((&part.row.provenance, part.row.kernel), (&row.provenance, row.kernel));
             prop_assert_eq!((part.row.lease, part.check), (row.lease, check));
         }
-        let sum = parts.iter().map(|(part, _)| u128::from(part.row.tally.count)).sum::<u128>();
-        prop_assert_eq!(sum, u128::from(row.tally.count));
+        let sum =
+            parts.iter().map(|(part, _)| u128::from(part.row.checked_count.count)).sum::<u128>();
+        prop_assert_eq!(sum, u128::from(row.checked_count.count));
         let busy = parts.iter().map(|(part, _)| part.row.busy_us).sum::<u64>();
         prop_assert_eq!(busy, row.busy_us);
-        let digests = parts.iter().map(|(part, _)| part.row.tally.digest);
-        prop_assert_eq!(digests.reduce(Digest::join), Some(row.tally.digest));
-        prop_assert!(row.tally.is_sound());
+        let digests = parts.iter().map(|(part, _)| part.row.checked_count.digest);
+        prop_assert_eq!(digests.reduce(Digest::join), Some(row.checked_count.digest));
+        prop_assert!(row.checked_count.is_sound());
         let reported = store.task_counts(JobId(1), row.range).expect("the job is there");
         prop_assert!(
-            reported.add_up_to(PLAN.fingerprint(), row.range, row.tally),
+            reported.add_up_to(PLAN.fingerprint(), row.range, row.checked_count),
             "{:?}",
             reported
         );

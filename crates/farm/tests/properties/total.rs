@@ -9,7 +9,7 @@ use farm::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{ordinals, pieces, plan, shuffle, split, tally};
+use crate::{checked_count, ordinals, pieces, plan, shuffle, split};
 
 proptest! {
     /// Every split of a plan into reports, in any order and under any lease, sums to the same.
@@ -52,7 +52,7 @@ proptest! {
                 lease,
                 token: key.sign(&terms, range, LeaseKind::Count),
                 range,
-                tally: tally(range, ordinals(range).map(count).sum()),
+                checked_count: checked_count(range, ordinals(range).map(count).sum()),
                 task_counts: TaskCounts::default(),
                 kernel: KernelName::default(),
                 busy_us: 1_000,

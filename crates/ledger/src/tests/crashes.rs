@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use board::{Cut, Tasks};
+use board::{PlanIndex, Tasks};
 use count::{Backend, Kernel};
 use farm::{
-    AuditPolicy, AuditScope, Change, Config, Effect, Event, Farm, Hello, JobId, JobSpec, JobState,
-    KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerCommand, Method, Millis,
-    Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId, Slice, Tally,
-    TaskCounts, WorkerMessage,
+    AuditPolicy, AuditScope, Change, CheckedCount, Config, Effect, Event, Farm, Hello, JobId,
+    JobSpec, JobState, KernelName, Known, LeaseId, LeaseKey, LeaseKind, LeaseTerms, LedgerCommand,
+    Method, Millis, Origin, Plan, Problem, Range, Report, Request, RequestId, Restored, SessionId,
+    Slice, TaskCounts, WorkerMessage,
 };
 use rusqlite::Connection;
 
@@ -172,7 +172,7 @@ fn open(path: &Path) -> Ledger {
     CheckedLedger::open_again(path).and_then(CheckedLedger::begin).expect("the ledger is sound")
 }
 
-/// The content of a ledger as text, without the times and the openings.
+/// The content of a ledger as text, without the times and the epochs.
 fn contents(db: &Connection) -> String {
     let queries = [
         "SELECT concat_ws(' ', 'job', id, problem, n, method, parameter, tasks, fingerprint, \
@@ -216,8 +216,8 @@ fn play(
     let farm = Farm::restore(config, key(), Millis(0), restored);
     let mut history = History { farm, ledger, batches: 0, before, after };
     history.go_on(vec![Event::Tick]);
-    let cut = Cut::new(PROBLEM, METHOD).expect("such a plan exists");
-    let plan = Plan { problem: PROBLEM, method: METHOD, tasks: cut.len() };
+    let index = PlanIndex::new(PROBLEM, METHOD).expect("such a plan exists");
+    let plan = Plan { problem: PROBLEM, method: METHOD, tasks: index.len() };
     let submission = || {
         let spec = JobSpec { origin: Origin::default(), plan, slice: Slice::ALL, priority: 0 };
         let known = Box::new(Known::nothing());
@@ -250,16 +250,17 @@ fn play(
     }
 
     let report_of = |job, name, kind, session, start: u64, error| {
-        let range = Range::new(start, cut.len().min(start + 5)).expect("it has tasks");
+        let range = Range::new(start, index.len().min(start + 5)).expect("it has tasks");
         let mut tasks = Tasks::new();
-        cut.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
+        index.fill(range.start()..range.end(), &mut tasks).expect("it is of the plan");
         let counted = Kernel::new(Backend::Reference, PROBLEM.n(), METHOD)
             .expect("there is such a kernel")
             .count(tasks.as_slice());
         let count = counted.expect("the tasks are right") + error;
         // A lease of its own, so that neighbours do not become one row.
         let (fingerprint, lease) = (plan.fingerprint(), LeaseId(1 + start));
-        let tally = Tally::EMPTY.with(fingerprint, start, count).expect("it is one count");
+        let checked_count =
+            CheckedCount::EMPTY.with(fingerprint, start, count).expect("it is one count");
         let kernel = KernelName::new(name).expect("there is such a kernel");
         let terms = LeaseTerms { job, plan: fingerprint, lease, owner: OWNER };
         let token = key().sign(&terms, range, kind);
@@ -269,7 +270,7 @@ fn play(
             lease,
             token,
             range,
-            tally,
+            checked_count,
             task_counts: TaskCounts::default(),
             kernel,
             busy_us: 1,
@@ -279,7 +280,7 @@ fn play(
     let report_by =
         |name, kind, session, start, error| report_of(JOB, name, kind, session, start, error);
     let report = |session, start, error| report_by("avx2", LeaseKind::Count, session, start, error);
-    let starts = || (0..cut.len()).step_by(5);
+    let starts = || (0..index.len()).step_by(5);
     history.go_on(vec![report(1, 0, 1)]);
     history.go_on(starts().map(|start| report(2, start, 0)).collect());
     history.go_on(vec![report_by("portable", LeaseKind::Recount, 3, 0, 0)]);

@@ -49,24 +49,24 @@ fn a_range_that_is_said_to_be_confirmed_has_a_second_count() {
 }
 
 #[test]
-fn a_held_job_is_held_for_its_reason_when_the_ledger_is_opened_again() {
+fn a_suspended_job_is_suspended_for_its_reason_when_the_ledger_is_opened_again() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("ledger.db");
     let ledger = open(&path).expect("it opens");
     ledger.apply(&[new_job(), range(0, 60, 7), range(60, 100, 5)]).expect("it is written");
-    let hold = |total| {
+    let suspend = |total| {
         let reason = "it is no multiple of 8".to_string();
-        LedgerCommand::Hold { job: JOB, tasks: 100, total, reason }
+        LedgerCommand::Suspend { job: JOB, tasks: 100, total, reason }
     };
-    ledger.apply(&[hold(7)]).expect_err("the total is another");
-    ledger.apply(&[hold(12)]).expect("it is the sum");
+    ledger.apply(&[suspend(7)]).expect_err("the total is another");
+    ledger.apply(&[suspend(12)]).expect("it is the sum");
     drop(ledger);
 
     let [job] =
         read(&CheckedLedger::open_again(&path).and_then(CheckedLedger::begin).expect("it opens"));
 
-    assert_eq!((job.state, job.total), (JobState::Held, 12));
-    assert_eq!(job.held.as_deref(), Some("it is no multiple of 8"));
+    assert_eq!((job.state, job.total), (JobState::Suspended, 12));
+    assert_eq!(job.suspended.as_deref(), Some("it is no multiple of 8"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn every_opening_has_its_own_number() {
     for epoch in 1..=3 {
         let ledger = open(&path).expect("it opens");
         assert_eq!(ledger.restored().epoch, epoch);
-        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Held)), "one at a time");
+        assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)), "one at a time");
     }
 }
 
@@ -88,7 +88,7 @@ const PLANTED: [(&str, &str); 6] = [
         "no part of a ledger",
     ),
     (
-        "CREATE TRIGGER more AFTER INSERT ON openings BEGIN DELETE FROM ranges; END",
+        "CREATE TRIGGER more AFTER INSERT ON epochs BEGIN DELETE FROM ranges; END",
         "its trigger \"more\" is no part",
     ),
     ("CREATE TABLE more (x CHECK (x > 0))", "its table \"more\" is no part"),

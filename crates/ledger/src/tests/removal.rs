@@ -5,13 +5,13 @@ use super::*;
 /// A ledger of a job that was cancelled, of which three ranges were counted twice, and one is in dispute.
 fn ledger_of_a_cancelled_job(path: &Path) -> Ledger {
     let ledger = ledger_in(path);
-    let claim = |start| LedgerCommand::Dispute {
+    let dispute = |start| LedgerCommand::Dispute {
         report: report(interval(start, start + 10), 8),
-        author: Author { principal: principal("c"), worker: "c".into(), build: "1".into() },
+        provenance: Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
     };
     ledger.apply(&[range(10, 20, 1), range(20, 30, 1)]).expect("it is written");
     ledger.db.execute_batch(CONFIRM_ALL).expect("it is SQL");
-    ledger.apply(&[range(30, 40, 1), claim(30), claim(0)]).expect("it is written");
+    ledger.apply(&[range(30, 40, 1), dispute(30), dispute(0)]).expect("it is written");
     ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
     ledger
 }

@@ -29,7 +29,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     let by = |start, end, worker| range_by(start, end, 1, worker);
     let dispute = LedgerCommand::Dispute {
         report: report(interval(0, 10), 8),
-        author: Author { principal: principal("c"), worker: "c".into(), build: "1".into() },
+        provenance: Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() },
     };
     let priority = |priority| {
         let by = "admin".into();
@@ -48,11 +48,11 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
 
     // The job came in the millisecond in which the ledger was opened: its log begins behind that.
-    let same = "UPDATE openings SET opened_at = (SELECT submitted_at FROM jobs)";
+    let same = "UPDATE epochs SET opened_at = (SELECT submitted_at FROM jobs)";
     ledger.db.execute(same, []).expect("it is written");
-    let look = Look::open(&path).expect("it can be read beside its writer");
+    let view = LedgerView::open(&path).expect("it can be read beside its writer");
     let mut ranges = Vec::new();
-    look.ranges(JOB, |seen| {
+    view.ranges(JOB, |seen| {
         ranges.push((seen.range, seen.worker.to_string(), seen.is_audited));
         ControlFlow::Continue(())
     })
@@ -61,7 +61,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     assert_eq!(ranges, [plain(0, 10, "a"), plain(20, 30, "b")]);
 
     let credits = |of| {
-        let credits = look.credits(&of).expect("it can be read").into_iter();
+        let credits = view.credits(&of).expect("it can be read").into_iter();
         let reported = |it: Credit| (it.worker, it.job, it.tasks, it.placements, it.contradicted);
         credits.map(reported).collect::<Vec<_>>()
     };
@@ -77,14 +77,14 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     assert_eq!(credits(CreditOf::Workers("nobody".into())), []);
 
     let mut first = Vec::new();
-    look.ranges(JOB, |seen| {
+    view.ranges(JOB, |seen| {
         first.push(seen.range);
         ControlFlow::Break(())
     })
     .expect("it can be read");
     assert_eq!(first, [interval(0, 10)], "who breaks off sees no more");
 
-    let log = look.incidents(JOB).expect("it can be read");
+    let log = view.incidents(JOB).expect("it can be read");
     for text in [
         &format!("submitted by {OWNER}"),
         &format!(
@@ -100,7 +100,7 @@ fn people_see_what_was_counted_by_whom_and_when_while_the_ledger_is_written() {
     }
     assert_eq!(log.len(), 6, "what changes nothing is not told: {log:?}");
     assert!(log.is_sorted_by_key(|incident| std::cmp::Reverse(incident.at_ms)));
-    look.incidents(JobId(2)).expect_err("there is no such job");
+    view.incidents(JobId(2)).expect_err("there is no such job");
 }
 
 #[test]
@@ -125,8 +125,9 @@ fn overlaps_of_every_kind_are_refused() {
 
 /// A look-up of the first `end` tasks.
 fn compare(end: u64) -> LedgerCommand {
-    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    LedgerCommand::Compare { report: report(interval(0, end), 1), author }
+    let provenance =
+        Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() };
+    LedgerCommand::Compare { report: report(interval(0, end), 1), provenance }
 }
 
 #[test]
@@ -134,8 +135,8 @@ fn answers_come_in_order_and_see_what_was_written_before() {
     let ledger = ledger_with(&[]);
     let answers = ledger.apply(&[range(0, 10, 7), compare(10)]).expect("it is written");
 
-    let claim = tally(interval(0, 10), 7).claim();
-    assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(Some(claim))]);
+    let result = checked_count(interval(0, 10), 7).result();
+    assert_eq!(answers, [LedgerAnswer::Written, LedgerAnswer::Compared(Some(result))]);
 }
 
 #[test]
@@ -145,8 +146,8 @@ fn a_comparison_reads_few_rows() {
     let compare = |end| ledger.apply(&[compare(end)]).expect("it is read");
 
     let compared = compare(10);
-    let [LedgerAnswer::Compared(Some(claim))] = &compared[..] else { panic!("{compared:?}") };
-    assert_eq!(claim.count, 10 * 7);
+    let [LedgerAnswer::Compared(Some(result))] = &compared[..] else { panic!("{compared:?}") };
+    assert_eq!(result.count, 10 * 7);
     assert_eq!(compare(1_000), [LedgerAnswer::Compared(None)]);
 }
 
@@ -172,9 +173,12 @@ fn what_only_those_confirmed_that_are_distrusted_is_joined_as_unconfirmed_or_lef
     let rows = [("honest", 0, 50), ("liar", 50, 60), ("honest", 60, 100)];
     let confirm = |(start, end), worker: &str| {
         let report = Report { kernel: kernel("search"), ..report(interval(start, end), 1) };
-        let author =
-            Author { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() };
-        LedgerCommand::Confirm { report, author }
+        let provenance = Provenance {
+            principal: principal(worker),
+            worker: worker.into(),
+            build: "1.2.3".into(),
+        };
+        LedgerCommand::Confirm { report, provenance }
     };
     part.apply(&[new_job()]).expect("it is written");
     part.apply(&rows.map(|(worker, start, end)| range_by(start, end, 1, worker)))
@@ -275,14 +279,16 @@ fn what_is_counted_of_a_lease_becomes_one_row_if_all_of_it_tells_what_each_task_
         spec: JobSpec { origin, plan, slice, priority: 0 },
         audit: None,
     };
-    let one = |at| Tally::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
+    let one = |at| CheckedCount::EMPTY.with(plan.fingerprint(), at, 5).expect("it is small");
     let accept = |at, reported: &[u64]| {
-        let author = Author { principal: principal("a"), worker: "a".into(), build: "1".into() };
-        let (fingerprint, tally, task_counts) =
+        let provenance =
+            Provenance { principal: principal("a"), worker: "a".into(), build: "1".into() };
+        let (fingerprint, checked_count, task_counts) =
             (plan.fingerprint(), one(at), TaskCounts::new(reported));
         let report = report(interval(at, at + 1), 5);
-        let report = Report { fingerprint, tally, task_counts, lease: LeaseId(1), ..report };
-        LedgerCommand::Accept { report, author, audit: false }
+        let report =
+            Report { fingerprint, checked_count, task_counts, lease: LeaseId(1), ..report };
+        LedgerCommand::Accept { report, provenance, audit: false }
     };
     let reported = [accept(1, &[5]), accept(0, &[5]), accept(3, &[5]), accept(2, &[5])];
     let some = [accept(6, &[5]), accept(7, &[]), accept(8, &[])];
@@ -310,16 +316,17 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     let ledger = ledger_in(&path);
     let hour = 3_600_000_000_i64;
     let device = Report { kernel: kernel("gpu"), ..report(interval(20, 30), 1) };
-    let author = Author {
+    let provenance = Provenance {
         principal: Principal { owner: "other".into(), machine: "b".into() },
         worker: "b".into(),
         build: "1".into(),
     };
-    let by_device = LedgerCommand::Accept { report: device, author, audit: false };
+    let by_device = LedgerCommand::Accept { report: device, provenance, audit: false };
     ledger.apply(&[range_by(10, 20, 1, "a"), by_device]).expect("it is written");
-    let author = Author { principal: principal("c"), worker: "c".into(), build: "1".into() };
-    let claim = LedgerCommand::Dispute { report: report(interval(20, 30), 8), author };
-    ledger.apply(&[claim, state(JobState::Cancelled)]).expect("it is written");
+    let provenance =
+        Provenance { principal: principal("c"), worker: "c".into(), build: "1".into() };
+    let dispute = LedgerCommand::Dispute { report: report(interval(20, 30), 8), provenance };
+    ledger.apply(&[dispute, state(JobState::Cancelled)]).expect("it is written");
     // The first range on a day, the others on the next one; one of them by a device, and one of
     // them counted twice.
     let day_ms = 86_400_000;

@@ -3,7 +3,7 @@
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Cut, Method, Problem};
+use board::{Method, PlanIndex, Problem};
 use count::{Backend, Kernel};
 
 use crate::classical::{self, Searched};
@@ -177,13 +177,13 @@ fn by_tasks(
         return Ok(Err(Why::Unsuited));
     }
     let problem = Problem::Total { n };
-    let cut = Cut::new(problem, method)?;
+    let index = PlanIndex::new(problem, method)?;
     let need = count::memory_needed(problem, method);
     if memory < need.least {
         return Ok(Err(Why::Memory));
     }
     let mut kernel = Kernel::with_memory(memory.min(need.most), backend, problem, method)?;
-    let total = kernel.count_range(&cut, 0..cut.len())?;
+    let total = kernel.count_range(&index, 0..index.len())?;
     Ok(Ok(Found { total: total.into(), nodes: kernel.nodes() }))
 }
 

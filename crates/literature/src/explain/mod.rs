@@ -10,7 +10,7 @@ use std::fmt::Write;
 use anyhow::ensure;
 use board::ring::Preplacement;
 use board::squares::Square;
-use board::{Cut, Method, Prefix, Problem, Tasks};
+use board::{Method, PlanIndex, Prefix, Problem, Tasks};
 use count::{Backend, Kernel};
 use solve::{first_rows, solutions};
 
@@ -135,12 +135,12 @@ struct Counted {
 
 impl Counted {
     fn all(n: u32, method: Method) -> anyhow::Result<Counted> {
-        let cut = Cut::new(Problem::Total { n }, method)?;
+        let index = PlanIndex::new(Problem::Total { n }, method)?;
         let mut tasks = Tasks::new();
-        cut.fill(0..cut.len(), &mut tasks)?;
+        index.fill(0..index.len(), &mut tasks)?;
         let mut kernel = Kernel::new(Backend::Reference, n, method)?;
-        let count = |task| kernel.count_range(&cut, task..task + 1);
-        let counts = (0..cut.len()).map(count).collect::<Result<_, _>>()?;
+        let count = |task| kernel.count_range(&index, task..task + 1);
+        let counts = (0..index.len()).map(count).collect::<Result<_, _>>()?;
         Ok(Counted { tasks, counts })
     }
 

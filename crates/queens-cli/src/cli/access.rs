@@ -87,7 +87,7 @@ impl AccessArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`], if the options do not fit together; [`Failure::LedgerHeld`], if another process
+    /// [`Failure::Usage`], if the options do not fit together; [`Failure::LedgerLocked`], if another process
     /// holds the ledger; [`Failure::Secret`], if a secret cannot be made or is of no use.
     pub(super) fn open(
         self,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use board::ring::suggested_width;
 use board::rows::suggested_rows;
-use board::{Cut, Method, MethodChoice, Problem};
+use board::{Method, MethodChoice, PlanIndex, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use count::Backend;
@@ -249,8 +249,8 @@ fn sample_of_loop(
     time: Duration,
 ) -> Result<Option<(f64, f64)>, Failure> {
     let problem = Problem::Total { n: args.n };
-    let cut = Cut::new(problem, method)?;
-    let plan = Plan { problem, method, tasks: cut.len() };
+    let index = PlanIndex::new(problem, method)?;
+    let plan = Plan { problem, method, tasks: index.len() };
     let Fit { threads, bytes: memory } = fit(plan, args.threads, args.memory.bytes())?;
     if threads < args.threads {
         return Err(Failure::Usage(format!(
@@ -258,7 +258,7 @@ fn sample_of_loop(
         )));
     }
     let effort = Effort { plan, backend, threads: threads.get(), memory, time, seed: 1 };
-    let estimated = effort.estimate(cut).map_err(anyhow::Error::from)?;
+    let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;
     Ok(estimated.and_then(|it| {
         let seconds = it.core_seconds.value;
         Some((it.total?.value / seconds, seconds))

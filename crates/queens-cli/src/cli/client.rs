@@ -110,7 +110,7 @@ impl Client {
         answer.map(Response::into_inner).map_err(|status| self.failure(status))
     }
 
-    /// Calls `see` with the job at every change until the job is over or held, over any number of lost
+    /// Calls `see` with the job at every change until the job is over or suspended, over any number of lost
     /// connections.
     /// A coordinator that restarts with another ledger may have another plan under the same number; then
     /// this fails with [`Failure::NoSuchJob`].

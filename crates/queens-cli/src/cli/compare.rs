@@ -12,10 +12,10 @@ use serde_json::json;
 
 use super::options::duration;
 use crate::failure::Failure;
-use crate::held::check_total;
 use crate::memory::MemoryBound;
 use crate::output;
 use crate::sizes::Sizes;
+use crate::suspended::check_total;
 
 const EXAMPLE: &str = "\
 Examples:

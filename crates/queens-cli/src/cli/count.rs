@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use board::rows::RowsError;
-use board::{CutError, Given, MAX_N, MethodChoice, Problem, Square};
+use board::{Given, MAX_N, MethodChoice, PlanError, Problem, Square};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use count::{Counting, Variant};
@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 use tokio_stream::{Stream, StreamExt};
 
 use super::local_methods::{self, LocalArgs};
-use super::options::{CountingArgs, CutArgs, duration};
+use super::options::{CountingArgs, MethodArgs, duration};
 use super::plain_search::{self, Search};
 use super::plan::published;
 use super::problem::ProblemArgs;
@@ -27,11 +27,11 @@ use super::signal::{Stop, Stops};
 use super::tools::PROGRAM;
 use crate::answer::{self, Answering};
 use crate::failure::Failure;
-use crate::held::check_total;
 use crate::output::ResultOutput;
 use crate::progress::{LOG_TARGET, Progress, ProgressArgs, Took};
 use crate::sizes::Sizes;
 use crate::stderr;
+use crate::suspended::check_total;
 use service::local::{LocalCount, LocalResult};
 
 #[derive(Clone, Debug, Args)]
@@ -61,7 +61,7 @@ pub(super) struct CountArgs {
     #[arg(hide_short_help = true, long, env = "QUEENS_BY_COLUMN")]
     by_column: bool,
     #[command(flatten)]
-    pub(super) cut: CutArgs,
+    pub(super) method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Keep the work in a file, and go on from it
@@ -156,10 +156,10 @@ impl CountArgs {
         let is_searched = self.blocked.is_given() || self.ranks.is_some() || self.by_column;
         let is_searched = is_searched || self.problem.has_given_otherwise();
         if !is_searched && self.n.each().all(|n| n <= Given::MAX_N) {
-            return self.cut.prefer_typed(matches);
+            return self.method_args.prefer_typed(matches);
         }
         let is_typed = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
-        self.cut.keep_typed(matches);
+        self.method_args.keep_typed(matches);
         self.ledger.take_if(|_| !is_typed("ledger"));
         self.shard.take_if(|_| !is_typed("shard"));
     }
@@ -169,7 +169,7 @@ impl CountArgs {
 async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failure> {
     let keeps = args.ledger.is_some() || args.shard.is_some();
     let is_other = args.stats || args.fundamental || args.by_column;
-    if args.wants_threads || keeps || args.cut.is_given() || is_other {
+    if args.wants_threads || keeps || args.method_args.is_given() || is_other {
         return Err(plain_search::refuses_options());
     }
     let rows = search.ranks.unwrap_or(search.n) as usize;
@@ -182,7 +182,12 @@ async fn count_by_search(args: CountArgs, search: Search) -> Result<Took, Failur
 /// Counts the placements by the column of the first row's queen, and prints a line of these numbers.
 async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Result<Took, Failure> {
     let is_total = matches!(args.problem.problem(n)?, Problem::Total { .. });
-    if !is_total || args.ledger.is_some() || args.cut.is_given() || args.stats || args.fundamental {
+    if !is_total
+        || args.ledger.is_some()
+        || args.method_args.is_given()
+        || args.stats
+        || args.fundamental
+    {
         return Err(Failure::Usage(
             "--by-column counts the total in one way: leave out --problem, given queens, --method, --rows, --width, \
              --no-mirror, --ledger, --shard, --stats and --fundamental"
@@ -190,7 +195,7 @@ async fn count_by_column(args: CountArgs, n: u32, output: ResultOutput) -> Resul
         ));
     }
     if n > MAX_N {
-        return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
+        return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
     }
     let backend = args.counting.tested_backend([MethodChoice::Rows { rows: None }])?;
     let threads = args.counting.room.threads();
@@ -305,7 +310,7 @@ async fn count(
     let ledger = args.ledger.as_deref().map(named).transpose()?;
     let output = args.output.as_deref().map(named).transpose()?;
     let output = ResultOutput::new(args.json, output)?.of_size(size);
-    if let Some(method) = args.cut.local()? {
+    if let Some(method) = args.method_args.local()? {
         if args.wants_threads {
             return Err(method.refuses("one thread", "--threads"));
         }
@@ -314,7 +319,7 @@ async fn count(
         }
         let stats = args.stats;
         let memory = args.counting.room.memory();
-        let is_plain = args.cut.no_mirror();
+        let is_plain = args.method_args.no_mirror();
         let local = LocalArgs { problem, memory, is_plain, output, stats };
         let counted = spawn_blocking(move || local_methods::run(method, &local));
         return tokio::select! {
@@ -330,7 +335,7 @@ async fn count(
     }
     let keeps = ledger.is_some();
     let goes_on = ledger.as_deref().is_some_and(Path::exists);
-    let method = args.cut.choice()?;
+    let method = args.method_args.choice()?;
     if let Problem::Completions(_) = problem
         && method.is_none_or(|choice| choice.for_problem(problem).cuts(problem))
     {

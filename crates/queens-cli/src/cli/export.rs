@@ -78,7 +78,9 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
 /// Checks the total of a job that a ledger calls done: facts may have been added since.
 fn check_done(job: &RestoredJob, ledger: &Path) -> Result<(), Failure> {
     let reason = known::of(&job.spec.plan, job.spec.slice).contradiction(job.total);
-    reason.map_or(Ok(()), |reason| Err(Failure::total_held(job.spec.plan, &reason, Some(ledger))))
+    reason.map_or(Ok(()), |reason| {
+        Err(Failure::total_suspended(job.spec.plan, &reason, Some(ledger)))
+    })
 }
 
 /// The reason why a bundle was not written.

@@ -13,7 +13,7 @@ use wire::v1::change::Change;
 
 use super::audits::{self, AuditArgs, ScopeArg};
 use super::client::{Client, CoordinatorArgs, view};
-use super::options::{CutArgs, share};
+use super::options::{MethodArgs, share};
 use super::problem::ProblemArgs;
 use super::show;
 use super::signal::asked_to_stop;
@@ -32,7 +32,7 @@ pub(super) struct SubmitArgs {
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
-    pub(super) cut: CutArgs,
+    pub(super) method_args: MethodArgs,
     /// Jobs of higher priority are served first
     ///
     /// It is from -10 to 10, or anything for an admin.
@@ -86,7 +86,7 @@ pub(super) struct JobsArgs {
     all: bool,
     /// List jobs in these states only
     #[arg(long, value_name = "STATE", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(["running", "paused", "held", "done", "cancelled"]))]
+          value_parser = PossibleValuesParser::new(["running", "paused", "suspended", "done", "cancelled"]))]
     state: Vec<String>,
     /// List jobs of these owners only
     #[arg(long, value_name = "OWNER", value_delimiter = ',')]
@@ -120,7 +120,7 @@ pub(super) enum ChangeCommand {
     Priority(PriorityArgs),
     /// Pause jobs
     Pause(JobArgs),
-    /// Resume paused jobs, and try poisoned tasks again
+    /// Resume paused jobs, and try failed tasks again
     Resume(JobArgs),
     /// End jobs without a total
     Cancel(JobArgs),
@@ -218,7 +218,7 @@ async fn submit_all(client: &mut Client, jobs: Vec<v1::Submit>) -> Result<Vec<Jo
 impl SubmitArgs {
     fn request(&self, n: u32) -> Result<v1::Submit, Failure> {
         let problem = self.problem.problem(n)?;
-        let choice = self.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+        let choice = self.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
         let own = |name: &String| {
             if self.n.are_many() { format!("{name}-{n}") } else { name.clone() }
         };
@@ -514,9 +514,9 @@ impl Following {
             if json && !each_change {
                 output::print(show::json(&end, &[]))?;
             }
-            return Err(match end.held {
-                Some(reason) => Failure::Held(format!(
-                    "job {job} is held and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
+            return Err(match end.suspended {
+                Some(reason) => Failure::Suspended(format!(
+                    "job {job} is suspended and has no total: {reason}; `queens audit {job} --all` has it counted again by other \
                      workers, and `queens cancel {job}` gives the job up"
                 )),
                 None => Failure::Incomplete(format!(

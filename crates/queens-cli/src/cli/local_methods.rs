@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use board::rows::RowsError;
-use board::{CutError, MAX_N, Problem};
+use board::{MAX_N, PlanError, Problem};
 use count::Answer;
 use literature::forced::{self, ForcedCount, Looking};
 use literature::states::{self, RowStats};
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::answer;
 use crate::failure::Failure;
-use crate::held::check_total;
 use crate::output::ResultOutput;
 use crate::progress::Took;
 use crate::stderr;
+use crate::suspended::check_total;
 
 /// A method that makes no tasks, so that a farm cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(super) fn run(method: LocalMethod, args: &LocalArgs) -> Result<Took, Failure
         }
     }
     if n > MAX_N {
-        return Err(CutError::from(RowsError::BoardTooLarge { n }).into());
+        return Err(PlanError::from(RowsError::BoardTooLarge { n }).into());
     }
     let begun = Instant::now();
     let found = match method {

@@ -35,7 +35,7 @@ pub(super) struct MergeArgs {
 ///
 /// # Errors
 ///
-/// [`Failure::Incomplete`], if tasks are missing; [`Failure::Held`], if the total contradicts what is
+/// [`Failure::Incomplete`], if tasks are missing; [`Failure::Suspended`], if the total contradicts what is
 /// known; and everything that is wrong with a ledger.
 pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
     let joined = join_ledgers(&ledgers(&args.parts)?, &args.into)?;
@@ -78,10 +78,12 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
             ));
         }
     }
-    match (answer, joined.held) {
+    match (answer, joined.suspended) {
         (Some(_), _) if args.json => Ok(()),
         (Some(answer), _) => output::print(answer.count()),
-        (None, Some(held)) => Err(Failure::total_held(plan, &held, Some(&args.into))),
+        (None, Some(suspended)) => {
+            Err(Failure::total_suspended(plan, &suspended, Some(&args.into)))
+        }
         (None, None) => Err(Failure::Incomplete(format!(
             "{} of {} tasks are missing: {}; count them and merge again, or let `queens count {}{} --ledger {}` \
              count what is missing",

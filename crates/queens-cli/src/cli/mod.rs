@@ -165,8 +165,8 @@ impl Command {
     fn prefer_typed(&mut self, matches: &ArgMatches) {
         match self {
             Command::Count(args) => args.prefer_typed(matches),
-            Command::Submit(args) => args.cut.prefer_typed(matches),
-            Command::Plan(args) => args.cut.prefer_typed(matches),
+            Command::Submit(args) => args.method_args.prefer_typed(matches),
+            Command::Plan(args) => args.method_args.prefer_typed(matches),
             _ => {}
         }
     }

@@ -19,7 +19,7 @@ use crate::memory::MemoryBound;
 
 /// The options for how a problem is cut into tasks.
 #[derive(Clone, Debug, Args)]
-pub(super) struct CutArgs {
+pub(super) struct MethodArgs {
     /// How to cut and count: rows, ring, halves, …
     ///
     /// [default: what suits N]
@@ -74,7 +74,7 @@ impl MethodName {
     }
 }
 
-impl CutArgs {
+impl MethodArgs {
     /// The method, if it is one that makes no tasks.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl CutArgs {
     ///
     /// [`Failure::Usage`], if the options do not belong together, or if the method makes no tasks.
     pub(super) fn choice(&self) -> Result<Option<MethodChoice>, Failure> {
-        let CutArgs { method, rows, width, no_mirror } = *self;
+        let MethodArgs { method, rows, width, no_mirror } = *self;
         let usage = |reason: &str| Err(Failure::Usage(reason.into()));
         let method = match (method, rows, width) {
             (Some(method), ..) => method,

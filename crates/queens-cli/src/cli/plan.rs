@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use board::{Cut, MethodChoice, Problem};
+use board::{MethodChoice, PlanIndex, Problem};
 use bytesize::ByteSize;
 use clap::Args;
 use farm::{Fact, Plan};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::local_methods::LocalMethod;
 use super::nodes::{self, Here, NodeType, OnNodes};
-use super::options::{CountingArgs, CutArgs, in_units};
+use super::options::{CountingArgs, MethodArgs, in_units};
 use super::problem::ProblemArgs;
 use super::tools::PROGRAM;
 use super::{show, task_list, unique_plan};
@@ -38,7 +38,7 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
-    pub(super) cut: CutArgs,
+    pub(super) method_args: MethodArgs,
     #[command(flatten)]
     counting: CountingArgs,
     /// Count a sample for so long; 0 for no estimate
@@ -79,7 +79,7 @@ pub(super) struct PlanArgs {
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let problem = args.problem.problem(args.n)?;
     let seed = args.seed.unwrap_or_else(rand::random);
-    if args.cut.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
+    if args.method_args.local()? == Some(LocalMethod::Unique) && problem.counts_orbits() {
         if !(args.on.is_empty() && args.cores.is_none() && args.watts.is_empty()) {
             return Err(Failure::Usage(
                 "--method unique counts on one thread: leave out --on, --cores and --watts".into(),
@@ -94,13 +94,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                     .into(),
             ));
         }
-        let choice = args.cut.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
+        let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
         return task_list::run(args.n, choice, args.json);
     }
-    let choice = args.cut.choice()?.unwrap_or(MethodChoice::suggested(problem));
+    let choice = args.method_args.choice()?.unwrap_or(MethodChoice::suggested(problem));
     let method = choice.for_problem(problem);
-    let cut = Cut::new(problem, method)?;
-    let plan = Plan { problem, method, tasks: cut.len() };
+    let index = PlanIndex::new(problem, method)?;
+    let plan = Plan { problem, method, tasks: index.len() };
     let (wanted, memory) = (args.counting.room.threads(), args.counting.room.memory());
     let Fit { threads, bytes: thread_memory } = fit(plan, wanted, memory)?;
     let effort = Effort {
@@ -130,7 +130,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         object["thread_memory_bytes"] = thread_memory.into();
         object["memory_bytes"] = memory.into();
         object["threads"] = threads.get().into();
-        if let Some(estimated) = args.estimated(effort, cut)? {
+        if let Some(estimated) = args.estimated(effort, index)? {
             note_estimate(&mut object, &estimated, effort);
             if let Some(on_nodes) = args.on_nodes(&types, effort, &estimated)? {
                 object["on"] = serde_json::to_value(on_nodes).map_err(anyhow::Error::from)?;
@@ -153,7 +153,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some((value, source)) = published(plan) {
         output::print(format!("published {value} placements{} ({source})", before_symmetry(plan)))?;
     }
-    match args.estimated(effort, cut)? {
+    match args.estimated(effort, index)? {
         Some(estimated) => {
             output::print(text(&estimated, effort))?;
             let on_nodes = args.on_nodes(&types, effort, &estimated)?;
@@ -226,13 +226,13 @@ impl PlanArgs {
         if (problem, method) == (effort.plan.problem, effort.plan.method) {
             return Ok(core_seconds);
         }
-        let cut = Cut::new(problem, method)?;
-        let plan = Plan { problem, method, tasks: cut.len() };
+        let index = PlanIndex::new(problem, method)?;
+        let plan = Plan { problem, method, tasks: index.len() };
         let room = &self.counting.room;
         let Fit { threads, bytes } = fit(plan, room.threads(), room.memory())?;
         let time = effort.time / 4;
         let effort = Effort { plan, threads: threads.get(), memory: bytes, time, ..effort };
-        let estimated = effort.estimate(cut).map_err(anyhow::Error::from)?;
+        let estimated = effort.estimate(index).map_err(anyhow::Error::from)?;
         let seconds = estimated.map(|estimated| estimated.core_seconds.value);
         seconds.ok_or_else(|| {
             Failure::Undecided(format!(
@@ -252,13 +252,13 @@ fn watts(text: &str) -> anyhow::Result<f64> {
 
 impl PlanArgs {
     /// The estimate from a sample of the tasks; `None` if none is wanted or the time was too short.
-    fn estimated(&self, effort: Effort, cut: Cut) -> Result<Option<Estimated>, Failure> {
+    fn estimated(&self, effort: Effort, index: PlanIndex) -> Result<Option<Estimated>, Failure> {
         if self.seconds() == 0 {
             return Ok(None);
         }
         count::self_test(effort.backend, MethodChoice::all())?;
         let wanted = self.progress.is_wanted();
-        let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(cut));
+        let estimated = while_time_passes(wanted, "sample", effort.time, || effort.estimate(index));
         Ok(estimated.map_err(anyhow::Error::from)?)
     }
 }

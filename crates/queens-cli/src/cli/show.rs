@@ -60,9 +60,9 @@ fn object(job: &JobView, others: &[JobView]) -> Value {
         "audits_stranded": job.audits_stranded,
         "audit_across": job.audit.map(|audit| audit.across.name()),
         "audit_share": job.audit.map(|audit| f64::from(audit.share_ppm) / f64::from(AuditPolicy::ALL)),
-        "held": job.held,
-        "poisoned": job.poisoned,
-        "poisoned_first": job.poisoned_first,
+        "suspended": job.suspended,
+        "failed": job.failed,
+        "failed_first": job.failed_first,
         "submitted_at_ms": job.times.submitted_at_ms,
         "begun_at_ms": job.times.begun_at_ms,
         "ended_at_ms": job.times.ended_at_ms,
@@ -84,9 +84,9 @@ pub(super) fn state(job: &JobView) -> String {
     }
 }
 
-/// The reason why the job is held.
-fn held(job: &JobView) -> Option<String> {
-    let reason = job.held.as_ref()?;
+/// The reason why the job is suspended.
+fn suspended(job: &JobView) -> Option<String> {
+    let reason = job.suspended.as_ref()?;
     Some(format!("{reason}; `queens audit {} --all` has it counted again", job.id))
 }
 
@@ -109,17 +109,17 @@ pub(super) fn may_wait_for_others(job: &JobView) -> bool {
     job.state == JobState::Running && job.workers == 0 && job.able_workers > 0
 }
 
-/// The poisoned tasks, which are no longer leased, and what to do about them.
-fn poison(job: &JobView) -> Option<String> {
-    let named = job.poisoned_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let more = if job.poisoned > job.poisoned_first.len() as u64 { ", …" } else { "" };
-    let s = plural(job.poisoned, "s");
-    (job.poisoned > 0 && !job.state.is_over()).then(|| {
+/// The failed tasks, which are no longer leased, and what to do about them.
+fn failed_tasks(job: &JobView) -> Option<String> {
+    let named = job.failed_first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let more = if job.failed > job.failed_first.len() as u64 { ", …" } else { "" };
+    let s = plural(job.failed, "s");
+    (job.failed > 0 && !job.state.is_over()).then(|| {
         format!(
             "{} task{s} ({named}{more}) of which each was lost three times or more with its worker; look into \
              their logs and how they ended (status 137 or oom-kill: the system killed them for lack of \
              memory), give them less --memory, another build or --backend, then `queens resume {}`",
-            job.poisoned, job.id
+            job.failed, job.id
         )
     })
 }
@@ -255,20 +255,21 @@ pub(super) fn ended(job: &JobView) -> Option<String> {
     Some(format!("done in {}{speed}; waited {}", brief(took(job)?), brief(waited(job)?)))
 }
 
-/// Remarks below the table of jobs: what they wait for, poisoned tasks, why they are held. `all` are the jobs of the
+/// Remarks below the table of jobs: what they wait for, failed tasks, why they are suspended. `all` are the jobs of the
 /// coordinator.
 pub(super) fn remarks(jobs: &[JobView], all: &[JobView]) -> Vec<String> {
     let audited = jobs.iter().filter_map(|job| Some((job.id, audited(job)?)));
     let audited = audited.map(|(id, what)| format!("job {id} is {what}"));
     let waiting = jobs.iter().filter_map(|job| Some((job.id, job.waits_for(all)?)));
     let waiting = waiting.map(|(id, what)| format!("job {id} waits for {what}"));
-    let poisons = jobs.iter().filter_map(|job| Some((job.id, poison(job)?)));
-    let poisons = poisons.map(|(id, poison)| format!("job {id} leases no more of {poison}"));
-    let holds = jobs.iter().filter_map(|job| Some((job.id, held(job)?)));
-    let holds = holds.map(|(id, reason)| format!("job {id} is held: {reason}"));
+    let failures = jobs.iter().filter_map(|job| Some((job.id, failed_tasks(job)?)));
+    let failures =
+        failures.map(|(id, failed_tasks)| format!("job {id} leases no more of {failed_tasks}"));
+    let suspended = jobs.iter().filter_map(|job| Some((job.id, suspended(job)?)));
+    let suspended = suspended.map(|(id, reason)| format!("job {id} is suspended: {reason}"));
     let disputes = jobs.iter().filter_map(|job| Some((job.id, disputed(job)?)));
     let disputes = disputes.map(|(id, what)| format!("job {id} is disputed: {what}"));
-    audited.chain(waiting).chain(poisons).chain(holds).chain(disputes).collect()
+    audited.chain(waiting).chain(failures).chain(suspended).chain(disputes).collect()
 }
 
 /// The number of ranges of a finished job that are being counted again, if there are any.
@@ -317,7 +318,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     if job.thread_memory > 0 {
         lines.push(format!("memory    {} or more a thread", size(job.thread_memory)));
     }
-    lines.extend(held(job).map(|reason| format!("held      {reason}")));
+    lines.extend(suspended(job).map(|reason| format!("suspended {reason}")));
     lines.extend(job.waits_for(others).map(|what| format!("waits     for {what}")));
     lines.extend(job.total.map(|total| format!("total     {total}")));
     let symmetry = if job.spec.plan.problem.counts_orbits() { " before symmetry" } else { "" };
@@ -336,7 +337,7 @@ pub(super) fn details(job: &JobView, others: &[JobView]) -> String {
     }
     lines.extend(audits(job));
     lines.extend(disputed(job).map(|what| format!("disputed  {what}")));
-    lines.extend(poison(job).map(|poison| format!("poisoned  {poison}")));
+    lines.extend(failed_tasks(job).map(|failed_tasks| format!("failed    {failed_tasks}")));
     lines.join("\n")
 }
 
@@ -368,12 +369,12 @@ mod tests {
             disputes: 0,
             disputed: None,
             audit: None,
-            held: None,
+            suspended: None,
             audits_wanted: 0,
             audits_agreed: 0,
             audits_stranded: Some(0),
-            poisoned: 0,
-            poisoned_first: Vec::new(),
+            failed: 0,
+            failed_first: Vec::new(),
             times: farm::Times::default(),
             hours: farm::Hours::default(),
             is_over_limit: false,
@@ -435,14 +436,14 @@ mod tests {
     }
 
     #[test]
-    fn poison_is_named_with_the_way_out() {
-        let poisoned_first = vec![3, 14];
-        let job = JobView { poisoned: 2, poisoned_first, ..job() };
+    fn failed_tasks_are_named_with_the_way_out() {
+        let failed_first = vec![3, 14];
+        let job = JobView { failed: 2, failed_first, ..job() };
         for text in [details(&job, &[]), remarked(&job)] {
             let is_reported =
                 text.contains("2 tasks (3, 14)") && text.contains("`queens resume 1`");
             assert!(is_reported && text.contains("--backend"), "{text}");
         }
-        assert!(remarked(&JobView { poisoned: 9, ..job }).contains("(3, 14, …)"));
+        assert!(remarked(&JobView { failed: 9, ..job }).contains("(3, 14, …)"));
     }
 }

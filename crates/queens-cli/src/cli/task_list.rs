@@ -1,6 +1,6 @@
 //! `queens plan --tasks`: the tasks of `rows` and `prefixes` as the masks that workers get.
 
-use board::{Cut, MethodChoice, Prefix, Problem, TaskKind, Tasks};
+use board::{MethodChoice, PlanIndex, Prefix, Problem, TaskKind, Tasks};
 
 use crate::failure::Failure;
 use crate::output::Lines;
@@ -13,7 +13,7 @@ const BLOCK: u64 = 1 << 12;
 pub(super) fn run(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failure> {
     let problem = Problem::Total { n };
     let method = choice.for_problem(problem);
-    let cut = Cut::new(problem, method)?;
+    let index = PlanIndex::new(problem, method)?;
     if !matches!(TaskKind::of(problem, method), Some(TaskKind::Prefix { .. })) {
         return Err(Failure::Usage(
             "--tasks prints the masks of the methods rows and prefixes: give one of them".into(),
@@ -21,10 +21,10 @@ pub(super) fn run(n: u32, choice: MethodChoice, json: bool) -> Result<(), Failur
     }
     let mut lines = Lines::new();
     let mut tasks = Tasks::with_capacity(BLOCK as usize);
-    for first in (0..cut.len()).step_by(BLOCK as usize) {
+    for first in (0..index.len()).step_by(BLOCK as usize) {
         tasks.clear();
-        let past = cut.len().min(first + BLOCK);
-        cut.fill(first..past, &mut tasks).map_err(anyhow::Error::from)?;
+        let past = index.len().min(first + BLOCK);
+        index.fill(first..past, &mut tasks).map_err(anyhow::Error::from)?;
         for index in 0..tasks.len() {
             let (Prefix { left, down, right }, weight) = tasks.get(index);
             let printed = match json {

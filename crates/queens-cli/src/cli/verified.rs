@@ -193,7 +193,7 @@ impl Verified<'_> {
         let confirmed = &content.confirmations;
         let taken = self.checked.content.busy;
         let builds: BTreeSet<_> =
-            self.checked.content.authors.iter().map(|author| &author.author.build).collect();
+            self.checked.content.authors.iter().map(|author| &author.provenance.build).collect();
         let Recounted { sums, kernel, is_cut_short, verdict } = self.recounted;
         let RecountSums { ranges, reported, pieces, tasks, busy } = *sums;
         let amount =
@@ -205,11 +205,11 @@ impl Verified<'_> {
             })
         });
         let shares =
-            |by: &dyn Fn(&farm::Author, farm::KernelName) -> String| -> BTreeMap<String, String> {
+            |by: &dyn Fn(&farm::Provenance, farm::KernelName) -> String| -> BTreeMap<String, String> {
                 let mut shares = BTreeMap::<String, u128>::new();
                 for (&author, amount) in &self.checked.content.counted_by {
                     let author = &self.checked.content.authors[author as usize];
-                    *shares.entry(by(&author.author, author.kernel)).or_default() += amount.count;
+                    *shares.entry(by(&author.provenance, author.kernel)).or_default() += amount.count;
                 }
                 shares.into_iter().map(|(name, count)| (name, count.to_string())).collect()
             };
@@ -279,13 +279,15 @@ impl Verified<'_> {
     }
 
     fn machines(&self) -> usize {
-        let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
+        let principals =
+            self.checked.content.authors.iter().map(|author| &author.provenance.principal);
         principals.collect::<BTreeSet<_>>().len()
     }
 
     /// The number of machines that are identified in this way.
     fn identified_by(&self, by: IdentifiedBy) -> usize {
-        let principals = self.checked.content.authors.iter().map(|author| &author.author.principal);
+        let principals =
+            self.checked.content.authors.iter().map(|author| &author.provenance.principal);
         principals
             .filter(|principal| principal.identified_by() == by)
             .collect::<BTreeSet<_>>()
@@ -311,7 +313,7 @@ impl Verified<'_> {
             .content
             .authors
             .iter()
-            .map(|author| author.author.principal.owner.as_str())
+            .map(|author| author.provenance.principal.owner.as_str())
             .collect()
     }
 

@@ -21,7 +21,7 @@ macro_rules! failures {
 }
 
 failures! {
-    board::CutError => Plan, "{0}";
+    board::PlanError => Plan, "{0}";
     executor::TooLittleMemory =>
         Plan, "{0}: allow more with --memory, or count by another method, such as --method ring";
     literature::states::StatesError =>
@@ -50,10 +50,10 @@ impl From<LedgerError> for Failure {
     fn from(LedgerError { path, fault }: LedgerError) -> Failure {
         let (ledger, reason) = (path.display(), fault.to_string());
         match fault.kind() {
-            FaultKind::Held => Failure::LedgerHeld(format!(
-                "the ledger {ledger} is held by another process; stop that one, or use another file with --ledger"
+            FaultKind::Locked => Failure::LedgerLocked(format!(
+                "the ledger {ledger} is locked by another process; stop that one, or use another file with --ledger"
             )),
-            FaultKind::Busy => Failure::LedgerHeld(format!(
+            FaultKind::Busy => Failure::LedgerLocked(format!(
                 "the ledger {ledger} was read or locked by another program for a minute; end that one (a copy or an \
                  export that is being made, or `sqlite3`), then start again: everything accepted so far is safe"
             )),
@@ -132,8 +132,8 @@ impl From<LocalError> for Failure {
                  before its memory and cooling are checked"
                     .into(),
             ),
-            LocalError::Held { plan, reason, ledger } => {
-                Failure::total_held(plan, &reason, ledger.as_deref())
+            LocalError::Suspended { plan, reason, ledger } => {
+                Failure::total_suspended(plan, &reason, ledger.as_deref())
             }
             LocalError::Stopped { percent, ledger } => {
                 let place = percent

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-use board::Cut;
+use board::PlanIndex;
 use count::{Backend, Kernel};
 use serde_json::Value;
 use service::Endpoint;
@@ -66,8 +66,10 @@ pub(crate) fn first_lease(reported: &[work_response::Message]) -> v1::Lease {
 pub(crate) fn zero(lease: &v1::Lease) -> v1::Report {
     let plan: farm::Plan = lease.plan.clone().expect("it is there").try_into().expect("it is one");
     let range = lease.range.expect("it is there");
-    let add = |tally: farm::Tally, task| tally.with(plan.fingerprint(), task, 0).expect("it is 0");
-    let tally = (range.start..range.end).fold(farm::Tally::EMPTY, add);
+    let add = |checked_count: farm::CheckedCount, task| {
+        checked_count.with(plan.fingerprint(), task, 0).expect("it is 0")
+    };
+    let checked_count = (range.start..range.end).fold(farm::CheckedCount::EMPTY, add);
     v1::Report {
         lease: lease.id,
         job: lease.job,
@@ -76,7 +78,7 @@ pub(crate) fn zero(lease: &v1::Lease) -> v1::Report {
         token: lease.token.clone(),
         count: 0,
         residue: 0,
-        digest: tally.digest.0.to_le_bytes().to_vec(),
+        digest: checked_count.digest.0.to_le_bytes().to_vec(),
         ..report()
     }
 }
@@ -403,13 +405,14 @@ fn two_invented_machines_cannot_dispute_a_job_that_is_done() {
 
 /// What each task of a plan counts.
 fn counts(plan: &farm::Plan) -> Vec<u64> {
-    let cut = Cut::new(plan.problem, plan.method).expect("it is a plan");
+    let index = PlanIndex::new(plan.problem, plan.method).expect("it is a plan");
     let kernel = Kernel::new(Backend::Reference, plan.problem.n(), plan.method);
     let mut counts = Vec::new();
-    let counted =
-        kernel
-            .expect("there is such a kernel")
-            .count_each_of_range(&cut, 0..cut.len(), |count| counts.push(count));
+    let counted = kernel.expect("there is such a kernel").count_each_of_range(
+        &index,
+        0..index.len(),
+        |count| counts.push(count),
+    );
     counted.expect("the tasks are right");
     counts
 }

@@ -87,7 +87,8 @@ fn jobs_are_listed_by_state_and_owner_and_old_ones_only_if_asked_for() {
     assert_eq!((going.lines().count(), going.contains("cancelled")), (2, false), "{table}");
     assert!(names(going).contains(&only_going) && !names(going).contains(&only_ended), "{table}");
     assert!(names(ended).contains(&only_ended) && !names(ended).contains(&only_going), "{table}");
-    farm.client(&["jobs", "--state", "asleep"]).usage("running, paused, held, done, cancelled");
+    farm.client(&["jobs", "--state", "asleep"])
+        .usage("running, paused, suspended, done, cancelled");
 }
 
 #[test]

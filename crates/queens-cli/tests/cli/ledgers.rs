@@ -34,8 +34,8 @@ fn a_ledger_that_another_process_holds_is_refused() {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
 
-    count(&["8"], farm.ledger()).refusal(7, &["held by another process", "--ledger"]);
-    coordinate(farm.ledger()).refusal(7, &["held by another process", "--ledger"]);
+    count(&["8"], farm.ledger()).refusal(7, &["locked by another process", "--ledger"]);
+    coordinate(farm.ledger()).refusal(7, &["locked by another process", "--ledger"]);
 
     coordinator.stop();
     assert_eq!(count(&["8"], farm.ledger()).success(), format!("{}\n", vectors::total(8)));
@@ -63,7 +63,7 @@ fn damage_is_refused_and_not_made_worse() {
         ("not all of its ranges", "DELETE FROM ranges WHERE first = 0"),
         ("not the sum", "UPDATE jobs SET total = total + 1"),
         ("no negative number", "UPDATE ranges SET first = -1 WHERE first = 0"),
-        ("cannot have been opened", "UPDATE openings SET epoch = 1 << 40"),
+        ("cannot have been opened", "UPDATE epochs SET epoch = 1 << 40"),
         ("unknown method", "UPDATE jobs SET method = 'guessing'"),
         ("unknown state", "UPDATE jobs SET state = 'asleep'"),
         ("no count", "UPDATE ranges SET count = 'many' WHERE first = 0"),
@@ -259,13 +259,13 @@ mod unix {
     }
 
     #[test]
-    fn a_ledger_is_held_under_every_name() {
+    fn a_ledger_is_locked_under_every_name() {
         let farm = Farm::new("", "");
         let _coordinator = farm.start_coordinator();
         let scratch = Scratch::new();
         let alias = scratch.path("alias.db");
         std::os::unix::fs::symlink(farm.ledger(), &alias).expect("links can be made");
 
-        count(&["8"], &alias).refusal(7, &["held by another process"]);
+        count(&["8"], &alias).refusal(7, &["locked by another process"]);
     }
 }

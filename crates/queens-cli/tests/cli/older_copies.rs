@@ -18,7 +18,7 @@ fn an_older_copy_goes_on_with_what_workers_hold_and_says_that_it_is_one() {
     let copy = farm.ledger().with_extension("copy");
     fs::copy(farm.ledger(), &copy).expect("it is closed");
 
-    // Two openings later, a worker counts.
+    // Two epochs later, a worker counts.
     farm.start_coordinator().stop();
     let coordinator = farm.start_coordinator();
     let worker = farm.start_worker();
@@ -33,8 +33,7 @@ fn an_older_copy_goes_on_with_what_workers_hold_and_says_that_it_is_one() {
     assert_eq!(farm.client(&["watch", &job]).success(), format!("{}\n", vectors::total(N)));
     assert!(farm.snapshot().jobs[&1].is_tiled());
     let said = coordinator.said();
-    let warning =
-        "an older copy of the ledger is served: the worker holds a lease of its opening 3";
+    let warning = "an older copy of the ledger is served: the worker holds a lease of its epoch 3";
     assert_eq!(said.matches(warning).count(), 1, "{said}");
     worker.stop();
     coordinator.stop();

@@ -82,7 +82,7 @@ fn no_keys_are_made_beside_a_ledger_that_another_process_holds() {
     let _coordinator = farm.start_coordinator();
     for more in [&["--tls"][..], &["--tls", "--new-keys"]] {
         let refused = run(farm.coordinator_at("127.0.0.1:0").args(more));
-        refused.refusal(7, &["held by another process"]);
+        refused.refusal(7, &["locked by another process"]);
         let made = ["authority.pem", "token"].map(|name| farm.key(name).exists());
         assert_eq!(made, [false; 2]);
     }

@@ -64,7 +64,7 @@ impl Snapshot {
             jobs.insert(id as u64, job);
         }
         Ok(Snapshot {
-            epoch: number("SELECT max(epoch) FROM openings")? as u64,
+            epoch: number("SELECT max(epoch) FROM epochs")? as u64,
             disputes: number("SELECT count(*) FROM disputes")? as u64,
             jobs,
         })

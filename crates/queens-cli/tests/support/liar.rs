@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use farm::{
-    Agent, AgentConfig, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range, Report, Tally,
-    TaskCounts,
+    Agent, AgentConfig, CheckedCount, CoordinatorMessage, Hello, KernelName, Lease, Millis, Range,
+    Report, TaskCounts,
 };
 use service::Endpoint;
 use service::worker::{Connect, GrpcConnector, Link, LinkEnd};
@@ -94,8 +94,9 @@ async fn lie(
 /// A task of a lease, with a count that fits its residue and its digest.
 fn part(lease: Lease, task: u64, count: u64) -> Report {
     let range = Range::new(task, task + 1).expect("it has a task");
-    let tally = Tally::EMPTY.with(lease.fingerprint, task, count).expect("it is one count");
+    let checked_count =
+        CheckedCount::EMPTY.with(lease.fingerprint, task, count).expect("it is one count");
     let kernel = KernelName::ALL[0];
     let task_counts = TaskCounts::new(&[count]);
-    Report::new(&lease, range, tally, task_counts, kernel, 10)
+    Report::new(&lease, range, checked_count, task_counts, kernel, 10)
 }

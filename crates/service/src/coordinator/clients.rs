@@ -203,10 +203,10 @@ impl ClientService for Clients {
         });
         let (workers, distrusted, leasable_threads) = seen.await?;
         let worker = |view: WorkerView| v1::Worker {
-            owner: view.author.principal.owner,
-            machine: view.author.principal.machine,
-            name: view.author.worker,
-            build: view.author.build,
+            owner: view.provenance.principal.owner,
+            machine: view.provenance.principal.machine,
+            name: view.provenance.worker,
+            build: view.provenance.build,
             threads: view.threads,
             memory: view.memory,
             tasks: view.tasks,

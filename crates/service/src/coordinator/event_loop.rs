@@ -37,7 +37,7 @@ pub struct EventLoop {
     requests: Option<mpsc::Sender<LedgerRequest>>,
     /// The events of the ledger.
     events: mpsc::UnboundedReceiver<LedgerEvent>,
-    /// The number of the ledger's opening.
+    /// The ledger's epoch.
     epoch: u64,
     /// Whether the log says that the ledger is an older copy.
     is_older_logged: bool,
@@ -192,7 +192,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// A worker that holds a lease of a later opening has worked with a later state of the ledger than this one.
+    /// A worker that holds a lease of a later epoch has worked with a later state of the ledger than this one.
     fn warn_of_older_copy(&mut self, Hello { worker, holding, .. }: &Hello) {
         let latest = holding.iter().map(|holding| holding.lease.epoch()).max();
         if let Some(latest) = latest.filter(|&latest| latest > self.epoch && !self.is_older_logged)
@@ -200,7 +200,7 @@ impl EventLoop {
             self.is_older_logged = true;
             tracing::warn!(
                 worker,
-                "an older copy of the ledger is served: the worker holds a lease of its opening {latest}, and here \
+                "an older copy of the ledger is served: the worker holds a lease of its epoch {latest}, and here \
                 it is opened as number {}. What was decided since the copy is missing, such as jobs, revoked tokens and \
                 distrusted machines; what is missing is counted again",
                 self.epoch
@@ -245,15 +245,15 @@ impl EventLoop {
                     let _ = reply.send(answer);
                 }
             }
-            Effect::Contradicted { report, author } => {
-                tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                    principal = %author.principal, worker = author.worker,
+            Effect::Contradicted { report, provenance } => {
+                tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
+                    principal = %provenance.principal, worker = provenance.worker,
                     "a late count contradicts the accepted one; the range is counted again if its job runs, \
                      and `queens audit` has it counted again if the job is over");
             }
             Effect::AtRest { job } => self.tell_end(job),
             Effect::Lost { principal, processes } => log_lost(&principal, processes),
-            Effect::Poisoned { job, ordinal } => {
+            Effect::TaskFailed { job, ordinal } => {
                 tracing::error!(%job, task = ordinal,
                     "this task was lost three times or more with the worker that counted it; it is not leased any more, \
                      and the rest of the job goes on. Look into the workers' logs, give them another \
@@ -284,9 +284,9 @@ impl EventLoop {
     fn tell_end(&mut self, job: JobId) {
         let view = self.farm.job(job).expect("a job with something pending is not removed");
         let plan = view.spec.plan;
-        if let Some(reason) = &view.held {
+        if let Some(reason) = &view.suspended {
             tracing::error!(%job, %plan, reason,
-                "job held: its total contradicts what is known; audit or cancel it");
+                "job suspended: its total contradicts what is known; audit or cancel it");
         } else {
             let total = view.total.map(tracing::field::display);
             tracing::info!(%job, %plan, state = %view.state, total, "job ended");
@@ -314,15 +314,15 @@ fn log_lost(principal: &Principal, processes: usize) {
 /// A contradiction means that a machine miscounts. The operator should know which.
 fn log_dispute(command: &LedgerCommand) {
     match command {
-        LedgerCommand::Dispute { report, author } => {
-            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                kernel = %report.kernel, principal = %author.principal, worker = author.worker,
+        LedgerCommand::Dispute { report, provenance } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
+                kernel = %report.kernel, principal = %provenance.principal, worker = provenance.worker,
                 "disputed: this count contradicts the accepted one; `queens jobs {}` says who is asked to settle it",
                 report.job);
         }
-        LedgerCommand::Settle { report, author, wrong, ground } => {
-            tracing::warn!(job = %report.job, range = %report.range, count = report.tally.count,
-                principal = %author.principal, worker = author.worker,
+        LedgerCommand::Settle { report, provenance, wrong, ground } => {
+            tracing::warn!(job = %report.job, range = %report.range, count = report.checked_count.count,
+                principal = %provenance.principal, worker = provenance.worker,
                 "settled: this count is right");
             for party in wrong {
                 tracing::error!(%party, job = %report.job, range = %report.range, reason = ground.reason(),

@@ -76,7 +76,7 @@ impl FarmHandle {
         self.look(move |farm| farm.job(job)).await
     }
 
-    /// A job that exists, as it is once it is over or held.
+    /// A job that exists, as it is once it is over or suspended.
     pub async fn end(&self, job: JobId) -> Result<JobView, CoordinatorGone> {
         let (reply, end) = oneshot::channel();
         self.tell(Input::End(job, reply)).await?;

@@ -186,7 +186,7 @@ fn refused(refusal: Refusal) -> Status {
         | Refusal::NotOver(..)
         | Refusal::Proof(_)
         | Refusal::Unsettled(_)
-        | Refusal::Held(_) => Status::failed_precondition(text),
+        | Refusal::Suspended(_) => Status::failed_precondition(text),
         Refusal::TooManyJobs { .. } | Refusal::TooManyOfOwner { .. } => {
             Status::resource_exhausted(text)
         }
@@ -198,7 +198,7 @@ impl From<NoPlan> for Status {
     fn from(failure: NoPlan) -> Status {
         let text = failure.to_string();
         match failure {
-            NoPlan::Cut(_) => Status::invalid_argument(text),
+            NoPlan::Plan(_) => Status::invalid_argument(text),
             NoPlan::TooLong { .. } => Status::resource_exhausted(text),
             NoPlan::Internal(_) => Status::internal(text),
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ledger::{CredentialChange, Ledger, LedgerFault, Look, Role};
+use ledger::{CredentialChange, Ledger, LedgerFault, LedgerView, Role};
 
 use super::credentials::{ADMIN_OWNER, Known, status};
 use crate::error::ServiceError;
@@ -26,7 +26,7 @@ pub fn require_keys(ledger: &Path, keys: &KeyFolder, has_token: bool) -> Result<
     if is_new || !needed.iter().any(|name| missing(name)) {
         return Ok(());
     }
-    let noted = Look::open(ledger).and_then(|look| look.keys());
+    let noted = LedgerView::open(ledger).and_then(|look| look.keys());
     let noted = noted.map_err(|fault| fault.at(Some(ledger)))?;
     let is_lost = |name: &&String| needed.contains(&name.as_str()) && missing(name);
     let lost: Vec<&str> = noted.iter().filter(is_lost).map(String::as_str).collect();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use board::{Cut, CutError, Method, MethodChoice};
+use board::{Method, MethodChoice, PlanError, PlanIndex};
 use farm::{Plan, Problem};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::timeout;
@@ -31,7 +31,7 @@ pub struct Plans {
 }
 
 /// The cut of a plan, once it is made.
-type Index = Arc<OnceCell<Arc<Cut>>>;
+type Index = Arc<OnceCell<Arc<PlanIndex>>>;
 
 impl Default for Plans {
     fn default() -> Plans {
@@ -48,7 +48,7 @@ impl Default for Plans {
 pub(super) enum NoPlan {
     /// The problem cannot be cut so.
     #[error(transparent)]
-    Cut(#[from] CutError),
+    Plan(#[from] PlanError),
     /// It would take too long.
     #[error(
         "the tasks of {problem} could not be numbered within {} seconds, because there are too many of them \
@@ -65,7 +65,7 @@ pub(super) enum NoPlan {
 }
 
 impl Plans {
-    /// The number of cuts that are kept; each takes a few mebibytes.
+    /// The number of plan indexes that are kept; each takes a few mebibytes.
     const KEPT: usize = 32;
 
     /// The plan for a problem, cut by the chosen method, made on this thread. It may take seconds, because it
@@ -73,13 +73,13 @@ impl Plans {
     ///
     /// # Errors
     ///
-    /// [`CutError`], if the problem cannot be cut so.
-    pub fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, CutError> {
+    /// [`PlanError`], if the problem cannot be cut so.
+    pub fn make(&self, problem: Problem, choice: MethodChoice) -> Result<Plan, PlanError> {
         let method = choice.for_problem(problem);
-        let cut = Cut::new(problem, method)?;
-        let plan = Plan { problem, method, tasks: cut.len() };
+        let index = PlanIndex::new(problem, method)?;
+        let plan = Plan { problem, method, tasks: index.len() };
         // Another thread may have made the same one.
-        let _ = self.index(problem, method).set(Arc::new(cut));
+        let _ = self.place(problem, method).set(Arc::new(index));
         Ok(plan)
     }
 
@@ -96,42 +96,42 @@ impl Plans {
         let made = async {
             let method = tokio::task::spawn_blocking(move || choice.for_problem(problem));
             let method = method.await.map_err(anyhow::Error::from)?;
-            let cut = self.cut_of(problem, method, &self.submissions).await?;
-            Ok(Plan { problem, method, tasks: cut.len() })
+            let index = self.cut_of(problem, method, &self.submissions).await?;
+            Ok(Plan { problem, method, tasks: index.len() })
         };
         timeout(PLANNING_TIME, made).await.unwrap_or(Err(NoPlan::TooLong { problem }))
     }
 
-    /// The cut of `plan`, which is indexed anew if it was not used recently.
+    /// The index of `plan`, which is made anew if it was not used recently.
     ///
     /// # Errors
     ///
     /// [`ServiceError::Incompatible`], if this version of the program cuts the plan into another number of
     /// tasks.
-    pub async fn cut(&self, plan: Plan) -> Result<Arc<Cut>, ServiceError> {
-        let cut = self.cut_of(plan.problem, plan.method, &self.sessions).await;
-        let cut = cut.map_err(|failure| {
+    pub async fn index(&self, plan: Plan) -> Result<Arc<PlanIndex>, ServiceError> {
+        let index = self.cut_of(plan.problem, plan.method, &self.sessions).await;
+        let index = index.map_err(|failure| {
             anyhow::Error::from(failure).context(format!("the plan {plan} was accepted earlier"))
         })?;
-        if cut.len() == plan.tasks {
-            return Ok(cut);
+        if index.len() == plan.tasks {
+            return Ok(index);
         }
         Err(ServiceError::Incompatible(format!(
             "the plan {plan} was made with {} tasks, but this program finds {}; use the version that made it",
             plan.tasks,
-            cut.len()
+            index.len()
         )))
     }
 
-    /// The cut of a problem, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and
+    /// The index of a plan, which is made in its turn unless it is there. Calls for the same one wait for it meanwhile, and
     /// one of them makes it if this call is given up.
     async fn cut_of(
         &self,
         problem: Problem,
         method: Method,
         turns: &Semaphore,
-    ) -> Result<Arc<Cut>, NoPlan> {
-        let index = self.index(problem, method);
+    ) -> Result<Arc<PlanIndex>, NoPlan> {
+        let index = self.place(problem, method);
         let make = async || {
             let _turn = turns.acquire().await.map_err(anyhow::Error::from)?;
             Ok::<_, NoPlan>(Arc::new(elsewhere(problem, method).await??))
@@ -140,7 +140,7 @@ impl Plans {
     }
 
     /// The place for the index of a plan.
-    fn index(&self, problem: Problem, method: Method) -> Index {
+    fn place(&self, problem: Problem, method: Method) -> Index {
         let mut recent = self.recent.lock().expect("nobody panics while holding it");
         let known = recent.iter().position(|&(of, by, _)| (of, by) == (problem, method));
         let used =
@@ -155,15 +155,15 @@ impl Plans {
 async fn elsewhere(
     problem: Problem,
     method: Method,
-) -> Result<Result<Cut, CutError>, anyhow::Error> {
+) -> Result<Result<PlanIndex, PlanError>, anyhow::Error> {
     let wanted = Arc::new(());
     let still_wanted = Arc::downgrade(&wanted);
-    let cut = tokio::task::spawn_blocking(move || {
-        Cut::new_unless(problem, method, &|| still_wanted.strong_count() == 0)
+    let index = tokio::task::spawn_blocking(move || {
+        PlanIndex::new_unless(problem, method, &|| still_wanted.strong_count() == 0)
     });
-    let cut = cut.await?;
+    let index = index.await?;
     drop(wanted);
-    cut.transpose().ok_or_else(|| anyhow!("a plan was given up that is still wanted"))
+    index.transpose().ok_or_else(|| anyhow!("a plan was given up that is still wanted"))
 }
 
 #[cfg(test)]
@@ -184,7 +184,7 @@ mod tests {
         let plans = Plans::default();
         let _busy = plans.submissions.acquire_many(SUBMISSIONS as u32).await.expect("it is open");
         let other = Plans::default().make(SHORT.0, SHORT.1).expect("it exists");
-        timeout(10 * SOON, plans.cut(other)).await.expect("it is short").expect("it is indexed");
+        timeout(10 * SOON, plans.index(other)).await.expect("it is short").expect("it is indexed");
     }
 
     #[tokio::test]
@@ -195,14 +195,14 @@ mod tests {
             let plans = plans.clone();
             tokio::spawn(async move {
                 let plan = plans.submitted(problem, choice).await;
-                plans.cut(plan.expect("such a plan exists")).await.expect("it was just made")
+                plans.index(plan.expect("such a plan exists")).await.expect("it was just made")
             })
         });
         let mut cuts = Vec::new();
-        for cut in wanted.collect::<Vec<_>>() {
-            cuts.push(cut.await.expect("it does not panic"));
+        for index in wanted.collect::<Vec<_>>() {
+            cuts.push(index.await.expect("it does not panic"));
         }
-        assert!(cuts.iter().all(|cut| Arc::ptr_eq(cut, &cuts[0])), "it was indexed again");
+        assert!(cuts.iter().all(|index| Arc::ptr_eq(index, &cuts[0])), "it was indexed again");
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::{Cut, Tasks};
+use board::{PlanIndex, Tasks};
 use farm::{Ack, CoordinatorMessage, Lease, LeaseId, TasksBlock, Verdict};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -56,7 +56,7 @@ pub(super) async fn send_messages(
                 if out.send_timeout(order, PATIENCE).await.is_err() {
                     return Ok(());
                 }
-                leased.push(lease, plans.cut(lease.plan).await?);
+                leased.push(lease, plans.index(lease.plan).await?);
                 continue;
             }
             CoordinatorMessage::Revoke(lease) => leased.revoke(lease),
@@ -80,13 +80,13 @@ struct Leased(VecDeque<Coming>);
 struct Coming {
     lease: Lease,
     next: u64,
-    cut: Arc<Cut>,
+    index: Arc<PlanIndex>,
 }
 
 impl Leased {
     /// All tasks of `lease`, whose plan is cut so, are to come.
-    fn push(&mut self, lease: Lease, cut: Arc<Cut>) {
-        self.0.push_back(Coming { lease, next: lease.range.start(), cut });
+    fn push(&mut self, lease: Lease, index: Arc<PlanIndex>) {
+        self.0.push_back(Coming { lease, next: lease.range.start(), index });
     }
 
     /// No more tasks of this lease are to come.
@@ -96,11 +96,11 @@ impl Leased {
 
     /// The next tasks: as many as one message has, or the rest of a lease. `None` if no tasks are to come.
     fn next_block(&mut self) -> Option<TasksBlock> {
-        let Coming { lease: Lease { id: lease, range, .. }, next, cut } = self.0.front_mut()?;
+        let Coming { lease: Lease { id: lease, range, .. }, next, index } = self.0.front_mut()?;
         let (lease, start) = (*lease, *next);
         let end = range.end().min(start + MAX_TASKS_PER_MESSAGE as u64);
         let mut tasks = Tasks::with_capacity((end - start) as usize);
-        cut.fill(start..end, &mut tasks).expect("a lease is a range of its plan");
+        index.fill(start..end, &mut tasks).expect("a lease is a range of its plan");
         *next = end;
         if end == range.end() {
             self.0.pop_front();

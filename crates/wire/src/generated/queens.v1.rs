@@ -903,7 +903,7 @@ pub mod change {
         /// Stops leasing its ranges until it is resumed.
         #[prost(message, tag = "3")]
         Pause(super::Pause),
-        /// Leases its ranges again, and its poisoned tasks.
+        /// Leases its ranges again, and its failed tasks.
         #[prost(message, tag = "4")]
         Resume(super::Resume),
         /// Has it served earlier or later than others from now on; as in Submit. What is leased already stays leased.
@@ -911,8 +911,8 @@ pub mod change {
         #[prost(sint32, tag = "5")]
         Priority(i32),
         /// Has accepted ranges counted again, by other machines or owners and other kernels. A job that is done stays so
-        /// meanwhile, unless a count contradicts; one that is held runs again. A policy of no range withdraws the audits before
-        /// it: nothing waits for a second count any more; it is refused with FAILED_PRECONDITION for a job that is held.
+        /// meanwhile, unless a count contradicts; one that is suspended runs again. A policy of no range withdraws the audits before
+        /// it: nothing waits for a second count any more; it is refused with FAILED_PRECONDITION for a job that is suspended.
         #[prost(message, tag = "6")]
         Audit(super::AuditPolicy),
     }
@@ -1075,10 +1075,10 @@ pub struct Job {
     /// Tasks that are not leased any more, because each was lost three times with the worker that counted it. The
     /// job does not end before it is resumed and they are counted.
     #[prost(uint64, tag = "17")]
-    pub poisoned: u64,
+    pub failed: u64,
     /// The first of these tasks, at most eight.
     #[prost(uint64, repeated, tag = "18")]
-    pub poisoned_first: ::prost::alloc::vec::Vec<u64>,
+    pub failed_first: ::prost::alloc::vec::Vec<u64>,
     /// Microseconds that the rest will take these workers if they go on as they do; absent until it can be estimated.
     #[prost(uint64, optional, tag = "19")]
     pub us_left: ::core::option::Option<u64>,
@@ -1088,9 +1088,9 @@ pub struct Job {
     /// What is counted twice, if anything is.
     #[prost(message, optional, tag = "21")]
     pub audit: ::core::option::Option<Audit>,
-    /// Why it is held, if it is.
+    /// Why it is suspended, if it is.
     #[prost(string, optional, tag = "22")]
-    pub held: ::core::option::Option<::prost::alloc::string::String>,
+    pub suspended: ::core::option::Option<::prost::alloc::string::String>,
     /// The owner of the credential that submitted it; empty if ledgers were merged.
     #[prost(string, tag = "23")]
     pub owner: ::prost::alloc::string::String,
@@ -1301,7 +1301,7 @@ pub enum JobState {
     Done = 4,
     /// Everything is counted, but the total contradicts what is known of it. Nothing happens before a client
     /// audits or cancels the job.
-    Held = 5,
+    Suspended = 5,
 }
 impl JobState {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1315,7 +1315,7 @@ impl JobState {
             Self::Paused => "JOB_STATE_PAUSED",
             Self::Cancelled => "JOB_STATE_CANCELLED",
             Self::Done => "JOB_STATE_DONE",
-            Self::Held => "JOB_STATE_HELD",
+            Self::Suspended => "JOB_STATE_SUSPENDED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1326,7 +1326,7 @@ impl JobState {
             "JOB_STATE_PAUSED" => Some(Self::Paused),
             "JOB_STATE_CANCELLED" => Some(Self::Cancelled),
             "JOB_STATE_DONE" => Some(Self::Done),
-            "JOB_STATE_HELD" => Some(Self::Held),
+            "JOB_STATE_SUSPENDED" => Some(Self::Suspended),
             _ => None,
         }
     }

@@ -5,8 +5,8 @@ mod protocol;
 
 use board::{MethodChoice, Tasks};
 use farm::{
-    CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId, LeaseKind,
-    LeaseToken, OwnerView, Plan, Problem, Range, Report, Request, Share, ShareChange, Tally,
+    CheckedCount, CoordinatorMessage, Fingerprint, Hello, Holding, JobId, JobView, Lease, LeaseId,
+    LeaseKind, LeaseToken, OwnerView, Plan, Problem, Range, Report, Request, Share, ShareChange,
     TaskCounts, TasksBlock, WorkerMessage,
 };
 use proptest::collection::vec;
@@ -291,15 +291,15 @@ fn an_impossible_weight_of_a_task_is_refused() {
 #[test]
 fn counts_of_tasks_that_contradict_their_range_are_refused() {
     let fingerprint = Fingerprint([7; 32]);
-    let tally = Tally::EMPTY.with(fingerprint, 0, 5).expect("it is small");
+    let checked_count = CheckedCount::EMPTY.with(fingerprint, 0, 5).expect("it is small");
     let report = |task_counts: &[u64]| v1::Report {
         lease: 1,
         job: 1,
         fingerprint: fingerprint.0.to_vec(),
         range: Some(v1::OrdinalRange { start: 0, end: 1 }),
-        count: tally.count,
-        residue: tally.residue,
-        digest: tally.digest.0.to_le_bytes().to_vec(),
+        count: checked_count.count,
+        residue: checked_count.residue,
+        digest: checked_count.digest.0.to_le_bytes().to_vec(),
         kernel: "portable".into(),
         token: token_bytes(),
         task_counts: task_counts.to_vec(),

@@ -2,10 +2,10 @@
 
 use board::{Given, Square, Tasks};
 use farm::{
-    Ack, AuditPolicy, AuditScope, AuditView, CoordinatorMessage, Digest, Fingerprint, Hello,
-    Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId, LeaseKind,
-    LeaseToken, Method, Origin, OwnerView, Pace, Plan, Problem, Range, Rate, Recount, Report,
-    Share, Slice, Tally, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
+    Ack, AuditPolicy, AuditScope, AuditView, CheckedCount, CoordinatorMessage, Digest, Fingerprint,
+    Hello, Holding, Hours, JobId, JobSpec, JobState, JobView, KernelName, Lease, LeaseId,
+    LeaseKind, LeaseToken, Method, Origin, OwnerView, Pace, Plan, Problem, Range, Rate, Recount,
+    Report, Share, Slice, TaskCounts, TasksBlock, Times, Verdict, WorkerMessage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -60,23 +60,34 @@ pub(super) fn token() -> impl Strategy<Value = LeaseToken> {
 }
 
 pub(super) fn report() -> impl Strategy<Value = Report> {
-    let tally = (any::<u64>(), 0..1u64 << 61, any::<u128>());
-    let tally = tally.prop_map(|(count, residue, digest)| {
+    let checked_count = (any::<u64>(), 0..1u64 << 61, any::<u128>());
+    let checked_count = checked_count.prop_map(|(count, residue, digest)| {
         // The farm decides whether the residue is right.
-        Tally { count, residue, digest: Digest(digest) }
+        CheckedCount { count, residue, digest: Digest(digest) }
     });
-    let all = (holding(), tally, vec(0..1u64 << 60, 0..4), kernel(), any::<u64>());
-    all.prop_map(|(holding, tally, counts, kernel, busy_us)| {
+    let all = (holding(), checked_count, vec(0..1u64 << 60, 0..4), kernel(), any::<u64>());
+    all.prop_map(|(holding, checked_count, counts, kernel, busy_us)| {
         let Holding { lease, job, fingerprint, range, token } = holding;
         let start = range.start().min(1 << 62);
         let reported = Range::new(start, start + counts.len() as u64);
         let each = (start..).zip(&counts);
-        let sum = each.fold(Tally::EMPTY, |sum, (ordinal, &count)| {
+        let sum = each.fold(CheckedCount::EMPTY, |sum, (ordinal, &count)| {
             sum.with(fingerprint, ordinal, count).expect("it is small")
         });
-        let (range, tally) = reported.map_or((range, tally), |reported| (reported, sum));
+        let (range, checked_count) =
+            reported.map_or((range, checked_count), |reported| (reported, sum));
         let task_counts = TaskCounts::new(&counts);
-        Report { job, fingerprint, lease, token, range, tally, task_counts, kernel, busy_us }
+        Report {
+            job,
+            fingerprint,
+            lease,
+            token,
+            range,
+            checked_count,
+            task_counts,
+            kernel,
+            busy_us,
+        }
     })
 }
 
@@ -145,23 +156,23 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
         Just(JobState::Running),
         Just(JobState::Paused),
         Just(JobState::Cancelled),
-        Just(JobState::Held),
+        Just(JobState::Suspended),
         Just(JobState::Done),
     ];
     let numbers = (any::<u64>(), any::<u64>(), any::<u128>(), any::<u64>());
     let sizes = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u16>());
-    let poison = (any::<u64>(), vec(any::<u64>(), 0..=JobView::POISONED_NAMED));
+    let failed = (any::<u64>(), vec(any::<u64>(), 0..=JobView::FAILED_NAMED));
     let origin = ("[!-~]{0,20}", prop::option::of("[!-~]{1,20}"))
         .prop_map(|(owner, key)| Origin { owner, key });
     let who = (origin, any::<i32>());
-    (plan(), state, numbers, who, sizes, audits(), poison, ".{0,40}").prop_map(
-        |(plan, state, (id, tasks_done, counted, speed), who, sizes, audits, poison, held)| {
+    (plan(), state, numbers, who, sizes, audits(), failed, ".{0,40}").prop_map(
+        |(plan, state, (id, tasks_done, counted, speed), who, sizes, audits, failed, suspended)| {
             let (origin, priority) = who;
             JobView {
                 id: JobId(id),
                 spec: JobSpec { origin, plan, slice: audits.0, priority },
                 audit: audits.1,
-                held: (state == JobState::Held).then_some(held),
+                suspended: (state == JobState::Suspended).then_some(suspended),
                 audits_wanted: audits.2,
                 audits_agreed: audits.3,
                 audits_stranded: (audits.3 > 9).then_some(audits.2 / 2),
@@ -180,8 +191,8 @@ pub(super) fn job() -> impl Strategy<Value = JobView> {
                 threads: (speed >> 32) as u32,
                 disputes: sizes.3.into(),
                 disputed: (sizes.3 > 9).then(|| "two owners disagree".into()),
-                poisoned: poison.0,
-                poisoned_first: poison.1,
+                failed: failed.0,
+                failed_first: failed.1,
                 times: Times {
                     submitted_at_ms: (id > 9).then_some(id as i64),
                     begun_at_ms: (id > 19).then_some(counted as i64),

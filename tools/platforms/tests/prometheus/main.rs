@@ -163,11 +163,11 @@ fn a_total_that_cannot_be_right_is_told() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
     watched.client(&["submit", "16"]).success();
-    assert!(!prometheus.is_firing("QueensJobHeld"));
+    assert!(!prometheus.is_firing("QueensJobSuspended"));
 
     let _liar = watched.liar(|ordinal| if ordinal == 0 { 42 } else { 0 });
 
-    prometheus.wait_for_alert("QueensJobHeld");
+    prometheus.wait_for_alert("QueensJobSuspended");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_task_that_kills_its_workers_is_reported() {
         std::thread::sleep(Duration::from_millis(1_100));
     }
 
-    prometheus.wait_for_alert("QueensTaskPoisoned");
+    prometheus.wait_for_alert("QueensTaskFailed");
 }
 
 #[test]

@@ -7,18 +7,18 @@ use farm::{
 };
 
 use crate::books::{Book, Seat, ordinals};
+use crate::coverage::Coverage;
 use crate::model::Model;
-use crate::tally::Tally;
 
 impl Book {
     /// The number of tasks that may be leased.
     pub fn leasable(&self) -> u64 {
-        self.free - self.poisoned.len() as u64
+        self.free - self.failed.len() as u64
     }
 
     /// Whether a task must be leased alone.
     pub fn is_suspected(&self, ordinal: usize) -> bool {
-        self.was_lost_twice(ordinal) && !self.poisoned.contains(&ordinal)
+        self.was_lost_twice(ordinal) && !self.failed.contains(&ordinal)
     }
 
     fn was_lost_twice(&self, ordinal: usize) -> bool {
@@ -38,23 +38,23 @@ impl Book {
     /// Clears the attempts of a task that was counted, or that a worker brought back.
     pub fn clear(&mut self, ordinal: usize) {
         self.attempts.remove(&ordinal);
-        self.poisoned.remove(&ordinal);
+        self.failed.remove(&ordinal);
     }
 
-    fn clear_all(&mut self, tally: &mut Tally) {
-        tally.tried_again += self.poisoned.len() as u64;
+    fn clear_all(&mut self, coverage: &mut Coverage) {
+        coverage.tried_again += self.failed.len() as u64;
         self.attempts.clear();
-        self.poisoned.clear();
+        self.failed.clear();
     }
 
     /// Checks the tasks of a new lease.
-    fn check_lease(&self, lease: std::ops::Range<usize>, tally: &mut Tally) {
-        let poison = lease.clone().find(|ordinal| self.poisoned.contains(ordinal));
-        assert_eq!(poison, None, "a poisoned task is leased: {lease:?}");
+    fn check_lease(&self, lease: std::ops::Range<usize>, coverage: &mut Coverage) {
+        let failed = lease.clone().find(|ordinal| self.failed.contains(ordinal));
+        assert_eq!(failed, None, "a failed task is leased: {lease:?}");
         if !lease.clone().any(|ordinal| self.is_suspected(ordinal)) {
             return;
         }
-        tally.halvings += 1;
+        coverage.halvings += 1;
         assert_eq!(self.ordinary(), 0, "other tasks come before those that may kill: {lease:?}");
         let alike = |ordinal: &usize| {
             let same = self.attempts.get(ordinal) == self.attempts.get(&lease.start);
@@ -80,23 +80,23 @@ impl Model {
 
     /// Checks the attempts of the tasks of a crashed process. A machine that crashes very often
     /// adds none.
-    pub fn note_loss(&mut self, effects: &[Effect], tally: &mut Tally) {
+    pub fn note_loss(&mut self, effects: &[Effect], coverage: &mut Coverage) {
         let Some((held, alone)) = self.lost_now.take() else { return };
         let is_machine = |effect: &Effect| matches!(effect, Effect::Lost { processes: 33.., .. });
         if effects.iter().any(is_machine) {
-            tally.blamed_on_machines += 1;
+            coverage.blamed_on_machines += 1;
             return;
         }
         for (job, ordinal) in held {
             let book = self.book(job);
             let times = book.attempts.entry(ordinal).or_default();
             *times += 1;
-            let is_poison = alone && *times >= 3;
-            // Another worker may have the task, too. It may also be poisoned meanwhile.
-            if is_poison && book.is_free(ordinal) && !book.poisoned.contains(&ordinal) {
-                tally.poisoned += 1;
-                book.poisoned.insert(ordinal);
-                self.poisoned_now.push((job, ordinal as u64));
+            let has_failed = alone && *times >= 3;
+            // Another worker may have the task, too. It may also be failed meanwhile.
+            if has_failed && book.is_free(ordinal) && !book.failed.contains(&ordinal) {
+                coverage.failed += 1;
+                book.failed.insert(ordinal);
+                self.failed_now.push((job, ordinal as u64));
             }
         }
     }
@@ -116,7 +116,7 @@ impl Model {
         book.ordinary() > 0 || book.leasable() > 0 && !self.holds_suspected(seat)
     }
 
-    /// Whether a session holds a task that was lost twice. The task may be poisoned meanwhile.
+    /// Whether a session holds a task that was lost twice. The task may be failed meanwhile.
     fn holds_suspected(&self, seat: &Seat) -> bool {
         self.held(seat).iter().any(|(job, ordinal)| self.books[job].was_lost_twice(*ordinal))
     }
@@ -127,21 +127,21 @@ impl Model {
         seat: &Seat,
         job: JobId,
         lease: std::ops::Range<usize>,
-        tally: &mut Tally,
+        coverage: &mut Coverage,
     ) {
         let book = &self.books[&job];
         let is_suspected = book.is_suspected(lease.start);
         assert!(!is_suspected || !self.holds_suspected(seat), "not alone: {lease:?}");
-        book.check_lease(lease, tally);
+        book.check_lease(lease, coverage);
     }
 
-    /// Checks which tasks a step calls poisoned.
-    pub fn check_poison(&mut self, event: &Event, effects: &[Effect], tally: &mut Tally) {
+    /// Checks which tasks a step calls failed.
+    pub fn check_failures(&mut self, event: &Event, effects: &[Effect], coverage: &mut Coverage) {
         let said = effects.iter().filter_map(|effect| match effect {
-            Effect::Poisoned { job, ordinal } => Some((*job, *ordinal)),
+            Effect::TaskFailed { job, ordinal } => Some((*job, *ordinal)),
             _ => None,
         });
-        assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.poisoned_now), "{event:?}");
+        assert_eq!(said.collect::<Vec<_>>(), std::mem::take(&mut self.failed_now), "{event:?}");
         let is_resumed = |effect: &Effect| {
             let Effect::Ledger { command, .. } = effect else { return false };
             let running = JobChange::State(JobState::Running);
@@ -150,19 +150,14 @@ impl Model {
         if let Event::Asked { ask: Request::Change(job, Change::Resume), .. } = event
             && effects.iter().any(is_resumed)
         {
-            self.book(*job).clear_all(tally);
+            self.book(*job).clear_all(coverage);
         }
     }
 
-    pub fn check_poisoned(&self, view: &JobView) {
-        let poisoned = &self.books[&view.id].poisoned;
-        assert_eq!(
-            view.poisoned,
-            poisoned.len() as u64,
-            "permanently failed tasks of job {}",
-            view.id
-        );
-        let named = poisoned.iter().take(JobView::POISONED_NAMED).map(|&ordinal| ordinal as u64);
-        assert!(named.eq(view.poisoned_first.iter().copied()), "{view:?}");
+    pub fn check_failed_tasks(&self, view: &JobView) {
+        let failed = &self.books[&view.id].failed;
+        assert_eq!(view.failed, failed.len() as u64, "permanently failed tasks of job {}", view.id);
+        let named = failed.iter().take(JobView::FAILED_NAMED).map(|&ordinal| ordinal as u64);
+        assert!(named.eq(view.failed_first.iter().copied()), "{view:?}");
     }
 }

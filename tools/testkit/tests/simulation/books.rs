@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farm::rules::MemoryJob;
 use farm::{
-    AuditPolicy, AuditScope, Author, Check, DisputeState, Distrusted, Fingerprint, IntervalSet,
-    JobId, JobSpec, JobState, LeaseId, Principal, Range, Row, Vote,
+    AuditPolicy, AuditScope, Check, DisputeState, Distrusted, Fingerprint, IntervalSet, JobId,
+    JobSpec, JobState, LeaseId, Principal, Provenance, Range, Row, Vote,
 };
 
 use crate::rows::Rows;
@@ -32,8 +32,8 @@ pub struct Book {
     /// For each ordinal: how many processes crashed with it since a worker last counted it or
     /// brought it back.
     pub attempts: BTreeMap<usize, u32>,
-    /// Ordinals that are poisoned, which are not leased.
-    pub poisoned: BTreeSet<usize>,
+    /// Ordinals that are failed, which are not leased.
+    pub failed: BTreeSet<usize>,
     /// The rows, as they were reported to the farm.
     pub rows: Rows,
     /// The votes in each dispute.
@@ -49,7 +49,7 @@ pub struct Book {
 
 /// The model's state of a session.
 pub struct Seat {
-    pub author: Author,
+    pub provenance: Provenance,
     /// Whether its count settles a dispute alone.
     pub is_trusted: bool,
     pub instance: u64,
@@ -78,7 +78,7 @@ pub struct Held {
 impl Seat {
     /// The owner of the process, and the owner's number for it.
     pub fn process(&self) -> (String, u64) {
-        (self.author.principal.owner.clone(), self.instance)
+        (self.provenance.principal.owner.clone(), self.instance)
     }
 
     /// Whether it has nothing to do, and takes work.
@@ -109,7 +109,7 @@ impl Book {
             holder: vec![None; tasks],
             overtaken: BTreeMap::new(),
             attempts: BTreeMap::new(),
-            poisoned: BTreeSet::new(),
+            failed: BTreeSet::new(),
             rows: Rows::default(),
             disputes: BTreeMap::new(),
             recounts: BTreeMap::new(),
@@ -134,8 +134,8 @@ impl Book {
             let votes = book.disputes.entry(row.range).or_insert_with(|| {
                 vec![rows.vote(row.range).expect("only what rows tile is disputed")]
             });
-            let principal = row.author.principal.clone();
-            votes.push(Vote { principal, claim: row.tally.claim() });
+            let principal = row.provenance.principal.clone();
+            votes.push(Vote { principal, result: row.checked_count.result() });
         }
         book
     }

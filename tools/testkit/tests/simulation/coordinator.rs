@@ -43,7 +43,7 @@ impl Clock {
 impl World {
     pub fn farm_starts(&mut self) {
         if self.scenario.is_copied && self.random.per_mille(500) && self.ledger.go_back() {
-            self.tally.restored += 1;
+            self.coverage.restored += 1;
             self.trace(|| "an older copy takes the place of the ledger".into());
         }
         let restored = self.ledger.reopen();
@@ -66,19 +66,19 @@ impl World {
         let Some(mut farm) = self.farm.take() else { return };
         let now = self.strange_clock();
         self.trace(|| format!("  {event:?}"));
-        self.tally.steps += 1;
-        self.model.event(now, &event, &mut self.tally);
+        self.coverage.steps += 1;
+        self.model.event(now, &event, &mut self.coverage);
         let effects = farm.step(Millis(now), event.clone());
-        self.model.step(&farm, &event, &effects, &mut self.tally);
+        self.model.step(&farm, &event, &effects, &mut self.coverage);
         self.clock.reported = self.clock.reported.max(now);
         let count = effects.len();
         for (index, effect) in effects.into_iter().enumerate() {
             self.trace(|| format!("    {effect:?}"));
-            self.tally.effects += 1;
-            self.model.effect(&event, &effect, &self.ledger, &mut self.tally);
+            self.coverage.effects += 1;
+            self.model.effect(&event, &effect, &self.ledger, &mut self.coverage);
             self.carry_out(effect);
             if self.random.below(100_000) < self.scenario.faults.crash_per_100k {
-                self.tally.cut_steps += u64::from(index + 1 < count);
+                self.coverage.cut_steps += u64::from(index + 1 < count);
                 return self.crash();
             }
         }
@@ -107,7 +107,7 @@ impl World {
             }
             Effect::Ledger { asker, command } => self.order(asker, command),
             Effect::Reply { request, .. } => drop(self.unanswered.remove(&request)),
-            Effect::Poisoned { .. }
+            Effect::TaskFailed { .. }
             | Effect::Lost { .. }
             | Effect::AtRest { .. }
             | Effect::Contradicted { .. } => {}
@@ -147,14 +147,14 @@ impl World {
             return;
         }
         let done = self.ledger.answers.pop_front().expect("one for each answer");
-        self.model.reported(&done, &mut self.tally);
+        self.model.reported(&done, &mut self.coverage);
         let Done { asker, command, answer, .. } = done;
         self.step(Event::Ledger { asker, command, answer, at_ms: 0 });
     }
 
     /// Crashes the coordinator. Its last writes may just have become durable.
     fn crash(&mut self) {
-        self.tally.crashes += 1;
+        self.coverage.crashes += 1;
         if self.random.per_mille(500) {
             let durable = self.random.below(self.ledger.queue.len() as u64 + 1);
             self.ledger.commit(durable as usize);
@@ -165,8 +165,8 @@ impl World {
     /// Removes the coordinator, which will be started again.
     fn die(&mut self) {
         self.farm = None;
-        self.tally.omitted += self.ledger.answers.len() as u64;
-        self.tally.forgotten += self.ledger.queue.len() as u64;
+        self.coverage.omitted += self.ledger.answers.len() as u64;
+        self.coverage.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator crashes, {} writes are lost", self.ledger.queue.len()));
         self.ledger.real.iter_mut().for_each(RealLedger::die);
         let at = self.soon(1, self.scenario.faults.down_ms);
@@ -227,16 +227,16 @@ impl World {
         if self.random.per_mille(self.scenario.faults.clock_per_mille) {
             match self.random.below(3) {
                 0 => {
-                    self.tally.clock_jumps += 1;
+                    self.coverage.clock_jumps += 1;
                     self.clock.ahead += self.random.scaled(1, 20_000);
                 }
                 1 => {
-                    self.tally.clock_freezes += 1;
+                    self.coverage.clock_freezes += 1;
                     let time = self.clock.read(now);
                     self.clock.frozen = Some((now + self.random.scaled(1, 300), time));
                 }
                 _ => {
-                    self.tally.clock_freezes += 1;
+                    self.coverage.clock_freezes += 1;
                     return self.clock.read(now).saturating_sub(self.random.scaled(1, 1_000));
                 }
             }

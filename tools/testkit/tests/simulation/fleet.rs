@@ -8,7 +8,7 @@ use crate::world::World;
 impl World {
     /// Delivers a message to the coordinator.
     pub fn up(&mut self, session: SessionId, serial: u64, message: WorkerMessage) {
-        let link = self.network.arrived_up(session, serial, &mut self.tally);
+        let link = self.network.arrived_up(session, serial, &mut self.coverage);
         if link.epoch != self.epoch || link.left || self.farm.is_none() {
             return;
         }
@@ -25,7 +25,7 @@ impl World {
                 self.step(Event::Said { session, message: WorkerMessage::Credit(credit) })
             }
             WorkerMessage::Working(lease) => {
-                self.tally.signs_of_life += 1;
+                self.coverage.signs_of_life += 1;
                 self.step(Event::Said { session, message: WorkerMessage::Working(lease) });
             }
             WorkerMessage::Draining => {
@@ -48,13 +48,13 @@ impl World {
     fn check_report(&mut self, worker: usize, report: &Report) {
         let job = &self.ledger.jobs[&report.job];
         let honest = self.workers[worker].traits.lies_per_mille == 0;
-        let right = job.truth.tally(report.range) == Some(report.tally);
+        let right = job.truth.checked_count(report.range) == Some(report.checked_count);
         assert!(right || !honest, "worker {worker} reports what its threads have not counted");
     }
 
     fn mangled(&mut self, mut report: Report) -> Report {
-        self.tally.nonsense += 1;
-        report.tally.count ^= 1;
+        self.coverage.nonsense += 1;
+        report.checked_count.count ^= 1;
         match self.random.below(4) {
             0 => report.fingerprint.0[0] ^= 1,
             1 => report.job.0 += 1_000,
@@ -83,7 +83,7 @@ impl World {
             }
             return;
         }
-        self.network.arrived_down(session, serial, &mut self.tally);
+        self.network.arrived_down(session, serial, &mut self.coverage);
         match effect {
             Effect::Tell { order: CoordinatorMessage::Lease(lease), .. } => there.leased(lease),
             Effect::Tell { order: CoordinatorMessage::Revoke(lease), .. } => {
@@ -128,7 +128,7 @@ impl World {
         }
         if self.network.links[&session].sent_away {
             self.trace(|| format!("w{index} is sent away"));
-            self.tally.sent_away += 1;
+            self.coverage.sent_away += 1;
             return self.end_worker(index);
         }
         let disowned = self.network.links[&session].disowned;
@@ -185,18 +185,18 @@ impl World {
         if self.workers[index].life == life {
             if self.is_killed(index, thread) {
                 self.trace(|| format!("w{index} is killed by its task"));
-                self.tally.killed_by_tasks += 1;
+                self.coverage.killed_by_tasks += 1;
                 return self.end_worker(index);
             }
             let (now, worker) = (self.agenda.now, &mut self.workers[index]);
-            self.tally.lies += worker.counted(now, thread, &mut self.random, &mut self.truths);
+            self.coverage.lies += worker.counted(now, thread, &mut self.random, &mut self.truths);
             self.go_on(index);
         }
     }
 
     fn is_killed(&self, index: usize, thread: usize) -> bool {
-        let counting = self.workers[index].counting(thread).zip(self.scenario.poison);
-        counting.is_some_and(|((plan, range), poison)| poison.kills(plan, range))
+        let counting = self.workers[index].counting(thread).zip(self.scenario.deadly);
+        counting.is_some_and(|((plan, range), deadly)| deadly.kills(plan, range))
     }
 
     pub fn unhang(&mut self, index: usize, life: u64) {
@@ -268,8 +268,8 @@ impl World {
         let at = self.soon(1, 500);
         self.agenda.plan(at, Happening::WorkerLosesSession { session });
         let half_open = self.random.per_mille(300);
-        self.tally.breaks += 1;
-        self.tally.half_open += u64::from(half_open);
+        self.coverage.breaks += 1;
+        self.coverage.half_open += u64::from(half_open);
         let at = if half_open { self.soon(1_000, 20_000) } else { self.soon(1, 300) };
         self.agenda.plan(at, Happening::FarmLosesSession { session });
     }
@@ -292,14 +292,14 @@ impl World {
             }
             5..7 => {
                 self.trace(|| format!("w{index} dies"));
-                self.tally.deaths += 1;
+                self.coverage.deaths += 1;
                 self.end_worker(index);
             }
             7..9 if !worker.hung => {
-                self.tally.hangs += 1;
+                self.coverage.hangs += 1;
                 worker.hung = true;
                 if worker.traits.hopeless {
-                    self.tally.hung_for_good += 1;
+                    self.coverage.hung_for_good += 1;
                 } else {
                     let at = self.soon(50, 5_000);
                     self.agenda.plan(at, Happening::Unhang { worker: index, life });
@@ -307,7 +307,7 @@ impl World {
                 self.trace(|| format!("w{index} hangs"));
             }
             _ if !worker.hung => {
-                self.tally.stops += 1;
+                self.coverage.stops += 1;
                 self.trace(|| format!("w{index} is asked to stop"));
                 self.workers[index].stop();
                 self.go_on(index);

@@ -16,14 +16,14 @@ use std::rc::Rc;
 
 use farm::rules::{self, MemoryJob, MemoryStore};
 use farm::{
-    Asker, Author, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet,
-    JobChange, JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Range,
+    Asker, Check, CountedRange, DisputeState, Distrusted, Fingerprint, IntervalSet, JobChange,
+    JobId, JobSpec, JobState, LedgerAnswer, LedgerCommand, Plan, Principal, Provenance, Range,
     Report, Restored, Row, Slice, Withdrawn,
 };
 
+use crate::coverage::Coverage;
 use crate::real::RealLedger;
 use crate::rows::vote;
-use crate::tally::Tally;
 use crate::truth::{Truth, Truths, is_published};
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ pub struct Ledger {
     /// How often a client's request for a state became durable.
     pub states: BTreeMap<(JobId, &'static str), u64>,
     /// The counts of what happened.
-    pub tally: Tally,
+    pub coverage: Coverage,
     /// Number of owners that lie together.
     pub lying: u64,
     epoch: u64,
@@ -173,7 +173,7 @@ impl Ledger {
         let mut rows = self.stored(report.job).rows.range(..report.range.end());
         let (_, counted) = rows.next_back().expect("it was accepted");
         let counted = counted.clone();
-        self.tally.joined += u64::from(counted.row.range != report.range);
+        self.coverage.joined += u64::from(counted.row.range != report.range);
         vec![counted]
     }
 
@@ -186,9 +186,12 @@ impl Ledger {
             }
             LedgerCommand::Change { job, change: JobChange::State(state), .. } => {
                 let known = self.state(*job);
-                assert!(!matches!(state, JobState::Done | JobState::Held), "these have commands");
+                assert!(
+                    !matches!(state, JobState::Done | JobState::Suspended),
+                    "these have commands"
+                );
                 let is_given_up = *state == JobState::Cancelled;
-                assert!(known != JobState::Held || is_given_up, "job {job} is held");
+                assert!(known != JobState::Suspended || is_given_up, "job {job} is suspended");
                 let ended = known == JobState::Cancelled && *state != known;
                 assert!(!ended, "cancelled is final, {job}");
                 assert_ne!(known, JobState::Done, "job {job} is over");
@@ -206,30 +209,37 @@ impl Ledger {
                 let is_wrong = *total != known.truth.total(&known.ordinals);
                 assert!(!is_wrong || !is_published(&known.plan), "{total} is known to be wrong");
             }
-            LedgerCommand::Hold { job, total, .. } => {
+            LedgerCommand::Suspend { job, total, .. } => {
                 assert_ne!(self.state(*job), JobState::Cancelled, "cancelled is final");
                 let known = &self.jobs[job];
-                assert_ne!(*total, known.truth.total(&known.ordinals), "a right total is held");
+                assert_ne!(
+                    *total,
+                    known.truth.total(&known.ordinals),
+                    "a right total is suspended"
+                );
             }
-            LedgerCommand::Accept { report, author, .. }
-            | LedgerCommand::Confirm { report, author } => self.check_report(report, author),
-            LedgerCommand::Dispute { report, author } => {
-                self.check_report(report, author);
+            LedgerCommand::Accept { report, provenance, .. }
+            | LedgerCommand::Confirm { report, provenance } => {
+                self.check_report(report, provenance)
+            }
+            LedgerCommand::Dispute { report, provenance } => {
+                self.check_report(report, provenance);
                 let stored = vote(&self.stored(report.job).rows, report.range);
                 let stored = stored.expect("only what rows tile is disputed");
                 let claims = self.claims(report.job, report.range);
                 assert!(
-                    claims > 0 || stored.claim != report.tally.claim(),
-                    "{author:?} does not contradict what is accepted: {report:?}"
+                    claims > 0 || stored.result != report.checked_count.result(),
+                    "{provenance:?} does not contradict what is accepted: {report:?}"
                 );
             }
-            LedgerCommand::Settle { report, author, .. } => {
-                self.check_report(report, author);
-                let truth = self.jobs[&report.job].truth.tally(report.range).expect("it fits");
-                let is_right = report.tally.claim() == truth.claim();
+            LedgerCommand::Settle { report, provenance, .. } => {
+                self.check_report(report, provenance);
+                let truth =
+                    self.jobs[&report.job].truth.checked_count(report.range).expect("it fits");
+                let is_right = report.checked_count.result() == truth.result();
                 // The counts of one owner's machines about each other are only the word of that
                 // owner.
-                let is_own_word = self.is_own_word(report, author);
+                let is_own_word = self.is_own_word(report, provenance);
                 assert!(is_right || is_own_word || self.lying >= 2, "settled wrong: {report:?}");
             }
             LedgerCommand::RequestAudit { .. }
@@ -243,20 +253,20 @@ impl Ledger {
     }
 
     /// Whether a settlement is between machines of one owner that lies.
-    fn is_own_word(&self, report: &Report, author: &Author) -> bool {
+    fn is_own_word(&self, report: &Report, provenance: &Provenance) -> bool {
         let job = self.stored(report.job);
         let row = job.rows.values().map(|counted| &counted.row);
         let evidence = job.evidence.iter().filter(|(_, state)| *state == DisputeState::Open);
         let mut counts = row.chain(evidence.map(|(row, _)| row));
-        let is_theirs = |row: &Row| row.author.principal.owner == author.principal.owner;
+        let is_theirs = |row: &Row| row.provenance.principal.owner == provenance.principal.owner;
         self.lying > 0 && counts.all(|row| row.range != report.range || is_theirs(row))
     }
 
-    fn check_report(&self, report: &Report, author: &Author) {
+    fn check_report(&self, report: &Report, provenance: &Provenance) {
         let job = &self.jobs[&report.job];
-        assert!(!self.is_distrusted(&author.principal), "{author:?} is trusted again");
+        assert!(!self.is_distrusted(&provenance.principal), "{provenance:?} is trusted again");
         assert_eq!(report.fingerprint, job.fingerprint, "a report of another plan");
-        assert!(report.tally.is_sound(), "altered on its way: {report:?}");
+        assert!(report.checked_count.is_sound(), "altered on its way: {report:?}");
         assert!(job.ordinals.contains(report.range), "{} is not in the slice", report.range);
         let state = self.state(report.job);
         assert_ne!(state, JobState::Cancelled, "the job of {report:?} was cancelled before");
@@ -304,29 +314,29 @@ impl Ledger {
                 *self.states.entry((*job, "audited")).or_default() += 1;
             }
             LedgerCommand::Accept { report, audit, .. } => {
-                self.tally.audits_wanted += u64::from(*audit);
+                self.coverage.audits_wanted += u64::from(*audit);
                 self.accepted.insert((report.job, report.range));
             }
             LedgerCommand::Confirm { report, .. } => {
-                self.tally.confirmed += 1;
+                self.coverage.confirmed += 1;
                 self.confirmed.insert((report.job, report.range));
             }
             LedgerCommand::Dispute { report, .. } => {
                 let is_first = self.claims(report.job, report.range) == 1;
-                self.tally.disputes += u64::from(is_first);
+                self.coverage.disputes += u64::from(is_first);
                 self.evidence.insert((report.job, report.range));
             }
             LedgerCommand::Settle { report, wrong, .. } => {
-                self.tally.settlements += 1;
-                self.tally.proven_wrong += wrong.len() as u64;
+                self.coverage.settlements += 1;
+                self.coverage.proven_wrong += wrong.len() as u64;
                 self.evidence.insert((report.job, report.range));
             }
             LedgerCommand::FindAudits { most, .. } => {
                 let LedgerAnswer::AuditsFound(found) = answer else { panic!("{answer:?}") };
-                self.tally.full_windows += u64::from(found.len() == *most);
+                self.coverage.full_windows += u64::from(found.len() == *most);
             }
-            LedgerCommand::Hold { .. } => self.tally.held += 1,
-            LedgerCommand::Doubt { .. } => self.tally.counted_again += 1,
+            LedgerCommand::Suspend { .. } => self.coverage.suspended += 1,
+            LedgerCommand::Doubt { .. } => self.coverage.counted_again += 1,
             LedgerCommand::Finish { .. }
             | LedgerCommand::Compare { .. }
             | LedgerCommand::Trust { .. }
@@ -341,30 +351,30 @@ impl Ledger {
         command: &LedgerCommand,
         answer: &LedgerAnswer,
     ) {
-        let tally = &mut self.tally;
+        let coverage = &mut self.coverage;
         let is_done = |job: &JobId| before.jobs[job].job.state == JobState::Done;
         match (command, answer) {
             (LedgerCommand::RequestAudit { job, .. }, _) => {
-                tally.audited_anew += u64::from(is_done(job));
-                let was_held = before.jobs[job].job.state == JobState::Held;
-                tally.held_and_audited += u64::from(was_held);
+                coverage.audited_anew += u64::from(is_done(job));
+                let was_suspended = before.jobs[job].job.state == JobState::Suspended;
+                coverage.suspended_and_audited += u64::from(was_suspended);
             }
             (LedgerCommand::Settle { report, .. }, LedgerAnswer::Settled { withdrawn, .. }) => {
                 let stored = vote(&before.jobs[&report.job].rows, report.range);
                 let stored = stored.expect("only what rows tile is disputed");
-                tally.corrections += u64::from(stored.claim != report.tally.claim());
+                coverage.corrections += u64::from(stored.result != report.checked_count.result());
                 for Withdrawn { job, ranges, .. } in withdrawn {
                     let (old, new) = (&before.jobs[job], &self.store.jobs[job]);
                     let lost = old.rows.values().filter(|old| ranges.intersects(old.row.range));
-                    tally.withdrawn += lost.count() as u64;
+                    coverage.withdrawn += lost.count() as u64;
                     let voided = |(start, old): (&u64, _)| -> bool {
                         let old: &farm::CountedRange = old;
                         let new = new.rows.get(start).map(|new| new.check);
                         old.check == Check::Agreed && new == Some(Check::Wanted)
                     };
-                    tally.voided += u64::from(old.rows.iter().any(voided));
+                    coverage.voided += u64::from(old.rows.iter().any(voided));
                     let is_open = new.job.state == JobState::Running;
-                    tally.reopened += u64::from(is_done(job) && is_open);
+                    coverage.reopened += u64::from(is_done(job) && is_open);
                 }
             }
             (LedgerCommand::Doubt { .. }, LedgerAnswer::AuditNoted { .. }) => {}

@@ -35,6 +35,7 @@ mod agenda;
 mod attempts;
 mod books;
 mod coordinator;
+mod coverage;
 mod fleet;
 mod in_memory;
 mod ledger;
@@ -46,7 +47,6 @@ mod real;
 mod rows;
 mod scenario;
 mod seeds;
-mod tally;
 mod truth;
 mod worker;
 mod world;
@@ -65,21 +65,21 @@ const ENOUGH_SEEDS: u64 = 20_000;
 #[test]
 fn every_history_ends_with_exact_totals() {
     if let Some(seed) = number_from("QUEENS_SIM_SEED") {
-        let tally = World::new(seed, true).live();
-        println!("\nseed {seed} ended well\n{tally}");
+        let coverage = World::new(seed, true).live();
+        println!("\nseed {seed} ended well\n{coverage}");
         return;
     }
     let seeds = number_from("QUEENS_SIM_SEEDS").unwrap_or(SEEDS);
     let begun = Instant::now();
-    let tally = run_all(seeds, |seed| World::new(seed, false).live(), replay);
-    println!("{seeds} seeds in {:.1} s\n{tally}", begun.elapsed().as_secs_f64());
+    let coverage = run_all(seeds, |seed| World::new(seed, false).live(), replay);
+    println!("{seeds} seeds in {:.1} s\n{coverage}", begun.elapsed().as_secs_f64());
     if seeds >= ENOUGH_SEEDS {
-        let missing = tally.missing();
+        let missing = coverage.missing();
         assert!(missing.is_empty(), "the simulation is blind, it never saw: {missing:#?}");
     }
 }
 
-/// Seeds whose histories once ended otherwise: a job without counts had hours (429), a poisoned
+/// Seeds whose histories once ended otherwise: a job without counts had hours (429), a failed
 /// task was still held (1371), a process was lost twice with one task (3009), a session was not woken
 /// for suspected tasks (7729), and the model took a recount that expired for one that was revoked
 /// (18694).

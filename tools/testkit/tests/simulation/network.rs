@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use farm::{Effect, SessionId, WorkerMessage};
 
 use crate::agenda::{Agenda, Happening};
+use crate::coverage::Coverage;
 use crate::random::Random;
 use crate::scenario::FaultRates;
-use crate::tally::Tally;
 
 #[derive(Default)]
 pub struct Network {
@@ -86,15 +86,20 @@ impl Network {
         }
     }
 
-    pub fn arrived_up(&mut self, session: SessionId, serial: u64, tally: &mut Tally) -> &mut Link {
+    pub fn arrived_up(
+        &mut self,
+        session: SessionId,
+        serial: u64,
+        coverage: &mut Coverage,
+    ) -> &mut Link {
         let link = self.links.get_mut(&session).expect("links are never removed");
-        link.up.arrive(serial, tally);
+        link.up.arrive(serial, coverage);
         link
     }
 
-    pub fn arrived_down(&mut self, session: SessionId, serial: u64, tally: &mut Tally) {
+    pub fn arrived_down(&mut self, session: SessionId, serial: u64, coverage: &mut Coverage) {
         let link = self.links.get_mut(&session).expect("links are never removed");
-        link.down.arrive(serial, tally);
+        link.down.arrive(serial, coverage);
     }
 }
 
@@ -103,7 +108,7 @@ pub struct Via<'a> {
     pub faults: &'a FaultRates,
     pub random: &'a mut Random,
     pub agenda: &'a mut Agenda,
-    pub tally: &'a mut Tally,
+    pub coverage: &'a mut Coverage,
 }
 
 impl Lane {
@@ -111,11 +116,11 @@ impl Lane {
     fn send(&mut self, cut: bool, via: &mut Via) -> Vec<u64> {
         self.sent += 1;
         if cut || via.random.per_mille(via.faults.loss_per_mille) {
-            via.tally.lost += 1;
+            via.coverage.lost += 1;
             return Vec::new();
         }
         let repeated = via.random.per_mille(via.faults.repeat_per_mille);
-        via.tally.repeated += u64::from(repeated);
+        via.coverage.repeated += u64::from(repeated);
         let copies = 1 + usize::from(repeated);
         (0..copies).map(|_| self.arrival(via)).collect()
     }
@@ -127,8 +132,8 @@ impl Lane {
         at
     }
 
-    fn arrive(&mut self, serial: u64, tally: &mut Tally) {
-        tally.reordered += u64::from(serial < self.arrived);
+    fn arrive(&mut self, serial: u64, coverage: &mut Coverage) {
+        coverage.reordered += u64::from(serial < self.arrived);
         self.arrived = self.arrived.max(serial);
     }
 }

@@ -3,11 +3,11 @@
 use farm::{AuditPolicy, AuditScope, Change, Check, CountedRange, Event, JobId, JobState, JobView};
 
 use crate::agenda::Happening;
+use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::real::RealLedger;
 use crate::rows::Rows;
 use crate::scenario::{ClientRequest, FaultRates, policy};
-use crate::tally::Tally;
 use crate::truth::HUGE_N;
 use crate::world::World;
 
@@ -19,7 +19,7 @@ impl World {
         self.trace(|| "the faults end".into());
         self.quiet_since = Some(self.agenda.now);
         let stormy = std::mem::replace(&mut self.scenario.faults, FaultRates::none());
-        self.scenario.poison = self.scenario.poison.filter(|poison| poison.stays);
+        self.scenario.deadly = self.scenario.deadly.filter(|deadly| deadly.stays);
         self.agenda.plan(self.agenda.now, Happening::Look);
         self.clock.thaw();
         self.scenario.is_copied = false;
@@ -52,8 +52,8 @@ impl World {
         }
     }
 
-    /// A client looks, and does what `queens jobs` recommends. Held jobs are audited, if there
-    /// are enough workers for that. If only tasks that are poisoned are left, the workers get
+    /// A client looks, and does what `queens jobs` recommends. Suspended jobs are audited, if there
+    /// are enough workers for that. If only tasks that are failed are left, the workers get
     /// a program that they do not kill, and the jobs are resumed.
     pub fn look(&mut self) {
         let at = self.agenda.now + 5_000;
@@ -61,12 +61,12 @@ impl World {
         let Some(farm) = &self.farm else { return };
         let views: Vec<JobView> = farm.jobs(.., |_| true).collect();
         let held =
-            views.iter().filter(|view| view.state == JobState::Held && self.scenario.audited);
+            views.iter().filter(|view| view.state == JobState::Suspended && self.scenario.audited);
         let held: Vec<_> = held.map(|view| view.id).collect();
         let running: Vec<_> = views.iter().filter(|view| view.state == JobState::Running).collect();
         let is_stuck = |view: &JobView| {
             let tasks = view.spec.slice.ordinals(view.spec.plan.tasks).len();
-            view.poisoned > 0 && view.tasks_done + view.poisoned == tasks
+            view.failed > 0 && view.tasks_done + view.failed == tasks
         };
         let is_stuck = running.iter().all(|view| is_stuck(view));
         let running: Vec<_> = running.iter().map(|view| view.id).collect();
@@ -84,9 +84,9 @@ impl World {
         }
         if !running.is_empty() {
             self.trace(|| "the workers get another program".into());
-            self.scenario.poison = None;
+            self.scenario.deadly = None;
         }
-        self.tally.stuck_on_poison += running.len() as u64;
+        self.coverage.stuck_on_failed += running.len() as u64;
         for id in running {
             self.ask_about(id, at - 4_000, Change::Resume);
         }
@@ -111,7 +111,7 @@ impl World {
     pub fn is_over(&self) -> bool {
         let goes_on = |state| match state {
             JobState::Running => true,
-            JobState::Held => self.scenario.audited,
+            JobState::Suspended => self.scenario.audited,
             JobState::Paused | JobState::Cancelled | JobState::Done => false,
         };
         let waits = |counted: &CountedRange| counted.check == Check::Wanted;
@@ -145,7 +145,7 @@ impl World {
         assert_eq!(hours(&self.farm), taken, "what jobs and owners have taken");
         let world = self;
         let farm = world.farm.as_ref().expect("it is up");
-        world.tally += world.ledger.tally;
+        world.coverage += world.ledger.coverage;
         for (&id, job) in &world.ledger.jobs {
             let view = farm.job(id).expect("every durable job");
             let (state, rows) = (world.ledger.state(id), Rows::of(&world.ledger.stored(id).rows));
@@ -154,12 +154,12 @@ impl World {
             assert_eq!(audits, (rows.wanted, rows.agreed), "job {id}");
             match state {
                 JobState::Running => panic!("job {id} is not over"),
-                JobState::Paused => world.tally.jobs_resting += 1,
-                JobState::Held => world.tally.jobs_held += 1,
-                JobState::Cancelled => world.tally.jobs_cancelled += 1,
+                JobState::Paused => world.coverage.jobs_resting += 1,
+                JobState::Suspended => world.coverage.jobs_suspended += 1,
+                JobState::Cancelled => world.coverage.jobs_cancelled += 1,
                 JobState::Done => {
-                    world.ledger.check_end(id, &mut world.tally);
-                    world.tally.jobs_over_64_bits += u64::from(view.counted > u64::MAX.into());
+                    world.ledger.check_end(id, &mut world.coverage);
+                    world.coverage.jobs_over_64_bits += u64::from(view.counted > u64::MAX.into());
                     assert!(job.plan.problem.n() == HUGE_N || view.counted < 1 << 64);
                 }
             }
@@ -169,15 +169,15 @@ impl World {
 
 impl Ledger {
     /// Checks that a job that is done has the exact total, except for lies that nothing checked.
-    fn check_end(&self, id: JobId, tally: &mut Tally) {
+    fn check_end(&self, id: JobId, coverage: &mut Coverage) {
         let (job, stored) = (&self.jobs[&id], self.stored(id));
         let mut trusted = 0;
         for CountedRange { row, check } in stored.rows.values() {
-            if job.truth.tally(row.range) == Some(row.tally) {
+            if job.truth.checked_count(row.range) == Some(row.checked_count) {
                 continue;
             }
             trusted += 1;
-            let owner = |row: &farm::Row| row.author.principal.owner.clone();
+            let owner = |row: &farm::Row| row.provenance.principal.owner.clone();
             let second = stored.seconds.get(&row.range.start());
             let policy = stored.job.policy;
             let is_across = policy.is_some_and(|policy| policy.across == AuditScope::Owners);
@@ -194,7 +194,7 @@ impl Ledger {
             assert!(found_out.is_none(), "{row:?} stayed, against {found_out:?}");
             assert_eq!(*check, Check::NotChosen, "a lie that was counted twice: {row:?}");
             assert!(
-                !self.is_distrusted(&row.author.principal),
+                !self.is_distrusted(&row.provenance.principal),
                 "of one that was proven wrong: {row:?}"
             );
         }
@@ -205,15 +205,15 @@ impl Ledger {
             assert!((trusted, sum) == (0, total) || is_own_word, "job {id} was counted twice");
             let mut rows = stored.rows.values();
             assert!(rows.all(|counted| counted.check == Check::Agreed), "job {id}");
-            tally.certified += 1;
-            tally.certified_against_liars += u64::from(!self.distrusted().0.is_empty());
+            coverage.certified += 1;
+            coverage.certified_against_liars += u64::from(!self.distrusted().0.is_empty());
         }
         if trusted == 0 {
             assert_eq!(sum, total, "the total of job {id}");
-            tally.jobs_done += 1;
+            coverage.jobs_done += 1;
         }
-        tally.trusted += trusted;
-        tally.slices += u64::from(!job.slice.is_all());
-        tally.jobs_without_tasks += u64::from(job.ordinals.is_empty());
+        coverage.trusted += trusted;
+        coverage.slices += u64::from(!job.slice.is_all());
+        coverage.jobs_without_tasks += u64::from(job.ordinals.is_empty());
     }
 }

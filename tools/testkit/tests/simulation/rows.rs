@@ -27,7 +27,7 @@ impl Rows {
         let overlapped = self.overlapping(range).next();
         assert!(overlapped.is_none(), "{counted:?} overlaps {overlapped:?}");
         self.tasks += range.len();
-        self.total += u128::from(counted.row.tally.count);
+        self.total += u128::from(counted.row.checked_count.count);
         self.wanted += u64::from(counted.check == Check::Wanted);
         self.agreed += u64::from(counted.check == Check::Agreed);
         self.rows.insert(range.start(), counted);
@@ -37,7 +37,7 @@ impl Rows {
         let counted = self.rows.remove(&range.start()).expect("a row that is there");
         assert_eq!(counted.row.range, range, "rows are not split");
         self.tasks -= range.len();
-        self.total -= u128::from(counted.row.tally.count);
+        self.total -= u128::from(counted.row.checked_count.count);
         self.wanted -= u64::from(counted.check == Check::Wanted);
         self.agreed -= u64::from(counted.check == Check::Agreed);
         counted
@@ -50,12 +50,12 @@ impl Rows {
             let parts: Vec<Range> = self.overlapping(row.range).map(|part| part.range).collect();
             let parts: Vec<CountedRange> = parts.into_iter().map(|part| self.take(part)).collect();
             let tiled = farm::tiled(parts.iter().map(|part| &part.row), row.range);
-            assert_eq!(tiled, Ok(Some(row.tally.claim())), "{counted:?}");
+            assert_eq!(tiled, Ok(Some(row.checked_count.result())), "{counted:?}");
             for part in &parts {
                 let (one, all) = (&part.row, row);
                 assert_eq!(
-                    (&one.author, one.lease, one.kernel),
-                    (&all.author, all.lease, all.kernel)
+                    (&one.provenance, one.lease, one.kernel),
+                    (&all.provenance, all.lease, all.kernel)
                 );
                 let is_unchecked = (part.check, *check) == (Check::NotChosen, Check::NotChosen);
                 assert!(is_unchecked || parts.len() == 1 && part.check == *check, "{parts:?}");
@@ -108,5 +108,5 @@ pub fn cover(rows: &BTreeMap<u64, CountedRange>, range: Range) -> bool {
 /// The claim of the row that covers exactly this range.
 pub fn vote(rows: &BTreeMap<u64, CountedRange>, range: Range) -> Option<Vote> {
     let row = &rows.get(&range.start()).filter(|counted| counted.row.range == range)?.row;
-    Some(Vote { principal: row.author.principal.clone(), claim: row.tally.claim() })
+    Some(Vote { principal: row.provenance.principal.clone(), result: row.checked_count.result() })
 }

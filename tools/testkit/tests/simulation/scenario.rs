@@ -21,7 +21,7 @@ pub struct Scenario {
     /// The time at which the faults end, in ms.
     pub chaos_ms: u64,
     /// The task that kills workers, if there is one.
-    pub poison: Option<Poison>,
+    pub deadly: Option<DeadlyTask>,
     /// Whether ranges may be counted twice, because there are enough workers for it.
     pub audited: bool,
     /// What second counts must differ in.
@@ -155,7 +155,7 @@ impl League {
 
 /// A task of each plan that kills the worker that counts it.
 #[derive(Clone, Copy, Debug)]
-pub struct Poison {
+pub struct DeadlyTask {
     /// The task, modulo the number of tasks of the plan.
     task: u64,
     /// Whether it kills until a client sees it and gives the workers another program, and not only
@@ -163,9 +163,9 @@ pub struct Poison {
     pub stays: bool,
 }
 
-impl Poison {
-    fn of(random: &mut Random) -> Poison {
-        Poison { task: random.next(), stays: random.per_mille(700) }
+impl DeadlyTask {
+    fn of(random: &mut Random) -> DeadlyTask {
+        DeadlyTask { task: random.next(), stays: random.per_mille(700) }
     }
 
     pub fn kills(self, plan: &Plan, range: Range) -> bool {
@@ -213,7 +213,7 @@ impl Scenario {
             across,
             chaos_ms,
             audited,
-            poison: random.per_mille(200).then(|| Poison::of(random)),
+            deadly: random.per_mille(200).then(|| DeadlyTask::of(random)),
             is_copied: random.per_mille(300),
         }
     }

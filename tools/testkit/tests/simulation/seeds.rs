@@ -20,22 +20,22 @@ pub fn run_all<T: Default + Send + AddAssign>(
 ) -> T {
     let (next, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let work = || {
-        let mut tally = T::default();
+        let mut coverage = T::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= seeds.min(failed.load(Ordering::Relaxed)) {
-                return tally;
+                return coverage;
             }
             match catch_unwind(AssertUnwindSafe(|| live(seed))) {
-                Ok(of_seed) => tally += of_seed,
+                Ok(of_seed) => coverage += of_seed,
                 Err(_) => drop(failed.fetch_min(seed, Ordering::Relaxed)),
             }
         }
     };
-    let mut tally = T::default();
+    let mut coverage = T::default();
     thread::scope(|scope| {
         let threads = [(); THREADS].map(|()| scope.spawn(work));
-        threads.into_iter().for_each(|thread| tally += thread.join().expect("it catches"));
+        threads.into_iter().for_each(|thread| coverage += thread.join().expect("it catches"));
     });
     let failed = failed.into_inner();
     assert!(
@@ -43,7 +43,7 @@ pub fn run_all<T: Default + Send + AddAssign>(
         "seed {failed} failed, see above; replay it with\n    {}\n",
         replay(failed)
     );
-    tally
+    coverage
 }
 
 /// The number in an environment variable, if it is set.

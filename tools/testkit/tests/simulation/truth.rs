@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use farm::{Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, Tally, TaskCounts};
+use farm::{
+    CheckedCount, Digest, Fact, Fingerprint, IntervalSet, Known, Plan, Range, Slice, TaskCounts,
+};
 
 use crate::random::{Random, mix};
 use crate::scenario::thread_memory;
@@ -14,21 +16,22 @@ pub const HUGE_N: u32 = 27;
 /// The right counts of a plan.
 pub struct Truth {
     plan: Fingerprint,
-    /// The tally of each task.
-    tasks: Vec<Tally>,
+    /// The checked_count of each task.
+    tasks: Vec<CheckedCount>,
 }
 
 impl Truth {
     fn new(plan: &Plan) -> Truth {
         let fingerprint = plan.fingerprint();
-        let tally = |ordinal| tally(fingerprint, ordinal, task_count(plan, ordinal));
-        Truth { plan: fingerprint, tasks: (0..plan.tasks).map(tally).collect() }
+        let checked_count =
+            |ordinal| checked_count(fingerprint, ordinal, task_count(plan, ordinal));
+        Truth { plan: fingerprint, tasks: (0..plan.tasks).map(checked_count).collect() }
     }
 
     /// The right count of a range. `None` if it does not fit into 64 bits.
-    pub fn tally(&self, range: Range) -> Option<Tally> {
+    pub fn checked_count(&self, range: Range) -> Option<CheckedCount> {
         let mut tasks = self.tasks[range.start() as usize..range.end() as usize].iter();
-        tasks.try_fold(Tally::EMPTY, |sum, &task| sum.join(task))
+        tasks.try_fold(CheckedCount::EMPTY, |sum, &task| sum.join(task))
     }
 
     /// The right count of each task of a range.
@@ -39,7 +42,7 @@ impl Truth {
 
     /// A wrong count, as a broken loop reports it: one task has too many, or two tasks have
     /// exchanged their counts. `None` if it does not fit into 64 bits.
-    pub fn lie(&self, range: Range, random: &mut Random) -> Option<Tally> {
+    pub fn lie(&self, range: Range, random: &mut Random) -> Option<CheckedCount> {
         let (first, rest) = (range.start(), Range::new(range.start() + 1, range.end()));
         let count = |ordinal: u64| self.tasks[ordinal as usize].count;
         if let Some(rest) = rest
@@ -47,26 +50,30 @@ impl Truth {
             && count(first) != count(rest.start())
         {
             let (one, two) = (first, rest.start());
-            let swapped = tally(self.plan, one, count(two)).join(tally(self.plan, two, count(one)));
+            let swapped = checked_count(self.plan, one, count(two)).join(checked_count(
+                self.plan,
+                two,
+                count(one),
+            ));
             let others = Range::new(two + 1, range.end());
-            return others.map_or(swapped, |others| swapped?.join(self.tally(others)?));
+            return others.map_or(swapped, |others| swapped?.join(self.checked_count(others)?));
         }
         let more = count(first).checked_add(random.between(1, 9))?;
-        let wrong = tally(self.plan, first, more);
-        rest.map_or(Some(wrong), |rest| wrong.join(self.tally(rest)?))
+        let wrong = checked_count(self.plan, first, more);
+        rest.map_or(Some(wrong), |rest| wrong.join(self.checked_count(rest)?))
     }
 
     /// The count of a range by machines that lie together. A share of `per_mille` tasks of a
     /// thousand has 16 too many. This is the same whenever they count, and never what a broken loop
     /// reports by chance. `None` if it is right, or does not fit into 64 bits.
-    pub fn plotted(&self, range: Range, per_mille: u64) -> Option<Tally> {
+    pub fn plotted(&self, range: Range, per_mille: u64) -> Option<CheckedCount> {
         let is_lie = |ordinal: u64| mix(ordinal ^ 0x1ea9) % 1_000 < per_mille;
         let mut ordinals = range.start()..range.end();
         ordinals.clone().any(is_lie).then_some(())?;
-        ordinals.try_fold(Tally::EMPTY, |sum, ordinal| {
+        ordinals.try_fold(CheckedCount::EMPTY, |sum, ordinal| {
             let task = self.tasks[ordinal as usize];
             let more = if is_lie(ordinal) { 16 } else { 0 };
-            sum.join(tally(self.plan, ordinal, task.count.checked_add(more)?))
+            sum.join(checked_count(self.plan, ordinal, task.count.checked_add(more)?))
         })
     }
 
@@ -77,10 +84,14 @@ impl Truth {
     }
 }
 
-fn tally(plan: Fingerprint, ordinal: u64, count: u64) -> Tally {
-    // This does not use `Tally::with`, which is under test. The modulus 2^61 - 1 is in its
+fn checked_count(plan: Fingerprint, ordinal: u64, count: u64) -> CheckedCount {
+    // This does not use `CheckedCount::with`, which is under test. The modulus 2^61 - 1 is in its
     // documentation.
-    Tally { count, residue: count % ((1 << 61) - 1), digest: Digest::of(plan, ordinal, count) }
+    CheckedCount {
+        count,
+        residue: count % ((1 << 61) - 1),
+        digest: Digest::of(plan, ordinal, count),
+    }
 }
 
 fn task_count(plan: &Plan, ordinal: u64) -> u64 {

@@ -146,7 +146,7 @@ impl Worker {
             let index = random.below(self.queue.len() as u64) as usize;
             let (lease, rest) = self.queue[index];
             let mut range = rest.first(self.traits.chunk);
-            while truths.of(&lease.plan).tally(range).is_none() {
+            while truths.of(&lease.plan).checked_count(range).is_none() {
                 range = range.first(range.len() / 2);
             }
             match Range::new(range.end(), rest.end()) {
@@ -189,16 +189,18 @@ impl Worker {
             Plot::Always | Plot::InRecounts => truth.plotted(range, lies),
             Plot::None => None,
         };
-        let tally = lie.or_else(|| truth.tally(range)).expect("`occupy` saw to it");
+        let checked_count = lie.or_else(|| truth.checked_count(range)).expect("`occupy` saw to it");
         let kernel = self.traits.kernel_for(&lease);
         if lease.recount.is_none() {
             self.owed.extend((range.start()..range.end()).map(|ordinal| (lease.job, ordinal)));
         }
-        let is_reported = lie.is_none() && lease.plan.tells_tasks();
+        let is_reported = lie.is_none() && lease.plan.reports_tasks();
         let task_counts =
             if is_reported { truth.task_counts(range) } else { TaskCounts::default() };
-        agent
-            .finished(Millis(now), Report::new(&lease, range, tally, task_counts, kernel, busy_us));
+        agent.finished(
+            Millis(now),
+            Report::new(&lease, range, checked_count, task_counts, kernel, busy_us),
+        );
         u64::from(lie.is_some())
     }
 

@@ -6,13 +6,13 @@ use farm::{Farm, RequestId};
 
 use crate::agenda::{Agenda, Happening};
 use crate::coordinator::Clock;
+use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::network::{Network, Via};
 use crate::random::{Random, mix};
 use crate::real::RealLedger;
 use crate::scenario::{ClientRequest, Scenario};
-use crate::tally::Tally;
 use crate::truth::Truths;
 use crate::worker::Worker;
 
@@ -28,7 +28,7 @@ pub struct World {
     pub ledger: Ledger,
     pub model: Model,
     pub truths: Truths,
-    pub tally: Tally,
+    pub coverage: Coverage,
     /// `None` while the coordinator is down.
     pub farm: Option<Farm>,
     pub epoch: u64,
@@ -65,7 +65,7 @@ impl World {
             ledger,
             model: Model::new(scenario.league.clone()),
             truths: Truths::default(),
-            tally: Tally::default(),
+            coverage: Coverage::default(),
             farm: None,
             epoch: 0,
             clock: Clock::default(),
@@ -96,10 +96,10 @@ impl World {
     /// # Panics
     ///
     /// Panics if anything is wrong.
-    pub fn live(mut self) -> Tally {
+    pub fn live(mut self) -> Coverage {
         let is_conspiracy = self.scenario.league.conspires();
-        self.tally.conspiracies += u64::from(is_conspiracy);
-        self.tally.leagues += u64::from(self.scenario.league.owners == 1);
+        self.coverage.conspiracies += u64::from(is_conspiracy);
+        self.coverage.leagues += u64::from(self.scenario.league.owners == 1);
         while !self.is_over() {
             if is_conspiracy
                 && self.quiet_since.is_some_and(|since| self.agenda.now > since + 60_000)
@@ -113,8 +113,8 @@ impl World {
         if !is_conspiracy {
             self.judge();
         }
-        self.tally.with_real_ledger += u64::from(self.ledger.real.is_some());
-        self.tally
+        self.coverage.with_real_ledger += u64::from(self.ledger.real.is_some());
+        self.coverage
     }
 
     fn happen(&mut self, happening: Happening) {
@@ -163,7 +163,7 @@ impl World {
             faults: &self.scenario.faults,
             random: &mut self.random,
             agenda: &mut self.agenda,
-            tally: &mut self.tally,
+            coverage: &mut self.coverage,
         };
         (&mut self.network, via)
     }

@@ -8,7 +8,7 @@
 //! ```
 
 use board::halves::{Shares, Split};
-use board::{Cut, Method, Problem, Tasks, full_mask};
+use board::{Method, PlanIndex, Problem, Tasks, full_mask};
 
 use crate::halves::by_size;
 use crate::halves::code::Code;
@@ -83,7 +83,7 @@ pub(crate) fn of_board<U: Unit>(unit: U, n: u32, lists: &mut Lists) -> Code {
     const SPLITS: u64 = 32;
     const PAIRS: u64 = 5_000;
     let plan =
-        Cut::new(Problem::Total { n }, Method::Halves).expect("the method counts this board");
+        PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the method counts this board");
     let mut conflicts = Conflicts::default();
     let mut tasks = Tasks::new();
     for i in 0..SPLITS {
@@ -181,7 +181,8 @@ mod tests {
         by_meetings: impl Fn(Split) -> Code,
         sampled: impl Fn(Split, &mut Lists) -> Code,
     ) -> [usize; 2] {
-        let plan = Cut::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
+        let plan =
+            PlanIndex::new(Problem::Total { n }, Method::Halves).expect("the size is in range");
         let mut tasks = Tasks::new();
         plan.fill(ordinal..ordinal + 1, &mut tasks).expect("the plan has it");
         let split = Split::unpack(n, tasks.get(0).0).expect("it is a task");

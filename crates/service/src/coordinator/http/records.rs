@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use farm::{Cell, JobId};
-use ledger::{LedgerFault, Look, SeenRange};
+use ledger::{LedgerFault, LedgerView, SeenRange};
 use page::{CellRecord, JobRecord};
 use tokio::time::Instant;
 
@@ -66,7 +66,7 @@ where
     pub(super) fn of(
         &self,
         key: K,
-        read: impl FnOnce(&Look, &K) -> Result<V, LedgerFault> + Send + 'static,
+        read: impl FnOnce(&LedgerView, &K) -> Result<V, LedgerFault> + Send + 'static,
     ) -> Option<Arc<V>> {
         let ledger = self.ledger.clone()?;
         let now = Instant::now();
@@ -88,7 +88,7 @@ where
             tokio::task::spawn_blocking(move || {
                 let _reading = records.reading.lock().expect("nobody panics while holding it");
                 let begun = Instant::now();
-                let record = Look::open(&ledger).and_then(|look| read(&look, &key));
+                let record = LedgerView::open(&ledger).and_then(|look| read(&look, &key));
                 let took = begun.elapsed();
                 records.note(&key, record, took);
                 std::thread::sleep(took * REST_OF_ALL);
@@ -109,7 +109,11 @@ where
 }
 
 /// Reads what a job's rows say of these cells, for some seconds at most.
-pub(super) fn of_job(look: &Look, job: JobId, cells: &[Cell]) -> Result<JobRecord, LedgerFault> {
+pub(super) fn of_job(
+    look: &LedgerView,
+    job: JobId,
+    cells: &[Cell],
+) -> Result<JobRecord, LedgerFault> {
     const ROWS_BETWEEN_LOOKS: u32 = 1_000;
     let end = Instant::now() + LONGEST;
     let mut records = vec![CellRecord::default(); cells.len()];

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use farm::{Credit, CreditOf, Farm, JobId, JobState, JobView, Principal};
-use ledger::{Look, unix_ms};
+use ledger::{LedgerView, unix_ms};
 use page::{Credits, EndedBefore, JobDetail, JobRecord, Page, Part, Snapshot, WorkersView};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -136,7 +136,7 @@ impl Show {
                 Shown::new(page::job(&detail, snapshot), Some(detail.view))
             }
             View::Credits(of) => {
-                let credits = self.0.credits.of(of.clone(), Look::credits);
+                let credits = self.0.credits.of(of.clone(), LedgerView::credits);
                 let may_be = self.0.farm.ledger_path.is_some() && credits.is_none();
                 if !may_be && !is_anybody(snapshot, &of, &credits) {
                     return Ok(None);
@@ -167,8 +167,9 @@ impl Show {
 /// own jobs.
 fn is_anybody(snapshot: &Snapshot, of: &CreditOf, credits: &Credits) -> bool {
     let is_connected = |is_it: &dyn Fn(&Principal, &str) -> bool| {
-        let mut authors = snapshot.overview.workers.iter().map(|worker| &worker.view.author);
-        authors.any(|author| is_it(&author.principal, &author.worker))
+        let mut provenances =
+            snapshot.overview.workers.iter().map(|worker| &worker.view.provenance);
+        provenances.any(|provenance| is_it(&provenance.principal, &provenance.worker))
     };
     credits.as_ref().is_some_and(|credits| !credits.is_empty())
         || match of {

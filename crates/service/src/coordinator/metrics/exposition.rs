@@ -117,9 +117,9 @@ const OF_JOB: [OfJob; 5] = [
     ("job_tasks", "Tasks of the part of its plan that a job counts", JobView::tasks),
     ("job_tasks_accepted", "Tasks of a job whose counts are durable", |job| job.tasks_done),
     (
-        "job_tasks_poisoned",
+        "job_tasks_failed",
         "Tasks of a job that are not leased any more, because workers were lost with them",
-        |job| job.poisoned,
+        |job| job.failed,
     ),
     ("job_disputes", "Ranges of a job whose counts contradict each other", |job| {
         job.disputes as u64

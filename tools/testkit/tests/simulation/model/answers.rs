@@ -3,21 +3,21 @@
 use std::fmt;
 
 use farm::{
-    Answer, Author, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer,
-    LedgerCommand, Range, Refusal, RequestId, Verdict, WorkerMessage,
+    Answer, Change, DisputeState, Event, JobId, JobState, LeaseId, LedgerAnswer, LedgerCommand,
+    Provenance, Range, Refusal, RequestId, Verdict, WorkerMessage,
 };
 
 use super::Model;
 use crate::books::ordinals;
+use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::rows::{cover, vote};
 use crate::scenario::ClientRequest;
-use crate::tally::Tally;
 
 impl Model {
     /// Checks that a vote is acknowledged, and so may be forgotten, only when it is durable.
     fn check_vote(&self, event: &Event, job: JobId, range: Range, ledger: &Ledger) {
-        let Author { principal, .. } = self.reporter(event);
+        let Provenance { principal, .. } = self.reporter(event);
         let Some(voted) = self.books[&job].disputes.get(&range) else { return };
         if voted.iter().any(|vote| vote.principal == principal) {
             let known = ledger.stored(job);
@@ -28,7 +28,7 @@ impl Model {
                 || evidence.any(|(row, state)| {
                     *state == DisputeState::Open
                         && row.range == range
-                        && row.author.principal == principal
+                        && row.provenance.principal == principal
                 });
             assert!(durable, "{principal}'s vote on {range} is not durable");
         }
@@ -41,24 +41,24 @@ impl Model {
         range: Range,
         verdict: Verdict,
         ledger: &Ledger,
-        tally: &mut Tally,
+        coverage: &mut Coverage,
     ) {
         let what = fmt::from_fn(|f| write!(f, "{verdict:?} for {range} of job {job} on {event:?}"));
         let book = self.books.get_mut(&job);
         match verdict {
             Verdict::Accepted => {
-                tally.accepted += 1;
+                coverage.accepted += 1;
                 assert!(ledger.accepted.contains(&(job, range)), "not durable: {what}");
             }
             Verdict::Agreed => {
-                tally.agreed += 1;
+                coverage.agreed += 1;
                 match event {
                     Event::Ledger {
                         command: LedgerCommand::Compare { report, .. },
-                        answer: LedgerAnswer::Compared(Some(claim)),
+                        answer: LedgerAnswer::Compared(Some(result)),
                         ..
                     } => {
-                        assert_eq!(*claim, report.tally.claim(), "they differ: {what}");
+                        assert_eq!(*result, report.checked_count.result(), "they differ: {what}");
                         let rows = &ledger.stored(job).rows;
                         assert!(cover(rows, range), "not durable: {what}");
                     }
@@ -70,7 +70,7 @@ impl Model {
                 }
             }
             Verdict::Superseded => {
-                tally.superseded += 1;
+                coverage.superseded += 1;
                 let known = book.expect("a job that exists");
                 assert!(ordinals(range).any(|ordinal| known.claimed[ordinal]), "useful: {what}");
                 self.check_vote(event, job, range, ledger);
@@ -85,7 +85,7 @@ impl Model {
                 assert!(ledger.evidence.contains(&(job, range)), "not durable: {what}");
             }
             Verdict::Obsolete => {
-                tally.obsolete += 1;
+                coverage.obsolete += 1;
                 assert!(book.is_none_or(|b| b.state == JobState::Cancelled), "wanted: {what}");
             }
             Verdict::Foreign => {
@@ -99,7 +99,7 @@ impl Model {
                     panic!("unasked: {what}")
                 };
                 let is_part = self.books[&job].ordinals.contains(range);
-                assert!(!is_part || !report.tally.is_sound(), "{what}");
+                assert!(!is_part || !report.checked_count.is_sound(), "{what}");
             }
         }
     }
@@ -122,7 +122,7 @@ impl Model {
         request: RequestId,
         answer: Result<&Answer, Refusal>,
         ledger: &Ledger,
-        tally: &mut Tally,
+        coverage: &mut Coverage,
     ) {
         let (wanted, named) = self.requests.remove(&request).expect("one answer to a question");
         let withdraws = matches!(
@@ -151,7 +151,7 @@ impl Model {
             Ok(Answer::Job(view)) => {
                 let job = view.id;
                 assert_eq!(Some(job), named, "the answer is about another job");
-                tally.audits_asked += u64::from(state == "audited");
+                coverage.audits_asked += u64::from(state == "audited");
                 let reported = self.reported_states.entry((job, state)).or_default();
                 *reported += 1;
                 let durable = ledger.states.get(&(job, state)).copied().unwrap_or(0);
@@ -166,12 +166,12 @@ impl Model {
                 panic!("no client removes a job")
             }
             Err(Refusal::NoSuchJob(job)) => assert!(!self.books.contains_key(&job)),
-            Err(Refusal::Held(job)) => {
+            Err(Refusal::Suspended(job)) => {
                 let book = &self.books[&job];
                 let is_covered = book.ordinals.iter().all(|range| book.has_claimed(range));
-                // An audit of a held job cannot be withdrawn.
+                // An audit of a suspended job cannot be withdrawn.
                 let is_refused = state != "audited" || withdraws;
-                assert!(is_covered && is_refused, "job {job} is not held");
+                assert!(is_covered && is_refused, "job {job} is not suspended");
             }
             Err(Refusal::Over(job, _)) => {
                 let book = &self.books[&job];

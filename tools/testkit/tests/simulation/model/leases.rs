@@ -4,8 +4,8 @@ use farm::{JobId, JobState, Lease, LeaseKind, Range, Recount, SessionId};
 
 use super::{Leased, Model};
 use crate::books::{Book, Held, Seat, ordinals};
+use crate::coverage::Coverage;
 use crate::ledger::Ledger;
-use crate::tally::Tally;
 
 impl Model {
     pub(super) fn assign(
@@ -13,13 +13,13 @@ impl Model {
         session: SessionId,
         lease: &Lease,
         ledger: &Ledger,
-        tally: &mut Tally,
+        coverage: &mut Coverage,
     ) {
         let Lease { id: lease, job, plan, fingerprint, range, recount, token } = *lease;
         let whole = recount.is_some();
         assert!(lease.0 > self.last_lease, "lease {lease} was leased before");
         self.last_lease = lease.0;
-        let owner = self.seats[&session].author.principal.owner.clone();
+        let owner = self.seats[&session].provenance.principal.owner.clone();
         self.leased.insert(lease, Leased { owner, job, range, kind: token.kind });
         assert_eq!((token.range, token.kind == LeaseKind::Recount), (range, whole), "{lease:?}");
         let durable = ledger.jobs.get(&job).expect("only a durable job is leased");
@@ -27,12 +27,12 @@ impl Model {
         assert!(range.end() <= plan.tasks, "{range} is not in {plan}");
         let seat = self.seats.get(&session).expect("only a session that is there is leased to");
         if !whole {
-            self.check_attempts(seat, job, ordinals(range), tally);
+            self.check_attempts(seat, job, ordinals(range), coverage);
         }
         let overtakes = self.books[&job].holder[ordinals(range)].iter().any(Option::is_some);
         if !whole && overtakes {
             self.check_overtaking(seat, job, ordinals(range));
-            tally.overtaken += 1;
+            coverage.overtaken += 1;
         }
         let seat = self.seats.get_mut(&session).expect("it was found");
         assert!(!seat.draining, "{session} is draining");
@@ -54,7 +54,7 @@ impl Model {
         if let Some(recount) = recount {
             let other = book.recounts.insert(range, lease);
             assert!(other.is_none(), "{lease:?} is counted again under {other:?} already");
-            return check_recount(seat, book, range, recount, tally);
+            return check_recount(seat, book, range, recount, coverage);
         }
         let priority = book.priority;
         for ordinal in ordinals(range) {
@@ -102,8 +102,14 @@ impl Model {
 
 /// Checks that a recount is by a worker that has not counted the range before, and that it asks for
 /// another kernel.
-fn check_recount(seat: &Seat, book: &Book, range: Range, recount: Recount, tally: &mut Tally) {
-    let principal = &seat.author.principal;
+fn check_recount(
+    seat: &Seat,
+    book: &Book,
+    range: Range,
+    recount: Recount,
+    coverage: &mut Coverage,
+) {
+    let principal = &seat.provenance.principal;
     if book.disputes.contains_key(&range) {
         assert!(
             seat.is_trusted || book.has_vote(range, principal),
@@ -111,9 +117,9 @@ fn check_recount(seat: &Seat, book: &Book, range: Range, recount: Recount, tally
         );
         return;
     }
-    tally.audits_leased += 1;
+    coverage.audits_leased += 1;
     let row = book.unaudited(range).expect("only what waits for it is counted again");
-    let is_apart = row.author.principal.is_apart_from(principal, book.across());
+    let is_apart = row.provenance.principal.is_apart_from(principal, book.across());
     assert!(is_apart, "it would agree with itself");
     let by_search = book.policy.is_some_and(|policy| policy.by_search);
     assert_eq!(recount, Recount { unlike: row.kernel, by_search });

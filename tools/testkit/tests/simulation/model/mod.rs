@@ -12,15 +12,15 @@ mod task_counts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use farm::{
-    Ack, Author, Change, CoordinatorMessage, Dismissal, Distrusted, Effect, Event, Farm, Hello,
-    JobId, JobState, LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Principal, Range, Report,
-    Request, RequestId, SessionId, WorkerMessage,
+    Ack, Change, CoordinatorMessage, Dismissal, Distrusted, Effect, Event, Farm, Hello, JobId,
+    JobState, LeaseId, LeaseKind, LedgerAnswer, LedgerCommand, Principal, Provenance, Range,
+    Report, Request, RequestId, SessionId, WorkerMessage,
 };
 
 use crate::books::{Book, Held, Seat, hull, ordinals};
+use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::scenario::{ClientRequest, League};
-use crate::tally::Tally;
 
 #[derive(Default)]
 pub struct Model {
@@ -47,8 +47,8 @@ pub struct Model {
     /// The tasks of a process that crashed in this step, and whether it had one suspected task
     /// alone.
     pub lost_now: Option<(BTreeSet<(JobId, usize)>, bool)>,
-    /// Tasks that are poisoned in this step.
-    pub poisoned_now: Vec<(JobId, u64)>,
+    /// Tasks that are failed in this step.
+    pub failed_now: Vec<(JobId, u64)>,
     /// Whether the farm has decided about the report of this step.
     judged: bool,
 }
@@ -82,12 +82,12 @@ impl Model {
     }
 
     /// Checks an event before the farm gets it.
-    pub fn event(&mut self, now: u64, event: &Event, tally: &mut Tally) {
+    pub fn event(&mut self, now: u64, event: &Event, coverage: &mut Coverage) {
         self.now = self.now.max(now);
         self.judged = !self.may_end_leases(event);
         match event {
             Event::Joined { session, owner, is_trusted, hello } => {
-                self.joined(*session, (owner, *is_trusted), hello, tally);
+                self.joined(*session, (owner, *is_trusted), hello, coverage);
             }
             Event::Said { session, message: WorkerMessage::Credit(credit) } => {
                 if let Some(seat) = self.seats.get_mut(session) {
@@ -103,7 +103,7 @@ impl Model {
             Event::Said { session, message: WorkerMessage::Report(report) }
                 if self.is_usable(event) =>
             {
-                self.renew(*session, report, tally);
+                self.renew(*session, report, coverage);
             }
             Event::Said { session, message: WorkerMessage::Working(lease) } => {
                 if let Some(seat) = self.seats.get_mut(session)
@@ -117,8 +117,14 @@ impl Model {
     }
 
     /// Checks all effects of a step, before any of them is carried out.
-    pub fn step(&mut self, farm: &Farm, event: &Event, effects: &[Effect], tally: &mut Tally) {
-        self.note_loss(effects, tally);
+    pub fn step(
+        &mut self,
+        farm: &Farm,
+        event: &Event,
+        effects: &[Effect],
+        coverage: &mut Coverage,
+    ) {
+        self.note_loss(effects, coverage);
         let is_decision = |effect: &Effect| {
             let Effect::Ledger { command, .. } = effect else { return false };
             matches!(
@@ -141,11 +147,11 @@ impl Model {
                 matches!(effect, Effect::Tell { order: CoordinatorMessage::Ack(_), .. })
             });
             if live && !is_certain {
-                tally.doubts += 1;
+                coverage.doubts += 1;
                 assert!(!decided && !acked, "its rows are changing: {report:?}, {effects:?}");
             } else if live
-                && let Some(claim) = found
-                && *claim != report.tally.claim()
+                && let Some(result) = found
+                && *result != report.checked_count.result()
                 && !book.is_frozen(report.range)
             {
                 let is_contradiction =
@@ -154,15 +160,15 @@ impl Model {
                 let was_asked = report.token.kind == LeaseKind::Recount;
                 assert!(
                     decided != reported,
-                    "a conflict is either recorded or reported: {report:?}, {claim:?}"
+                    "a conflict is either recorded or reported: {report:?}, {result:?}"
                 );
                 assert!(was_asked || !decided, "nobody asked: {report:?}");
-                tally.contradictions += u64::from(reported);
+                coverage.contradictions += u64::from(reported);
             }
         }
-        self.learn_adopted(farm, event, tally);
+        self.learn_adopted(farm, event, coverage);
         self.check_dismissals(event, effects);
-        self.check_poison(event, effects, tally);
+        self.check_failures(event, effects, coverage);
         let is_look_up = matches!(event, Event::Ledger { answer: LedgerAnswer::Compared(_), .. });
         if !is_look_up
             && !matches!(event, Event::Tick | Event::Said { message: WorkerMessage::Report(_), .. })
@@ -173,7 +179,7 @@ impl Model {
                 assert_eq!(view.counted, rows.total, "running total of job {}", view.id);
                 let audits = (view.audits_wanted, view.audits_agreed);
                 assert_eq!(audits, (rows.wanted, rows.agreed), "audits of job {}", view.id);
-                self.check_poisoned(&view);
+                self.check_failed_tasks(&view);
             }
         }
     }
@@ -204,7 +210,7 @@ impl Model {
                 continue;
             };
             for (&session, seat) in &self.seats {
-                let principal = &seat.author.principal;
+                let principal = &seat.provenance.principal;
                 let is_wrong = wrong.iter().any(|party| party.includes(principal));
                 assert_eq!(is_dismissed(session), is_wrong, "{principal}");
             }
@@ -212,11 +218,17 @@ impl Model {
     }
 
     /// Checks one effect as it is carried out.
-    pub fn effect(&mut self, event: &Event, effect: &Effect, ledger: &Ledger, tally: &mut Tally) {
+    pub fn effect(
+        &mut self,
+        event: &Event,
+        effect: &Effect,
+        ledger: &Ledger,
+        coverage: &mut Coverage,
+    ) {
         self.judged |= !matches!(effect, Effect::Tell { order: CoordinatorMessage::Revoke(_), .. });
         match effect {
             Effect::Tell { session, order: CoordinatorMessage::Lease(lease) } => {
-                self.assign(*session, lease, ledger, tally)
+                self.assign(*session, lease, ledger, coverage)
             }
             Effect::Tell { session, order: CoordinatorMessage::Revoke(lease) } => {
                 let seat = self.seats.get_mut(session).expect("only sessions that are there");
@@ -245,7 +257,7 @@ impl Model {
                     _ => true,
                 };
                 if expired {
-                    tally.expiries += 1;
+                    coverage.expiries += 1;
                     seat.late |= !held.reported;
                 }
                 self.end_lease(*session, *lease);
@@ -254,24 +266,24 @@ impl Model {
                 order: CoordinatorMessage::Ack(Ack { job, range, verdict, .. }),
                 ..
             } => {
-                self.ack(event, *job, *range, *verdict, ledger, tally);
+                self.ack(event, *job, *range, *verdict, ledger, coverage);
             }
             Effect::Tell { order, .. } => panic!("the farm does not say this: {order:?}"),
             Effect::Dismiss { session, reason: Dismissal::Replaced } => {
-                tally.dismissals += 1;
+                coverage.dismissals += 1;
                 assert!(!self.seats.contains_key(session), "{session} was not replaced");
             }
             Effect::Dismiss { session, reason: Dismissal::Unproven } => {
-                tally.unproven += 1;
+                coverage.unproven += 1;
                 self.left(*session);
             }
             Effect::Dismiss { session, reason: Dismissal::Distrusted } => self.left(*session),
-            Effect::Ledger { command, .. } => self.command(event, command, tally),
+            Effect::Ledger { command, .. } => self.command(event, command, coverage),
             Effect::Reply { request, answer } => {
-                self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, tally);
+                self.reply(*request, answer.as_ref().map_err(|refusal| *refusal), ledger, coverage);
             }
-            Effect::Poisoned { .. } => {} // checked in `check_poison`
-            Effect::Lost { .. } => {}     // for operators
+            Effect::TaskFailed { .. } => {} // checked in `check_failures`
+            Effect::Lost { .. } => {}       // for operators
             Effect::Contradicted { .. } => {} // checked in `step`
             Effect::AtRest { job } => {
                 let states = (self.books[job].state, ledger.state(*job));
@@ -309,7 +321,7 @@ impl Model {
         let Some(seat) = self.seats.get(session) else { return false };
         let Report { lease, job, fingerprint, range, token, .. } = report;
         self.leased.get(lease).is_some_and(|leased| {
-            let is_known = leased.owner == seat.author.principal.owner && leased.job == *job;
+            let is_known = leased.owner == seat.provenance.principal.owner && leased.job == *job;
             let is_whole = (leased.range, leased.kind) == (token.range, token.kind);
             let is_of_plan =
                 self.books.get(job).is_none_or(|book| book.fingerprint == *fingerprint);
@@ -338,7 +350,7 @@ impl Model {
         book.is_some_and(|book| {
             book.fingerprint == report.fingerprint
                 && book.ordinals.contains(report.range)
-                && report.tally.is_sound()
+                && report.checked_count.is_sound()
         })
     }
 
@@ -359,7 +371,7 @@ impl Model {
         id: SessionId,
         (owner, is_trusted): (&str, bool),
         hello: &Hello,
-        tally: &mut Tally,
+        coverage: &mut Coverage,
     ) {
         if !self.has_leased_all(owner, hello) {
             return;
@@ -370,7 +382,7 @@ impl Model {
                 continue;
             };
             for ordinal in ordinals(holding.range) {
-                tally.poison_lifted += u64::from(book.poisoned.contains(&ordinal));
+                coverage.failures_lifted += u64::from(book.failed.contains(&ordinal));
                 book.clear(ordinal);
             }
         }
@@ -384,7 +396,7 @@ impl Model {
         }
         let (worker, build) = (hello.worker.clone(), hello.build.clone());
         let seat = Seat {
-            author: Author { principal, worker, build },
+            provenance: Provenance { principal, worker, build },
             is_trusted,
             instance: hello.instance,
             memory: hello.memory,
@@ -399,7 +411,7 @@ impl Model {
 
     /// Learns which tasks a worker keeps, which depends on deadlines and credit. They must have
     /// been leased to it, and no other worker may have them.
-    fn learn_adopted(&mut self, farm: &Farm, event: &Event, tally: &mut Tally) {
+    fn learn_adopted(&mut self, farm: &Farm, event: &Event, coverage: &mut Coverage) {
         let Event::Joined { session, hello, .. } = event else { return };
         let Some(seat) = self.seats.get_mut(session) else { return };
         let held = |lease| hello.holding.iter().filter(move |holding| holding.lease == lease);
@@ -407,7 +419,7 @@ impl Model {
             if held(lease).next().is_none() {
                 continue; // It has just been leased.
             }
-            tally.adoptions += 1;
+            coverage.adoptions += 1;
             let book = self.books.get_mut(&job).expect("a job that is durable");
             assert_eq!(book.state, JobState::Running, "adopted of job {job}");
             for range in open.iter() {
@@ -456,7 +468,7 @@ impl Model {
     /// Renews the lease of a report. A report renews it with an expected task. With that, or with a
     /// task that was not counted, the worker is not late. A recount comes back as a whole, and its
     /// lease ends.
-    fn renew(&mut self, session: SessionId, report: &Report, tally: &mut Tally) {
+    fn renew(&mut self, session: SessionId, report: &Report, coverage: &mut Coverage) {
         let Some(seat) = self.seats.get_mut(&session) else { return };
         let book = &self.books[&report.job];
         if ordinals(report.range).all(|ordinal| !book.claimed[ordinal]) {
@@ -465,13 +477,13 @@ impl Model {
         let Some(held) = seat.leases.get_mut(&report.lease) else { return };
         let mut reported = ordinals(report.range);
         if !held.whole && !reported.any(|ordinal| book.expects(ordinal, report.lease)) {
-            tally.no_news += 1;
+            coverage.no_news += 1;
             return;
         }
         (held.reported, seat.late) = (true, false);
         if held.whole {
             let row = self.books[&report.job].unaudited(report.range);
-            tally.repetitions += u64::from(row.is_some_and(|row| row.kernel == report.kernel));
+            coverage.repetitions += u64::from(row.is_some_and(|row| row.kernel == report.kernel));
             self.end_lease(session, report.lease);
         }
     }

@@ -3,31 +3,38 @@
 use std::collections::BTreeSet;
 
 use farm::{
-    AuditPolicy, AuditScope, Author, Change, Event, JobChange, JobId, JobState, LeaseKind,
-    LedgerCommand, Party, Report, Request, Vote, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, JobChange, JobId, JobState, LeaseKind, LedgerCommand,
+    Party, Provenance, Report, Request, Vote, WorkerMessage,
 };
 
 use super::Model;
 use crate::books::ordinals;
-use crate::tally::Tally;
+use crate::coverage::Coverage;
 
 impl Model {
-    pub(super) fn command(&mut self, event: &Event, command: &LedgerCommand, tally: &mut Tally) {
+    pub(super) fn command(
+        &mut self,
+        event: &Event,
+        command: &LedgerCommand,
+        coverage: &mut Coverage,
+    ) {
         match command {
-            LedgerCommand::Compare { report, author } => {
+            LedgerCommand::Compare { report, provenance } => {
                 let Event::Said { session, message: WorkerMessage::Report(reported) } = event
                 else {
                     panic!("{command:?}: why?")
                 };
-                let of = |report: &Report| (report.job, report.lease, report.range, report.tally);
+                let of = |report: &Report| {
+                    (report.job, report.lease, report.range, report.checked_count)
+                };
                 assert_eq!(of(report), of(reported));
-                assert_eq!(*author, self.seats[session].author, "whose count is it?");
+                assert_eq!(*provenance, self.seats[session].provenance, "whose count is it?");
             }
             LedgerCommand::FindAudits { job, .. } => {
                 assert_ne!(self.books[job].state, JobState::Cancelled, "audits of job {job}");
             }
-            LedgerCommand::Accept { report, author, audit } => {
-                self.check_author(event, author);
+            LedgerCommand::Accept { report, provenance, audit } => {
+                self.check_provenance(event, provenance);
                 let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
                 let plan = book.fingerprint;
                 let chosen = book.policy.is_some_and(|policy| policy.chooses(plan, report.range));
@@ -74,33 +81,38 @@ impl Model {
                 book.policy = Some(*policy);
                 book.asked += 1;
             }
-            LedgerCommand::Confirm { report, author } => {
-                self.check_author(event, author);
+            LedgerCommand::Confirm { report, provenance } => {
+                self.check_provenance(event, provenance);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
                 let book = self.book(report.job);
                 let row = book.unaudited(report.range).expect("only what waits, and once");
-                assert_eq!(row.tally.claim(), report.tally.claim(), "they differ: {report:?}");
-                let is_apart = row.author.principal.is_apart_from(&author.principal, book.across());
+                assert_eq!(
+                    row.checked_count.result(),
+                    report.checked_count.result(),
+                    "they differ: {report:?}"
+                );
+                let is_apart =
+                    row.provenance.principal.is_apart_from(&provenance.principal, book.across());
                 assert!(is_apart, "the same party: {report:?}");
                 assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
                 assert_ne!(row.kernel, report.kernel, "the same kernel: {report:?}");
                 book.confirming.insert(report.range);
             }
-            LedgerCommand::Dispute { report, author } => {
-                self.check_author(event, author);
+            LedgerCommand::Dispute { report, provenance } => {
+                self.check_provenance(event, provenance);
                 assert!(!self.settling, "rows may be about to go: {report:?}");
-                self.vote(report, author);
+                self.vote(report, provenance);
             }
-            LedgerCommand::Settle { report, author, wrong, .. } => {
-                self.check_author(event, author);
+            LedgerCommand::Settle { report, provenance, wrong, .. } => {
+                self.check_provenance(event, provenance);
                 assert!(!self.settling, "one at a time: {report:?}");
-                self.vote(report, author);
-                let claim = report.tally.claim();
-                let is_trusted = self.is_trusted(author);
+                self.vote(report, provenance);
+                let result = report.checked_count.result();
+                let is_trusted = self.is_trusted(provenance);
                 let votes = &self.books[&report.job].disputes[&report.range];
                 let across = self.books[&report.job].across();
                 let (right, others): (Vec<_>, Vec<_>) =
-                    votes.iter().partition(|vote| vote.claim == claim);
+                    votes.iter().partition(|vote| vote.result == result);
                 let owners = |votes: &[&Vote]| -> BTreeSet<String> {
                     votes.iter().map(|vote| vote.principal.owner.clone()).collect()
                 };
@@ -124,19 +136,19 @@ impl Model {
                 assert_eq!(expected, wrong.iter().cloned().collect(), "{votes:?}");
                 let mut honest = wrong.iter().filter(|party| !self.league.may_be_wrong(party));
                 assert_eq!(honest.next(), None, "an honest principal is distrusted: {votes:?}");
-                tally.by_trusted += u64::from(is_trusted && right.len() < 2);
-                tally.corrected_by_own += u64::from(is_own_word && right.len() < 2);
+                coverage.by_trusted += u64::from(is_trusted && right.len() < 2);
+                coverage.corrected_by_own += u64::from(is_own_word && right.len() < 2);
                 self.distrusted.0.extend(wrong.iter().cloned());
                 self.settling = true;
             }
             LedgerCommand::Finish { job, tasks, total }
-            | LedgerCommand::Hold { job, tasks, total, .. } => {
+            | LedgerCommand::Suspend { job, tasks, total, .. } => {
                 let book = &self.books[job];
                 assert!(book.is_complete(), "job {job} is not done");
                 assert_eq!((*tasks, *total), (book.rows.tasks, book.rows.total), "job {job}");
                 assert!(!self.settling && book.asked == 0, "job {job} may not be done");
             }
-            LedgerCommand::Doubt { report, author } => {
+            LedgerCommand::Doubt { report, provenance } => {
                 let Event::Ledger {
                     command: LedgerCommand::Compare { report: compared, .. }, ..
                 } = event
@@ -144,10 +156,10 @@ impl Model {
                     panic!("{command:?}: why?")
                 };
                 assert_eq!(report, compared, "another range is doubted");
-                assert_eq!(self.reporter(event), *author, "whose count is it?");
+                assert_eq!(self.reporter(event), *provenance, "whose count is it?");
                 let book = self.book(report.job);
                 assert!(
-                    !matches!(book.state, JobState::Done | JobState::Held),
+                    !matches!(book.state, JobState::Done | JobState::Suspended),
                     "it is over: {report:?}"
                 );
                 book.asked += 1;
@@ -159,15 +171,15 @@ impl Model {
         }
     }
 
-    fn vote(&mut self, report: &Report, author: &Author) {
-        let is_trusted = self.is_trusted(author);
+    fn vote(&mut self, report: &Report, provenance: &Provenance) {
+        let is_trusted = self.is_trusted(provenance);
         let book = self.book(report.job);
-        if matches!(book.state, JobState::Done | JobState::Held) {
+        if matches!(book.state, JobState::Done | JobState::Suspended) {
             book.state = JobState::Running;
         }
         assert_eq!(report.token.kind, LeaseKind::Recount, "nobody asked: {report:?}");
-        let principal = author.principal.clone();
-        let vote = Vote { principal: principal.clone(), claim: report.tally.claim() };
+        let principal = provenance.principal.clone();
+        let vote = Vote { principal: principal.clone(), result: report.checked_count.result() };
         if book.disputes.contains_key(&report.range) {
             let may = is_trusted || book.has_vote(report.range, &principal);
             assert!(may, "{principal} has no vote on {}", report.range);
@@ -179,26 +191,30 @@ impl Model {
         }
     }
 
-    fn is_trusted(&self, author: &Author) -> bool {
-        self.seats.values().any(|seat| seat.is_trusted && seat.author == *author)
+    fn is_trusted(&self, provenance: &Provenance) -> bool {
+        self.seats.values().any(|seat| seat.is_trusted && seat.provenance == *provenance)
     }
 
     /// Checks that a count is recorded under the name of the worker that reported it.
-    fn check_author(&self, event: &Event, author: &Author) {
-        assert_eq!(self.reporter(event), *author, "whose count is it?");
-        assert!(!self.distrusted.includes(&author.principal), "{author:?} is trusted again");
+    fn check_provenance(&self, event: &Event, provenance: &Provenance) {
+        assert_eq!(self.reporter(event), *provenance, "whose count is it?");
+        assert!(
+            !self.distrusted.includes(&provenance.principal),
+            "{provenance:?} is trusted again"
+        );
     }
 
     /// The worker that reported the count of this event.
-    pub(super) fn reporter(&self, event: &Event) -> Author {
+    pub(super) fn reporter(&self, event: &Event) -> Provenance {
         match event {
             Event::Said { session, message: WorkerMessage::Report(_) } => {
-                self.seats[session].author.clone()
+                self.seats[session].provenance.clone()
             }
             Event::Ledger {
-                command: LedgerCommand::Compare { author, .. } | LedgerCommand::Doubt { author, .. },
+                command:
+                    LedgerCommand::Compare { provenance, .. } | LedgerCommand::Doubt { provenance, .. },
                 ..
-            } => author.clone(),
+            } => provenance.clone(),
             _ => panic!("a count comes from a report"),
         }
     }

@@ -10,15 +10,15 @@ use farm::{
 
 use super::Model;
 use crate::books::Book;
+use crate::coverage::Coverage;
 use crate::ledger::Done;
 use crate::rows::Rows;
-use crate::tally::Tally;
 
 impl Model {
     /// Notes a command that the ledger reports to the farm.
-    pub fn reported(&mut self, done: &Done, tally: &mut Tally) {
+    pub fn reported(&mut self, done: &Done, coverage: &mut Coverage) {
         match &done.answer {
-            LedgerAnswer::Written => self.note_written(done, tally),
+            LedgerAnswer::Written => self.note_written(done, coverage),
             LedgerAnswer::AuditNoted { wanted, agreed } => {
                 let (job, policy) = match &done.command {
                     LedgerCommand::RequestAudit { job, policy, .. } => (job, Some(policy)),
@@ -38,43 +38,43 @@ impl Model {
                     counted.check == Check::NotChosen && policy.chooses(plan, counted.row.range)
                 };
                 assert_eq!(rows.values().find(is_forgotten), None, "{policy:?} chooses it");
-                let withdraws = policy.share_ppm == 0 && book.state != JobState::Held;
+                let withdraws = policy.share_ppm == 0 && book.state != JobState::Suspended;
                 assert!(!withdraws || *wanted == 0, "{policy:?} leaves what waited");
-                tally.audits_withdrawn += u64::from(withdraws);
-                if book.state == JobState::Held {
+                coverage.audits_withdrawn += u64::from(withdraws);
+                if book.state == JobState::Suspended {
                     book.state = JobState::Running;
                 }
             }
             LedgerAnswer::Settled { withdrawn } => {
                 let after = done.after.as_ref().expect("it may change any row");
-                self.note_settlement(&done.command, withdrawn, after, tally);
+                self.note_settlement(&done.command, withdrawn, after, coverage);
             }
             LedgerAnswer::Removed { .. } => unreachable!("no command removes a job"),
             LedgerAnswer::Compared(_) | LedgerAnswer::AuditsFound(_) => {}
         }
     }
 
-    fn note_written(&mut self, done: &Done, tally: &mut Tally) {
+    fn note_written(&mut self, done: &Done, coverage: &mut Coverage) {
         match &done.command {
             LedgerCommand::CreateJob { job, spec, audit } => {
                 self.books.insert(*job, Book::new(spec, *audit));
             }
             LedgerCommand::Finish { job, .. } => {
-                tally.put_off += u64::from(self.settling);
+                coverage.put_off += u64::from(self.settling);
                 let book = self.book(*job);
                 book.ended = book.is_complete();
                 self.conclude();
             }
-            LedgerCommand::Hold { job, .. } => {
+            LedgerCommand::Suspend { job, .. } => {
                 let book = self.book(*job);
                 let is_at_rest = book.is_complete() && book.asked == 0;
                 if is_at_rest && book.state != JobState::Cancelled {
-                    book.state = JobState::Held;
+                    book.state = JobState::Suspended;
                 }
             }
-            LedgerCommand::Accept { report, author, audit } => {
+            LedgerCommand::Accept { report, provenance, audit } => {
                 let check = if *audit { Check::Wanted } else { Check::NotChosen };
-                let row = Row::new(report, author);
+                let row = Row::new(report, provenance);
                 let rows = &mut self.book(report.job).rows;
                 rows.put(CountedRange { row, check });
                 rows.join(&done.joined);
@@ -106,7 +106,7 @@ impl Model {
         command: &LedgerCommand,
         withdrawn: &[Withdrawn],
         after: &MemoryStore,
-        tally: &mut Tally,
+        coverage: &mut Coverage,
     ) {
         let LedgerCommand::Settle { report, .. } = command else {
             panic!("{command:?} ends nothing")
@@ -133,7 +133,7 @@ impl Model {
             book.ended &= book.is_covered();
             let is_at_rest = match book.state {
                 JobState::Done => book.is_covered(),
-                JobState::Held => book.is_complete(),
+                JobState::Suspended => book.is_complete(),
                 _ => true,
             };
             if !is_at_rest {
@@ -144,7 +144,7 @@ impl Model {
             assert!(book.rows.are(&after.jobs[id].rows), "job {id} was not reported");
         }
         check_nothing_is_left(after);
-        check_task_counts(after, tally);
+        check_task_counts(after, coverage);
         self.check_votes(after);
         self.conclude();
     }
@@ -171,14 +171,14 @@ impl Model {
 }
 
 /// Checks that reported counts of tasks belong to an accepted row and add up to it.
-fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
+fn check_task_counts(store: &MemoryStore, coverage: &mut Coverage) {
     for (id, job) in &store.jobs {
         let plan = job.job.spec.plan.fingerprint();
         let rows = job.rows.values().map(|counted| &counted.row);
         for row in rows {
             let Some(counts) = job.task_counts.get(&row.range.start()) else { continue };
-            assert!(counts.add_up_to(plan, row.range, row.tally), "job {id}: {row:?}");
-            tally.rows_reported += 1;
+            assert!(counts.add_up_to(plan, row.range, row.checked_count), "job {id}: {row:?}");
+            coverage.rows_reported += 1;
         }
         for start in job.task_counts.keys() {
             assert!(
@@ -192,7 +192,7 @@ fn check_task_counts(store: &MemoryStore, tally: &mut Tally) {
 /// Checks that jobs that go on have no count that rests on a wrong worker alone.
 fn check_nothing_is_left(store: &MemoryStore) {
     let distrusted = Distrusted::after(&store.trust);
-    let is_wrong = |row: &Row| distrusted.includes(&row.author.principal);
+    let is_wrong = |row: &Row| distrusted.includes(&row.provenance.principal);
     let live = store.jobs.iter().filter(|(_, job)| job.job.state != JobState::Cancelled);
     for (id, job) in live {
         // Two machines of one owner may have agreed before other owners were demanded.
@@ -209,8 +209,8 @@ fn check_nothing_is_left(store: &MemoryStore) {
         };
         assert_eq!(job.rows.values().find(is_left), None, "still in job {id}");
         let is_void = |(start, second): &(&u64, &Row)| {
-            let first = &job.rows[start].row.author.principal;
-            distrusted.0.iter().any(|party| party.voids(first, &second.author.principal))
+            let first = &job.rows[start].row.provenance.principal;
+            distrusted.0.iter().any(|party| party.voids(first, &second.provenance.principal))
         };
         assert_eq!(job.seconds.iter().find(is_void), None, "still in job {id}");
         let is_open =

@@ -1,4 +1,4 @@
-//! Totals that cannot be right: their jobs are held, and nobody is told that they are done.
+//! Totals that cannot be right: their jobs are suspended, and nobody is told that they are done.
 
 use serde_json::Value;
 use service::Endpoint;
@@ -25,19 +25,19 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     for word in args {
         assert!(waited.stderr.contains(word), "{word}: {}", waited.stderr);
     }
-    farm.client(&["watch", "1"]).refusal(17, &["job 1 is held", "`queens cancel 1`"]);
+    farm.client(&["watch", "1"]).refusal(17, &["job 1 is suspended", "`queens cancel 1`"]);
     let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("state     held"), "{status}");
+    assert!(status.contains("state     suspended"), "{status}");
     let jobs = farm.client(&["jobs"]).success();
     assert!(
-        jobs.contains("job 1 is held: the total comes to 42") && !jobs.contains("done"),
+        jobs.contains("job 1 is suspended: the total comes to 42") && !jobs.contains("done"),
         "{jobs}"
     );
     let job = json(&farm.client(&["jobs", "1", "--json"]).success());
-    assert_eq!((&job["state"], &job["total"]), (&"held".into(), &Value::Null));
-    assert!(job["held"].as_str().is_some_and(|reason| reason.contains("42")), "{job}");
+    assert_eq!((&job["state"], &job["total"]), (&"suspended".into(), &Value::Null));
+    assert!(job["suspended"].as_str().is_some_and(|reason| reason.contains("42")), "{job}");
     for change in ["pause", "resume"] {
-        farm.client(&[change, "1"]).refusal(4, &["job 1 is held", "queens audit 1"]);
+        farm.client(&[change, "1"]).refusal(4, &["job 1 is suspended", "queens audit 1"]);
     }
 
     // The ledger says so to everybody, also after a restart.
@@ -50,21 +50,29 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
     run(&mut queens(&["export", "1", bundle, "--ledger", ledger])).success();
     let verified = run(&mut queens(&["verify", bundle, "--sample", "0"]));
     assert!(
-        verified.stdout.starts_with("unfinished: the job is held; 42 are"),
+        verified.stdout.starts_with("unfinished: the job is suspended; 42 are"),
         "{}",
         verified.stdout
     );
     assert_eq!(verified.code, Some(13));
-    assert!(verified.stderr.contains("its job is held and has no total"), "{}", verified.stderr);
+    assert!(
+        verified.stderr.contains("its job is suspended and has no total"),
+        "{}",
+        verified.stderr
+    );
     run(&mut queens(&["count", "16", "--ledger", ledger])).refusal(17, &["comes to 42", ledger]);
     let joined = run(&mut queens(&["merge", ledger, "--into", merged]));
     assert_eq!((joined.code, joined.stdout.as_str()), (Some(17), ""), "{}", joined.stderr);
     run(&mut queens(&["count", "16", "--ledger", merged])).refusal(17, &["comes to 42", merged]);
     let _coordinator = farm.start_coordinator();
-    assert_eq!(json(&farm.client(&["jobs", "1", "--json"]).success())["held"], job["held"]);
+    assert_eq!(
+        json(&farm.client(&["jobs", "1", "--json"]).success())["suspended"],
+        job["suspended"]
+    );
 
     // And an audit ends it with the right total.
-    farm.client(&["audit", "1", "--withdraw"]).refusal(4, &["job 1 is held", "queens audit 1"]);
+    farm.client(&["audit", "1", "--withdraw"])
+        .refusal(4, &["job 1 is suspended", "queens audit 1"]);
     farm.client(&["audit", "1", "--all"]).success();
     let _honest = [farm.start_worker(), farm.start_worker()];
     assert_eq!(farm.client(&["watch", "1"]).success(), format!("{right}\n"));

@@ -1,22 +1,22 @@
 //! Counts how often each kind of fault happened. A simulation without faults would prove nothing.
 
-/// Defines a struct `Tally` of counts, each with a name and a description: `tally! { crashes:
+/// Defines a struct `Coverage` of counts, each with a name and a description: `coverage! { crashes:
 /// "crashes", }`.
-macro_rules! tally {
+macro_rules! coverage {
     ($($kind:ident: $what:literal,)*) => {
         /// Counts of events, summed over seeds.
         #[derive(Clone, Copy, Debug, Default)]
-        pub struct Tally {
+        pub struct Coverage {
             $(#[doc = $what] pub $kind: u64,)*
         }
 
-        impl ::std::ops::AddAssign for Tally {
-            fn add_assign(&mut self, other: Tally) {
+        impl ::std::ops::AddAssign for Coverage {
+            fn add_assign(&mut self, other: Coverage) {
                 $(self.$kind += other.$kind;)*
             }
         }
 
-        impl Tally {
+        impl Coverage {
             /// The descriptions of what never happened.
             pub fn missing(&self) -> Vec<&'static str> {
                 [$((self.$kind, $what),)*]
@@ -26,7 +26,7 @@ macro_rules! tally {
             }
         }
 
-        impl ::std::fmt::Display for Tally {
+        impl ::std::fmt::Display for Coverage {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 $(writeln!(f, "{:>12}  {}", self.$kind, $what)?;)*
                 Ok(())
@@ -35,7 +35,7 @@ macro_rules! tally {
     };
 }
 
-tally! {
+coverage! {
     steps: "farm steps",
     effects: "effects carried out",
     jobs_done: "jobs done, with the exact total",
@@ -43,9 +43,9 @@ tally! {
     jobs_without_tasks: "of these without any task",
     jobs_resting: "jobs left paused",
     jobs_cancelled: "jobs cancelled",
-    held: "totals held, because they contradicted what was known",
-    held_and_audited: "of these audited",
-    jobs_held: "jobs left held",
+    suspended: "totals suspended, because they contradicted what was known",
+    suspended_and_audited: "of these audited",
+    jobs_suspended: "jobs left suspended",
     crashes: "coordinator crashes",
     cut_steps: "of these between two effects of one step",
     omitted: "records durable but not reported when it crashed",
@@ -105,11 +105,11 @@ tally! {
     certified_against_liars: "of these where a worker was proven wrong",
     killed_by_tasks: "workers killed by the task that they counted",
     halvings: "leases of what had killed two workers",
-    poisoned: "tasks that are poisoned",
+    failed: "tasks that are failed",
     blamed_on_machines: "crashed workers of machines that had crashed very often",
-    poison_lifted: "permanently failed tasks that a worker still had",
+    failures_lifted: "permanently failed tasks that a worker still had",
     tried_again: "permanently failed tasks tried again",
-    stuck_on_poison: "jobs of which only permanently failed tasks were left",
+    stuck_on_failed: "jobs of which only permanently failed tasks were left",
     slices: "jobs done that were a slice of a plan",
     with_real_ledger: "worlds with the real ledger",
     restored: "coordinators that restarted from an older copy of the ledger",

@@ -28,15 +28,15 @@ fn a_task_that_kills_three_workers_is_named_and_tried_again_on_request() {
     coordinator.wait_for_line("it is not leased any more");
     let _worker = farm.start_worker();
     wait_until("the worker to be there", || job()["able_workers"] == 1);
-    let poisoned = job();
-    assert_eq!((&poisoned["poisoned"], &poisoned["workers"]), (&1.into(), &0.into()));
+    let failed = job();
+    assert_eq!((&failed["failed"], &failed["workers"]), (&1.into(), &0.into()));
     let status = farm.client(&["jobs", "1"]).success();
-    assert!(status.contains("poisoned  1 task (0)"), "{status}");
+    assert!(status.contains("failed    1 task (0)"), "{status}");
     assert!(status.contains("`queens resume 1`"), "{status}");
 
     // And when somebody wants it tried again, it is counted.
     farm.client(&["resume", "1"]).success();
     let total = farm.client(&["watch", "1"]).success();
     assert_eq!(total, format!("{}\n", vectors::total(16)));
-    assert_eq!(job()["poisoned"], 0);
+    assert_eq!(job()["failed"], 0);
 }

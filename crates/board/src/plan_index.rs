@@ -15,18 +15,18 @@ use crate::{Method, Problem, Tasks};
 /// A cut holds an index of at most a few MB for any number of tasks.
 ///
 /// ```
-/// use queens_board::{Cut, Method, Problem, Tasks};
+/// use queens_board::{PlanIndex, Method, Problem, Tasks};
 ///
-/// let cut = Cut::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
+/// let index = PlanIndex::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
 /// let mut tasks = Tasks::new();
-/// cut.fill(0..cut.len(), &mut tasks)?;
+/// index.fill(0..cut.len(), &mut tasks)?;
 /// // There are 42 ways to place two queens in two rows, and of two mirror images one is a task.
 /// let weights: u32 = tasks.weight.iter().map(|&weight| u32::from(weight)).sum();
 /// assert_eq!((tasks.len(), weights), (21, 42));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Cut {
+pub struct PlanIndex {
     plan: Plan,
 }
 
@@ -42,7 +42,7 @@ enum Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error(transparent)]
 #[non_exhaustive]
-pub enum CutError {
+pub enum PlanError {
     /// It cannot be cut into prefixes.
     Rows(#[from] RowsError),
     /// It cannot be cut into preplacements.
@@ -74,29 +74,29 @@ impl RangeError {
     }
 }
 
-impl Cut {
+impl PlanIndex {
     /// Cuts a problem. It may take seconds for the largest numbers of tasks, because they are counted.
     ///
     /// # Errors
     ///
-    /// [`CutError`], if the method cannot cut this problem, or not with this parameter.
-    pub fn new(problem: Problem, method: Method) -> Result<Cut, CutError> {
-        let cut = Cut::new_unless(problem, method, &|| false)?;
-        Ok(cut.expect("it is made unless it is stopped"))
+    /// [`PlanError`], if the method cannot cut this problem, or not with this parameter.
+    pub fn new(problem: Problem, method: Method) -> Result<PlanIndex, PlanError> {
+        let index = PlanIndex::new_unless(problem, method, &|| false)?;
+        Ok(index.expect("it is made unless it is stopped"))
     }
 
-    /// Cuts a problem like [`new`](Cut::new), but gives up and returns `None` soon after `stop` begins to
+    /// Cuts a problem like [`new`](PlanIndex::new), but gives up and returns `None` soon after `stop` begins to
     /// return `true`. `stop` is called thousands of times a second, so it should do no more than read a
     /// variable.
     ///
     /// # Errors
     ///
-    /// [`CutError`], if the method cannot cut this problem, or not with this parameter.
+    /// [`PlanError`], if the method cannot cut this problem, or not with this parameter.
     pub fn new_unless(
         problem: Problem,
         method: Method,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Cut>, CutError> {
+    ) -> Result<Option<PlanIndex>, PlanError> {
         let n = problem.n();
         let plan = match (problem.sums_all_placements(), method) {
             (true, Method::Rows { rows }) => {
@@ -114,7 +114,7 @@ impl Cut {
                 return Err(FirstRowsError::Method { problem, method, most: MAX_ROWS }.into());
             }
         };
-        Ok(plan.map(|plan| Cut { plan }))
+        Ok(plan.map(|plan| PlanIndex { plan }))
     }
 
     /// The number of tasks.
@@ -138,7 +138,7 @@ impl Cut {
     ///
     /// # Errors
     ///
-    /// [`RangeError`], if `range` passes [`len`](Cut::len) or starts after its end.
+    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end.
     pub fn check(&self, range: &Range<u64>) -> Result<(), RangeError> {
         RangeError::check(range, self.len())
     }
@@ -147,7 +147,7 @@ impl Cut {
     ///
     /// # Errors
     ///
-    /// [`RangeError`], if `range` passes [`len`](Cut::len) or starts after its end. Nothing is appended
+    /// [`RangeError`], if `range` passes [`len`](PlanIndex::len) or starts after its end. Nothing is appended
     /// then.
     pub fn fill(&self, range: Range<u64>, out: &mut Tasks) -> Result<(), RangeError> {
         self.check(&range)?;
@@ -173,7 +173,7 @@ mod tests {
             let rings = (0..=4).map(|width| Method::Ring { width });
             for method in rows.chain(rings) {
                 assert_eq!(
-                    Cut::new(Problem::Total { n }, method).is_ok(),
+                    PlanIndex::new(Problem::Total { n }, method).is_ok(),
                     method.suits(n),
                     "{method} of N = {n}"
                 );
@@ -181,7 +181,7 @@ mod tests {
         }
         for n in 0..=33 {
             assert_eq!(
-                Cut::new(Problem::Total { n }, Method::Halves).is_ok(),
+                PlanIndex::new(Problem::Total { n }, Method::Halves).is_ok(),
                 Method::Halves.suits(n),
                 "N = {n}"
             );
@@ -201,8 +201,8 @@ mod tests {
                 asked.set(asked.get() + 1);
                 asked.get() > 3
             };
-            let cut = Cut::new_unless(problem, method, &stop).expect("it can be cut so");
-            assert!(cut.is_none(), "{problem} by {method}");
+            let index = PlanIndex::new_unless(problem, method, &stop).expect("it can be cut so");
+            assert!(index.is_none(), "{problem} by {method}");
             assert!(asked.get() < 100, "{problem} by {method} went on: {}", asked.get());
         }
     }
@@ -222,7 +222,7 @@ mod tests {
                 {
                     let method = choice.for_problem(problem);
                     assert!(!method.cuts(problem), "{problem} by {method}");
-                    assert!(Cut::new(problem, method).is_err(), "{problem} by {method}");
+                    assert!(PlanIndex::new(problem, method).is_err(), "{problem} by {method}");
                 }
             }
         }
@@ -238,15 +238,15 @@ mod tests {
             (Problem::Total { n: 9 }, Method::Halves),
             (Problem::Completions(given), Method::Rows { rows: 2 }),
         ] {
-            let cut = Cut::new(problem, method).expect("it is cut so");
-            let tasks = cut.len();
+            let index = PlanIndex::new(problem, method).expect("it is cut so");
+            let tasks = index.len();
             let mut out = Tasks::new();
             for ordinals in [5..3, 0..tasks + 1, tasks + 1..tasks + 1, 0..u64::MAX] {
                 let refused = Err(RangeError { start: ordinals.start, end: ordinals.end, tasks });
-                assert_eq!(cut.fill(ordinals, &mut out), refused, "{problem} by {method}");
+                assert_eq!(index.fill(ordinals, &mut out), refused, "{problem} by {method}");
             }
             assert!(out.is_empty());
-            assert_eq!(cut.fill(tasks..tasks, &mut out), Ok(()));
+            assert_eq!(index.fill(tasks..tasks, &mut out), Ok(()));
         }
     }
 }

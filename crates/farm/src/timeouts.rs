@@ -10,17 +10,17 @@ use crate::{Millis, Party, Principal, Range};
 
 /// What is known of a job's ranges that took too long. It is not durable.
 #[derive(Debug, Default)]
-pub(crate) struct Overruns(BTreeMap<Range, Overrun>);
+pub(crate) struct Timeouts(BTreeMap<Range, Timeout>);
 
 #[derive(Debug)]
-struct Overrun {
+struct Timeout {
     times: u32,
     /// The party that kept it last.
     party: Party,
     until: Millis,
 }
 
-impl Overruns {
+impl Timeouts {
     /// The most ranges that are remembered.
     const MOST: usize = 1_024;
     /// The most times that the time is doubled.
@@ -32,12 +32,12 @@ impl Overruns {
         if self.0.len() == Self::MOST {
             self.0.pop_first();
         }
-        self.0.insert(range, Overrun { times, party, until });
+        self.0.insert(range, Timeout { times, party, until });
     }
 
     /// How many times as long as usual the next recount of the range may take.
     pub(crate) fn factor(&self, range: Range) -> u64 {
-        1 << self.0.get(&range).map_or(0, |overrun| overrun.times.min(Self::DOUBLINGS))
+        1 << self.0.get(&range).map_or(0, |timeout| timeout.times.min(Self::DOUBLINGS))
     }
 
     /// Whether it is another party's turn than this principal's.

@@ -14,9 +14,9 @@ use super::LedgerFault;
 use super::entry::signed;
 use super::restore::BEGUN;
 
-/// A ledger that is looked at.
+/// A ledger that is only read.
 #[derive(Debug)]
-pub struct Look {
+pub struct LedgerView {
     pub(super) db: Connection,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn keys(db: &Connection) -> Result<Vec<String>, LedgerFault> {
     Ok(names.collect::<Result<_, _>>()?)
 }
 
-impl Look {
+impl LedgerView {
     /// The most incidents of one kind in a job's log. They are the latest.
     pub const INCIDENTS: u32 = 50;
 
@@ -47,8 +47,8 @@ impl Look {
     /// # Errors
     ///
     /// [`LedgerFault`], if it cannot be read.
-    pub fn open(path: &Path) -> Result<Look, LedgerFault> {
-        Ok(Look { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
+    pub fn open(path: &Path) -> Result<LedgerView, LedgerFault> {
+        Ok(LedgerView { db: Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)? })
     }
 
     /// The files in the folder of keys beside it with which it was served.
@@ -93,7 +93,7 @@ impl Look {
     /// [`LedgerFault`], if it cannot be read.
     pub fn incidents(&self, job: JobId) -> Result<Vec<Incident>, LedgerFault> {
         let job = signed(job.0);
-        let most = Look::INCIDENTS;
+        let most = LedgerView::INCIDENTS;
         let mut found = Vec::new();
         let mut note = |at_ms, text| found.push(Incident { at_ms, text });
 
@@ -117,7 +117,9 @@ impl Look {
                 None if is_begun => "its first tasks were leased".into(),
                 Some(JobState::Running) if by.is_empty() => "it runs again".into(),
                 Some(JobState::Running) => "resumed".into(),
-                Some(JobState::Held) => "held: its total contradicts what is known of it".into(),
+                Some(JobState::Suspended) => {
+                    "suspended: its total contradicts what is known of it".into()
+                }
                 Some(state) => state.name().into(),
                 None => format!("given the priority {}", priority.unwrap_or_default()),
             };
@@ -142,7 +144,7 @@ impl Look {
             note(row.get(0)?, format!("{} {text}", party(row, 1)?));
             Ok(())
         })?;
-        let query = "SELECT opened_at FROM openings WHERE opened_at > ?1 AND opened_at <= ?2 ORDER BY epoch DESC LIMIT ?3";
+        let query = "SELECT opened_at FROM epochs WHERE opened_at > ?1 AND opened_at <= ?2 ORDER BY epoch DESC LIMIT ?3";
         self.each(query, (begun, ended.unwrap_or(i64::MAX), most), |row| {
             note(row.get(0)?, "a coordinator was started".into());
             Ok(())

@@ -8,10 +8,10 @@ use crate::failure::Failure;
 ///
 /// # Errors
 ///
-/// [`Failure::Held`], if it contradicts what is known.
+/// [`Failure::Suspended`], if it contradicts what is known.
 pub(crate) fn check_total(problem: Problem, total: u128) -> Result<(), Failure> {
     let Some(reason) = Fact::contradiction(&known::facts(problem), total) else { return Ok(()) };
-    Err(Failure::total_held(problem, &reason, None))
+    Err(Failure::total_suspended(problem, &reason, None))
 }
 
 #[cfg(test)]

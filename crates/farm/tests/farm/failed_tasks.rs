@@ -66,15 +66,15 @@ impl Fleet {
         ControlFlow::Continue(())
     }
 
-    fn poisoned(&self) -> Vec<u64> {
+    fn failed(&self) -> Vec<u64> {
         let view = self.stage.farm.job(self.job).expect("it exists");
-        assert_eq!(view.poisoned, view.poisoned_first.len() as u64);
-        view.poisoned_first
+        assert_eq!(view.failed, view.failed_first.len() as u64);
+        view.failed_first
     }
 
-    fn reports_of_poison(&self) -> Vec<u64> {
+    fn reported_failures(&self) -> Vec<u64> {
         let ordinal = |effect: &Effect| match effect {
-            Effect::Poisoned { ordinal, .. } => Some(*ordinal),
+            Effect::TaskFailed { ordinal, .. } => Some(*ordinal),
             _ => None,
         };
         self.stage.sent.iter().filter_map(ordinal).collect()
@@ -102,7 +102,7 @@ fn a_deadly_task_is_found_by_halving_and_the_rest_is_counted() {
         assert_eq!(fleet.deaths[..2], [64, 64], "{deadly}");
         assert!(fleet.deaths[2..].is_sorted_by(|a, b| a >= &(2 * b)), "{:?}", fleet.deaths);
         assert_eq!(fleet.deaths.last(), Some(&1), "{deadly}");
-        assert_eq!((fleet.poisoned(), fleet.reports_of_poison()), (vec![deadly], vec![deadly]));
+        assert_eq!((fleet.failed(), fleet.reported_failures()), (vec![deadly], vec![deadly]));
         assert_eq!(fleet.stage.state(fleet.job), (JobState::Running, 63u128));
         assert_eq!(fleet.stage.farm.job(fleet.job).expect("it exists").workers, 0);
         let leased = fleet.stage.leases(idle).len();
@@ -118,7 +118,7 @@ fn several_deadly_tasks_are_found() {
 
         fleet.count(&deadly);
 
-        assert_eq!(fleet.poisoned(), deadly);
+        assert_eq!(fleet.failed(), deadly);
         let (state, total) = fleet.stage.state(fleet.job);
         assert_eq!((state, total), (JobState::Running, u128::from(TASKS) - deadly.len() as u128));
         assert!(fleet.deaths.len() <= 2 + 7 * deadly.len(), "{deadly:?}: {:?}", fleet.deaths);
@@ -152,7 +152,7 @@ fn what_may_kill_is_leased_alone_and_after_everything_else() {
 }
 
 #[test]
-fn broken_connections_and_workers_that_leave_poison_nothing() {
+fn broken_connections_and_workers_that_leave_fail_no_task() {
     // Given: process after process whose session breaks with the same task.
     let mut stage = Stage::new();
     stage.submit(1, 0);
@@ -177,7 +177,7 @@ fn broken_connections_and_workers_that_leave_poison_nothing() {
 }
 
 #[test]
-fn a_worker_that_still_holds_a_poisoned_task_keeps_it() {
+fn a_worker_that_still_holds_a_failed_task_keeps_it() {
     // Given: three lost their sessions with the only task.
     let mut stage = Stage::new();
     let job = stage.submit(1, 0);
@@ -187,15 +187,15 @@ fn a_worker_that_still_holds_a_poisoned_task_keeps_it() {
         leases.push(stage.last_lease(session));
         stage.act(Event::Left { session });
     }
-    let poisoned = |stage: &Stage| stage.farm.job(job).expect("it exists").poisoned;
-    assert_eq!(poisoned(&stage), 1);
+    let failed = |stage: &Stage| stage.farm.job(job).expect("it exists").failed;
+    assert_eq!(failed(&stage), 1);
 
     // When one of them is there again with the task
     let hello = Hello { holding: vec![holding(&leases[1])], ..hello("w2", 1) };
     stage.join_as(SessionId(9), OWNER, hello);
 
     // Then it keeps the task, and nothing is held against it.
-    assert_eq!(poisoned(&stage), 0);
+    assert_eq!(failed(&stage), 0);
     assert!(!stage.revoked(leases[1].id), "it would drop what it counts");
 }
 
@@ -216,11 +216,11 @@ fn a_process_that_comes_back_too_late_for_its_lease_did_not_die_of_its_task() {
         stage.act(Event::Left { session: again });
     }
 
-    assert_eq!(stage.farm.job(job).expect("it exists").poisoned, 0);
+    assert_eq!(stage.farm.job(job).expect("it exists").failed, 0);
 }
 
 #[test]
-fn a_machine_that_loses_process_after_process_poisons_few_tasks() {
+fn a_machine_that_loses_process_after_process_fails_few_tasks() {
     let mut stage = Stage::new();
     let job = stage.submit(20, 0);
     for life in 1..=1_000 {
@@ -229,8 +229,8 @@ fn a_machine_that_loses_process_after_process_poisons_few_tasks() {
         stage.act(Event::Left { session });
     }
 
-    let poisoned = stage.farm.job(job).expect("it exists").poisoned;
-    assert!(poisoned <= 10, "{poisoned} tasks");
+    let failed = stage.farm.job(job).expect("it exists").failed;
+    assert!(failed <= 10, "{failed} tasks");
 }
 
 /// Loses a new process of a machine, which has this number, and says how many of the machine are remembered.
@@ -272,7 +272,7 @@ fn a_resumed_job_forgets_the_losses_of_no_other() {
 }
 
 #[test]
-fn a_resumed_job_tries_its_poisoned_tasks_again() {
+fn a_resumed_job_tries_its_failed_tasks_again() {
     let mut fleet = Fleet::new();
     let idle = fleet.count(&[37]);
     let died = fleet.deaths.len();
@@ -280,12 +280,12 @@ fn a_resumed_job_tries_its_poisoned_tasks_again() {
     // When it still kills
     fleet.resume(idle);
     let idle = fleet.count(&[37]);
-    assert_eq!((fleet.deaths.len() - died, fleet.poisoned()), (3, vec![37]));
-    assert_eq!(fleet.reports_of_poison(), [37, 37]);
+    assert_eq!((fleet.deaths.len() - died, fleet.failed()), (3, vec![37]));
+    assert_eq!(fleet.reported_failures(), [37, 37]);
 
     // And when it does not any more
     fleet.resume(idle);
-    assert_eq!(fleet.poisoned(), []);
+    assert_eq!(fleet.failed(), []);
     fleet.count(&[]);
     assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
 }
@@ -296,7 +296,7 @@ fn a_restarted_coordinator_tries_again() {
     fleet.count(&[37]);
 
     fleet.stage.restart();
-    assert_eq!(fleet.poisoned(), []);
+    assert_eq!(fleet.failed(), []);
 
     fleet.stage.tick(100_000);
     fleet.count(&[]);
@@ -304,13 +304,13 @@ fn a_restarted_coordinator_tries_again() {
 }
 
 #[test]
-fn a_count_of_a_poisoned_task_is_welcome() {
+fn a_count_of_a_failed_task_is_welcome() {
     let mut fleet = Fleet::new();
     let session = fleet.count(&[37]);
 
     fleet.stage.report(session, report(fleet.job, plan(TASKS), range(37, 38)));
 
-    assert_eq!(fleet.poisoned(), []);
+    assert_eq!(fleet.failed(), []);
     assert_eq!(fleet.stage.state(fleet.job), (JobState::Done, u128::from(TASKS)));
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   all is counted, nothing is disputed, nothing waits for an audit
 //!     the total contradicts nothing ──► Finish ──durable──► done
-//!     it contradicts a fact         ──► Hold   ──durable──► held ──an audit──► runs again
+//!     it contradicts a fact         ──► Suspend ──durable──► suspended ──an audit──► runs again
 //! ```
 
 use super::Farm;
@@ -11,9 +11,9 @@ use crate::job::Job;
 use crate::{Asker, Effect, JobId, JobState, LedgerCommand};
 
 impl Job {
-    /// Whether it is held, or on the way to be.
-    pub(super) fn is_being_held(&self) -> bool {
-        self.holding || self.state == JobState::Held
+    /// Whether it is suspended, or on the way to be.
+    pub(super) fn is_being_suspended(&self) -> bool {
+        self.is_suspending || self.state == JobState::Suspended
     }
 
     /// Whether it can end: everything is counted, and nothing waits for another count.
@@ -23,33 +23,33 @@ impl Job {
 }
 
 impl Farm {
-    /// Holds a job that is complete and whose total contradicts a fact, as `reason` says.
-    pub(super) fn hold(&mut self, id: JobId, reason: String) {
+    /// Suspends a job that is complete and whose total contradicts a fact, as `reason` says.
+    pub(super) fn suspend(&mut self, id: JobId, reason: String) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
-        job.holding = true;
+        job.is_suspending = true;
         let (tasks, total) = (job.tasks, job.total);
-        self.command(Asker::Farm, LedgerCommand::Hold { job: id, tasks, total, reason });
+        self.command(Asker::Farm, LedgerCommand::Suspend { job: id, tasks, total, reason });
     }
 
-    pub(super) fn held_written(&mut self, id: JobId, reason: String) {
+    pub(super) fn suspension_written(&mut self, id: JobId, reason: String) {
         let job = self.jobs.get_mut(&id).expect("a job with something pending is not removed");
-        job.holding = false;
+        job.is_suspending = false;
         if job.state == JobState::Cancelled || !job.is_complete() {
             return; // cancelled or reopened while the record was on its way
         }
-        job.held = Some(reason);
-        (job.state, job.durable_state) = (JobState::Held, JobState::Held);
+        job.suspended = Some(reason);
+        (job.state, job.durable_state) = (JobState::Suspended, JobState::Suspended);
         self.requeue(id);
         self.effects.push(Effect::AtRest { job: id });
     }
 
-    /// Looks again at a job that an earlier process ended or held: what is known may have changed since.
+    /// Looks again at a job that an earlier process ended or suspended: what is known may have changed since.
     pub(super) fn look_again(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         let is_contradicted = job.known.contradiction(job.total).is_some();
         match job.state {
             JobState::Done if is_contradicted => self.reopen(id),
-            JobState::Held if !is_contradicted => self.reopen(id),
+            JobState::Suspended if !is_contradicted => self.reopen(id),
             _ => {}
         }
     }

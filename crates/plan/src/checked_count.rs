@@ -11,7 +11,7 @@ const MODULUS: u64 = (1 << 61) - 1;
 /// The counts of some tasks: their sum, their sum modulo 2^61 - 1 accumulated independently, and a digest of
 /// every single count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct CheckedCount {
     /// Sum of weight x count.
     pub count: u64,
     /// Sum of weight x count modulo 2^61 - 1, accumulated independently.
@@ -20,24 +20,24 @@ pub struct Tally {
     pub digest: Digest,
 }
 
-impl Tally {
-    /// The tally of no tasks.
-    pub const EMPTY: Tally = Tally { count: 0, residue: 0, digest: Digest(0) };
+impl CheckedCount {
+    /// The checked count of no tasks.
+    pub const EMPTY: CheckedCount = CheckedCount { count: 0, residue: 0, digest: Digest(0) };
 
     /// Adds one more task of the plan, where `count` is weight x count. `None` if the sum passes 2^64 - 1.
     #[must_use]
-    pub fn with(self, plan: Fingerprint, ordinal: u64, count: u64) -> Option<Tally> {
-        self.join(Tally {
+    pub fn with(self, plan: Fingerprint, ordinal: u64, count: u64) -> Option<CheckedCount> {
+        self.join(CheckedCount {
             count,
             residue: count % MODULUS,
             digest: Digest::of(plan, ordinal, count),
         })
     }
 
-    /// The tally of the tasks of both. `None` if the sum passes 2^64 - 1.
+    /// The checked count of the tasks of both. `None` if the sum passes 2^64 - 1.
     #[must_use]
-    pub fn join(self, other: Tally) -> Option<Tally> {
-        Some(Tally {
+    pub fn join(self, other: CheckedCount) -> Option<CheckedCount> {
+        Some(CheckedCount {
             count: self.count.checked_add(other.count)?,
             residue: (self.residue + other.residue) % MODULUS,
             digest: self.digest.join(other.digest),
@@ -52,8 +52,8 @@ impl Tally {
 
     /// What is compared with other counts of the range.
     #[must_use]
-    pub fn claim(self) -> Claim {
-        Claim { count: self.count.into(), digest: self.digest }
+    pub fn result(self) -> CountResult {
+        CountResult { count: self.count.into(), digest: self.digest }
     }
 }
 
@@ -102,19 +102,19 @@ impl FromStr for Digest {
 
 /// What a row, or several rows together, say about a range: the sum and the digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Claim {
+pub struct CountResult {
     /// Sum of weight x count.
     pub count: u128,
     /// Hash over (ordinal, count) pairs.
     pub digest: Digest,
 }
 
-impl Claim {
-    /// The claim about the tasks of both. `None` if the sum passes 2^128 - 1.
+impl CountResult {
+    /// The result of the tasks of both. `None` if the sum passes 2^128 - 1.
     #[must_use]
-    pub fn join(self, other: Claim) -> Option<Claim> {
+    pub fn join(self, other: CountResult) -> Option<CountResult> {
         let count = self.count.checked_add(other.count)?;
-        Some(Claim { count, digest: self.digest.join(other.digest) })
+        Some(CountResult { count, digest: self.digest.join(other.digest) })
     }
 }
 
@@ -124,42 +124,47 @@ mod tests {
 
     const PLAN: Fingerprint = Fingerprint([7; 32]);
 
-    fn tally(counts: impl IntoIterator<Item = (u64, u64)>) -> Tally {
+    fn checked_count(counts: impl IntoIterator<Item = (u64, u64)>) -> CheckedCount {
         let mut counts = counts.into_iter();
-        let add = |tally: Tally, (ordinal, count)| tally.with(PLAN, ordinal, count);
-        counts.try_fold(Tally::EMPTY, add).expect("it is small")
+        let add = |checked_count: CheckedCount, (ordinal, count)| {
+            checked_count.with(PLAN, ordinal, count)
+        };
+        counts.try_fold(CheckedCount::EMPTY, add).expect("it is small")
     }
 
     #[test]
     fn neighbours_add_up_however_they_are_cut() {
-        let whole = tally([(3, 10), (4, 0), (5, 7)]);
+        let whole = checked_count([(3, 10), (4, 0), (5, 7)]);
         assert_eq!((whole.count, whole.is_sound()), (17, true));
-        assert_eq!(tally([(3, 10)]).join(tally([(4, 0), (5, 7)])), Some(whole));
-        assert_eq!(tally([(5, 7), (3, 10)]).join(tally([(4, 0)])), Some(whole));
+        assert_eq!(checked_count([(3, 10)]).join(checked_count([(4, 0), (5, 7)])), Some(whole));
+        assert_eq!(checked_count([(5, 7), (3, 10)]).join(checked_count([(4, 0)])), Some(whole));
     }
 
     #[test]
     fn errors_that_cancel_in_the_sum_do_not_in_the_digest() {
-        let (right, wrong) = (tally([(3, 10), (4, 8)]), tally([(3, 11), (4, 7)]));
+        let (right, wrong) = (checked_count([(3, 10), (4, 8)]), checked_count([(3, 11), (4, 7)]));
         assert_eq!(right.count, wrong.count);
-        assert_ne!(right.claim(), wrong.claim());
-        assert_ne!(tally([(3, 10)]).digest, tally([(4, 10)]).digest);
+        assert_ne!(right.result(), wrong.result());
+        assert_ne!(checked_count([(3, 10)]).digest, checked_count([(4, 10)]).digest);
     }
 
     #[test]
     fn a_sum_that_was_altered_is_not_sound() {
-        let tally = tally([(0, MODULUS - 1), (1, 5), (2, u64::MAX / 2)]);
-        assert!(tally.is_sound());
+        let checked_count = checked_count([(0, MODULUS - 1), (1, 5), (2, u64::MAX / 2)]);
+        assert!(checked_count.is_sound());
         for bit in 0..64 {
-            assert!(!Tally { count: tally.count ^ 1 << bit, ..tally }.is_sound(), "bit {bit}");
+            assert!(
+                !CheckedCount { count: checked_count.count ^ 1 << bit, ..checked_count }.is_sound(),
+                "bit {bit}"
+            );
         }
-        assert_eq!(tally.with(PLAN, 3, u64::MAX), None);
+        assert_eq!(checked_count.with(PLAN, 3, u64::MAX), None);
     }
 
     /// Existing ledgers and bundles hold such digests.
     #[test]
     fn a_digest_stays_what_it_was() {
-        let digest = tally([(3, 10), (4, 8)]).digest;
+        let digest = checked_count([(3, 10), (4, 8)]).digest;
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_eq!(digest.to_string(), "72f8a79626425621f8eff7adb6e9d54a");
     }

@@ -1,12 +1,12 @@
-//! Totals that contradict what is known are held.
+//! Totals that contradict what is known are suspended.
 
 use farm::{
-    AuditPolicy, Change, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand, Method, Plan,
-    Refusal, Request, RequestId, SessionId, Tally, TaskCounts, Verdict,
+    AuditPolicy, Change, CheckedCount, Effect, Event, Fact, JobId, JobState, Known, LedgerCommand,
+    Method, Plan, Refusal, Request, RequestId, SessionId, TaskCounts, Verdict,
 };
 
 use crate::stage::{
-    AUDIT_ALL, Stage, answered, asked, change, kernel, plan, report, spec, tally, work,
+    AUDIT_ALL, Stage, answered, asked, change, checked_count, kernel, plan, report, spec, work,
 };
 
 /// Four tasks, of which no one counts more than 10, that are known to count 5 together.
@@ -32,15 +32,15 @@ fn tell(stage: &mut Stage, worker: SessionId, more: u64, name: &str) -> Option<V
     let reported = farm::Report {
         lease: lease.id,
         token: lease.token,
-        tally: tally(lease.plan, lease.range, more),
+        checked_count: checked_count(lease.plan, lease.range, more),
         kernel: kernel(name),
         ..report(lease.job, lease.plan, lease.range)
     };
     stage.report(worker, reported)
 }
 
-/// A job that is held, because w1 has counted 4 where 5 is known.
-fn held() -> (Stage, JobId) {
+/// A job that is suspended, because w1 has counted 4 where 5 is known.
+fn suspended() -> (Stage, JobId) {
     let mut stage = Stage::new();
     let job = submit(&mut stage, None);
     let worker = stage.join("w1", 4);
@@ -64,12 +64,13 @@ fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
         submit_plan(&mut stage, plan, None);
         let worker = stage.join("w1", 4);
         let lease = stage.last_lease(worker);
-        let with = |sum: Tally, (at, &count)| sum.with(plan.fingerprint(), at, count);
-        let tally = (0..4).zip(&counts).try_fold(Tally::EMPTY, with).expect("it is small");
+        let with = |sum: CheckedCount, (at, &count)| sum.with(plan.fingerprint(), at, count);
+        let checked_count =
+            (0..4).zip(&counts).try_fold(CheckedCount::EMPTY, with).expect("it is small");
         let reported = farm::Report {
             lease: lease.id,
             token: lease.token,
-            tally,
+            checked_count,
             task_counts: TaskCounts::new(&counts),
             ..report(lease.job, plan, lease.range)
         };
@@ -78,13 +79,13 @@ fn a_single_task_that_tells_more_than_it_can_have_is_refused() {
 }
 
 #[test]
-fn a_total_that_contradicts_a_fact_is_held_with_the_reason() {
-    let (stage, job) = held();
+fn a_total_that_contradicts_a_fact_is_suspended_with_the_reason() {
+    let (stage, job) = suspended();
 
-    assert_eq!(stage.state(job).0, JobState::Held);
+    assert_eq!(stage.state(job).0, JobState::Suspended);
     assert!(stage.sent.contains(&Effect::AtRest { job }));
-    let held = stage.farm.job(job).and_then(|view| view.held).expect("it is held");
-    assert!(held.contains("comes to 4") && held.contains("a paper"), "{held:?}");
+    let suspended = stage.farm.job(job).and_then(|view| view.suspended).expect("it is suspended");
+    assert!(suspended.contains("comes to 4") && suspended.contains("a paper"), "{suspended:?}");
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_total_that_contradicts_nothing_is_done() {
     tell(&mut stage, worker, 1, "portable");
 
     assert_eq!(stage.state(job), (JobState::Done, 5));
-    assert_eq!(stage.farm.job(job).and_then(|view| view.held), None);
+    assert_eq!(stage.farm.job(job).and_then(|view| view.suspended), None);
 }
 
 #[test]
@@ -111,15 +112,19 @@ fn a_count_that_no_tasks_can_have_is_invalid_and_changes_nothing() {
     assert_eq!(stage.farm.job(job).map(|view| view.tasks_done), Some(0));
 
     assert_eq!(tell(&mut stage, worker, 36, "portable"), Some(Verdict::Accepted));
-    assert_eq!(stage.state(job).0, JobState::Held);
+    assert_eq!(stage.state(job).0, JobState::Suspended);
 }
 
 #[test]
-fn an_audit_counts_a_held_job_again_and_it_is_done_once_it_is_right() {
-    let (mut stage, job) = held();
+fn an_audit_counts_a_suspended_job_again_and_it_is_done_once_it_is_right() {
+    let (mut stage, job) = suspended();
     let withdrawn = AuditPolicy { share_ppm: 0, ..AUDIT_ALL };
     let asked = change(RequestId(69), job, Change::Audit(withdrawn));
-    assert_eq!(answer(&mut stage, asked), Err(Refusal::Held(job)), "there is nothing to withdraw");
+    assert_eq!(
+        answer(&mut stage, asked),
+        Err(Refusal::Suspended(job)),
+        "there is nothing to withdraw"
+    );
 
     let request = RequestId(70);
     let asked = change(request, job, Change::Audit(AUDIT_ALL));
@@ -135,36 +140,36 @@ fn an_audit_counts_a_held_job_again_and_it_is_done_once_it_is_right() {
 }
 
 #[test]
-fn an_audit_that_confirms_what_is_wrong_ends_in_a_held_job_again() {
-    let (mut stage, job) = held();
+fn an_audit_that_confirms_what_is_wrong_ends_in_a_suspended_job_again() {
+    let (mut stage, job) = suspended();
     let audited = change(RequestId(70), job, Change::Audit(AUDIT_ALL));
     answer(&mut stage, audited).expect("it may be audited");
     let two = stage.join("w2", 4);
 
     work(&mut stage, two);
 
-    assert_eq!(stage.state(job), (JobState::Held, 4));
-    let holds =
-        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Hold { .. }));
-    assert_eq!(holds.count(), 2);
+    assert_eq!(stage.state(job), (JobState::Suspended, 4));
+    let suspensions =
+        stage.commands.iter().filter(|command| matches!(command, LedgerCommand::Suspend { .. }));
+    assert_eq!(suspensions.count(), 2);
 }
 
 #[test]
-fn a_held_job_is_cancelled_but_neither_paused_nor_resumed() {
-    let (mut stage, job) = held();
+fn a_suspended_job_is_cancelled_but_neither_paused_nor_resumed() {
+    let (mut stage, job) = suspended();
     let request = RequestId(70);
-    let refused = Err(Refusal::Held(job));
+    let refused = Err(Refusal::Suspended(job));
     assert_eq!(answer(&mut stage, change(request, job, Change::Pause)), refused);
     assert_eq!(answer(&mut stage, change(request, job, Change::Resume)), refused);
-    assert_eq!(stage.state(job).0, JobState::Held);
+    assert_eq!(stage.state(job).0, JobState::Suspended);
 
     assert_eq!(answer(&mut stage, change(request, job, Change::Cancel)), Ok(job));
     assert_eq!(stage.state(job).0, JobState::Cancelled);
-    assert_eq!(stage.farm.job(job).and_then(|view| view.held), None);
+    assert_eq!(stage.farm.job(job).and_then(|view| view.suspended), None);
 }
 
 #[test]
-fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not_held() {
+fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not_suspended() {
     let mut stage = Stage::new();
     let job = submit(&mut stage, None);
     let worker = stage.join("w1", 4);
@@ -178,27 +183,27 @@ fn nobody_is_told_anything_before_the_ledger_holds_it_and_a_cancelled_job_is_not
     stage.act(change(RequestId(71), job, Change::Cancel));
     stage.flush();
 
-    let refusal = Effect::Reply { request, answer: Err(Refusal::Held(job)) };
+    let refusal = Effect::Reply { request, answer: Err(Refusal::Suspended(job)) };
     assert!(stage.sent.contains(&refusal));
     let ends = stage.sent.iter().filter(|effect| **effect == Effect::AtRest { job }).count();
     assert_eq!((ends, stage.state(job).0), (1, JobState::Cancelled));
 }
 
 #[test]
-fn a_held_job_stays_held_through_a_restart_until_the_fact_is_mended() {
-    let (mut stage, job) = held();
-    let before = stage.farm.job(job).and_then(|view| view.held);
+fn a_suspended_job_stays_suspended_through_a_restart_until_the_fact_is_mended() {
+    let (mut stage, job) = suspended();
+    let before = stage.farm.job(job).and_then(|view| view.suspended);
 
     stage.restart_knowing(&known());
-    assert_eq!(stage.state(job).0, JobState::Held);
-    assert_eq!(stage.farm.job(job).and_then(|view| view.held), before);
+    assert_eq!(stage.state(job).0, JobState::Suspended);
+    assert_eq!(stage.farm.job(job).and_then(|view| view.suspended), before);
 
     stage.restart_knowing(&Known::nothing());
     assert_eq!(stage.state(job), (JobState::Done, 4));
 }
 
 #[test]
-fn a_job_that_an_earlier_version_called_done_is_held_if_its_total_is_wrong() {
+fn a_job_that_an_earlier_version_called_done_is_suspended_if_its_total_is_wrong() {
     let mut stage = Stage::new();
     let job = stage.submit(4, 0);
     let worker = stage.join("w1", 4);
@@ -207,7 +212,7 @@ fn a_job_that_an_earlier_version_called_done_is_held_if_its_total_is_wrong() {
 
     stage.restart_knowing(&known());
 
-    assert_eq!(stage.state(job).0, JobState::Held);
+    assert_eq!(stage.state(job).0, JobState::Suspended);
 }
 
 fn work_once(stage: &mut Stage, worker: SessionId) {
