@@ -19,7 +19,7 @@ use crate::{Method, Problem, Tasks};
 ///
 /// let index = PlanIndex::new(Problem::Total { n: 8 }, Method::Rows { rows: 2 })?;
 /// let mut tasks = Tasks::new();
-/// index.fill(0..cut.len(), &mut tasks)?;
+/// index.fill(0..index.len(), &mut tasks)?;
 /// // There are 42 ways to place two queens in two rows, and of two mirror images one is a task.
 /// let weights: u32 = tasks.weight.iter().map(|&weight| u32::from(weight)).sum();
 /// assert_eq!((tasks.len(), weights), (21, 42));

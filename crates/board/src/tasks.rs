@@ -23,7 +23,7 @@ pub enum TaskKind {
     /// The columns of the upper half's queens, and the centre row's queen: see [`halves`](crate::halves).
     Split,
     /// The columns of the queens in the first rows without a given queen: see
-    /// [`first_rows`](crate::first_rows).
+    /// [`first_rows`].
     FirstRows {
         /// M.
         rows: u32,

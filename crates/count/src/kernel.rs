@@ -83,7 +83,7 @@ pub enum CountError {
 /// let index = PlanIndex::new(problem, method)?;
 /// let mut kernel = Kernel::with_memory(u64::MAX, Backend::detect(), problem, method)?;
 /// let half = index.len() / 2;
-/// let (first, second) = (kernel.count_range(&index, 0..half)?, kernel.count_range(&cut, half..cut.len())?);
+/// let (first, second) = (kernel.count_range(&index, 0..half)?, kernel.count_range(&index, half..index.len())?);
 /// assert_eq!(first + second, 14_200);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

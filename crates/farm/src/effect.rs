@@ -127,7 +127,7 @@ pub enum Refusal {
     Unsettled(JobId),
     /// The job is suspended.
     #[error(
-        "job {0} is held, because its total contradicts what is known; `queens audit {0} --all` has it \
+        "job {0} is suspended, because its total contradicts what is known; `queens audit {0} --all` has it \
          counted again, and `queens cancel {0}` gives the job up"
     )]
     Suspended(JobId),

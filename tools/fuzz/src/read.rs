@@ -45,6 +45,8 @@ pub const READERS: &[Reader] = &[
     reader!(ListTokensResponse),
     reader!(RevokeTokenRequest),
     reader!(Token),
+    reader!(ListOwnersRequest),
+    reader!(ListOwnersResponse),
     reader!(ListWorkersRequest),
     reader!(ListWorkersResponse),
 ];
