@@ -59,7 +59,7 @@ use crate::{os, stderr};
 
 /// Counts placements of non-attacking queens, on a laptop or on a farm.
 #[derive(Debug, Parser)]
-#[command(name = "queens", version, long_version = tools::VERSION.as_str(), disable_help_subcommand = true)]
+#[command(name = "queens", bin_name = "queens", version, long_version = tools::VERSION.as_str(), disable_help_subcommand = true)]
 struct Cli {
     #[command(flatten)]
     log: log::LogArgs,
