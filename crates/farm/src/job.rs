@@ -367,13 +367,13 @@ impl Job {
             self.pool.remove(part);
             self.put_back(part);
         }
-        let poison = worst.filter(|&task| self.suspected.contains(task));
-        if let Some(task) = poison {
+        let failed = worst.filter(|&task| self.suspected.contains(task));
+        if let Some(task) = failed {
             self.suspected.remove(task);
             self.failed.insert(task);
         }
         self.check();
-        poison.map(Range::start)
+        failed.map(Range::start)
     }
 
     /// All tasks get another chance.

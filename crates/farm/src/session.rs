@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub(crate) counted: u64,
     /// Deadlines missed since it last reported something. Sessions that missed fewer are served first.
     pub(crate) missed: u32,
+    /// It missed a deadline: until then, or until it reports something, it is leased nothing.
+    pub(crate) rests_until: Option<Millis>,
     pub(crate) leases: BTreeSet<LeaseId>,
 }
 
@@ -67,6 +69,7 @@ impl Session {
             heard_at: now,
             counted: 0,
             missed: 0,
+            rests_until: None,
             leases: BTreeSet::new(),
         }
     }

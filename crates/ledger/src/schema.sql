@@ -186,15 +186,16 @@ CREATE TABLE credentials (
 ) STRICT;
 
 -- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were noted: accepted ranges,
--- second counts, and what is only evidence. The microseconds are exact, the hours are for people.
+-- second counts, and what is only evidence. The microseconds are exact up to 2^53. Sums of integers would end with an error
+-- where a worker invents times.
 CREATE VIEW accounting AS
 SELECT *, processor_us / 3.6e9 AS processor_hours, gpu_us / 3.6e9 AS gpu_hours
 FROM (SELECT job,
              jobs.owner AS owner,          -- whose job it is
              counted.owner AS counted_by,  -- the owner of the worker's credential
              date(at / 1000, 'unixepoch') AS day,
-             sum(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END) AS processor_us,
-             sum(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END) AS gpu_us
+             CAST(min(total(CASE kernel WHEN 'gpu' THEN 0 ELSE busy_us END), 4e18) AS INTEGER) AS processor_us,
+             CAST(min(total(CASE kernel WHEN 'gpu' THEN busy_us ELSE 0 END), 4e18) AS INTEGER) AS gpu_us
       FROM (SELECT job, owner, kernel, busy_us, accepted_at AS at FROM ranges
             UNION ALL SELECT job, owner, kernel, busy_us, counted_at FROM audits
             UNION ALL SELECT job, owner, kernel, busy_us, noted_at FROM disputes) AS counted

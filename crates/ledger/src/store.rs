@@ -436,8 +436,8 @@ impl Store for SqlStore<'_> {
     }
 
     fn hours(&mut self) -> Result<BTreeMap<JobId, (String, Hours)>, LedgerFault> {
-        let query =
-            "SELECT job, owner, sum(processor_us), sum(gpu_us) FROM accounting GROUP BY 1, 2";
+        let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
+             CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
         let all = self.all(query, [], |row| {
             let hours = Hours { processor_us: unsigned(row, 2)?, gpu_us: unsigned(row, 3)? };
             Ok((JobId(unsigned(row, 0)?), (row.get(1)?, hours)))

@@ -78,14 +78,23 @@ impl History {
     /// The work for a job, or for the farm: up to its end, or, if it goes on, up to the slot of `unix_ms`, which is not over.
     /// `None` if nothing is known.
     pub fn of(&self, job: Option<JobId>, unix_ms: i64, ended_ms: Option<i64>) -> Option<Past> {
-        let Ring { slot_ms, loads } = self.rings.get(&job)?;
-        let now = unix_ms.div_euclid(*slot_ms);
-        let end = ended_ms.map_or(now, |ended| now.min(ended.div_euclid(*slot_ms) + 1));
-        let first =
-            if job.is_some() { loads.front()?.0 } else { loads.front()?.0.max(now - SLOTS) };
+        let mut ring = self.rings.get(&job)?.clone();
+        let slots_until_now = |ring: &Ring| {
+            let now = unix_ms.div_euclid(ring.slot_ms);
+            let end = ended_ms.map_or(now, |ended| now.min(ended.div_euclid(ring.slot_ms) + 1));
+            Some((now, ring.loads.front()?.0, end))
+        };
+        let (mut now, mut first, mut end) = slots_until_now(&ring)?;
+        // A job may have been paused for long since the latest slot, and a clock may jump.
+        while job.is_some() && end - first > SLOTS {
+            ring.halve();
+            (now, first, end) = slots_until_now(&ring)?;
+        }
+        let Ring { slot_ms, loads } = ring;
+        let first = if job.is_some() { first } else { first.max(now - SLOTS) };
         let length = usize::try_from(end - first).ok().filter(|&length| length > 0)?;
         let mut past = vec![Load::default(); length];
-        for &(slot, load) in loads {
+        for (slot, load) in loads {
             if let Ok(at) = usize::try_from(slot - first)
                 && let Some(place) = past.get_mut(at)
             {
@@ -93,7 +102,7 @@ impl History {
             }
         }
         let until_ms = ended_ms.unwrap_or(i64::MAX).min(end * slot_ms);
-        Some(Past { slot_ms: *slot_ms, loads: past, until_ms })
+        Some(Past { slot_ms, loads: past, until_ms })
     }
 }
 
@@ -136,6 +145,18 @@ mod tests {
 
     fn sum(past: &Past) -> f64 {
         past.loads.iter().map(|load| load.placements).sum()
+    }
+
+    #[test]
+    fn a_job_that_was_paused_for_days_has_no_more_slots_than_others() {
+        let mut history = History::default();
+        history.add(JOB, 0, load(3));
+        history.add(JOB, 60_000, load(4));
+        let past = history.of(JOB, 6 * 24 * HOUR, None).expect("it is known");
+        assert!(
+            past.loads.len() <= SLOTS as usize && past.until_ms >= 6 * 24 * HOUR - past.slot_ms
+        );
+        assert_eq!(sum(&past), 7.0);
     }
 
     #[test]

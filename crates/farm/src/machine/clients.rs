@@ -1,4 +1,4 @@
-//! Requests of clients: jobs, their beginning, pauses and end. See `holds` for totals that contradict what is known.
+//! Requests of clients: jobs, their beginning, pauses and end. See `suspension` for totals that contradict a fact.
 
 use super::Farm;
 use crate::job::Job;
@@ -214,7 +214,7 @@ impl Farm {
     }
 
     /// Ends a job of which every ordinal is durable, nothing is disputed and nothing waits for an audit; or
-    /// holds it, if its total contradicts what is known.
+    /// suspends it, if its total contradicts what is known.
     pub(super) fn finish_if_covered(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("callers name jobs that exist");
         if job.state == JobState::Done && job.audits.are_over() {

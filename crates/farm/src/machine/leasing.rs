@@ -53,6 +53,10 @@ impl Farm {
     /// Leases to one session until it has enough or nothing is left.
     fn feed(&mut self, id: SessionId) {
         self.stop_waiting(id);
+        if self.sessions.get(&id).is_some_and(|session| session.rests_until > Some(self.now)) {
+            self.idle.insert(id);
+            return;
+        }
         while let Some(session) = self.sessions.get(&id)
             && session.room() > 0
         {
@@ -75,6 +79,9 @@ impl Farm {
     /// New work has appeared, or the grace after a restart is over.
     pub(super) fn serve_idle(&mut self) {
         self.lease_from = self.lease_from.filter(|&from| from > self.now);
+        while self.rests.first().is_some_and(|&until| until <= self.now) {
+            self.rests.pop_first();
+        }
         while self.turns.first().is_some_and(|&until| until <= self.now) {
             self.turns.pop_first();
             self.idle.append(&mut self.refused);
@@ -372,9 +379,10 @@ impl Farm {
 
     /// A worker that is there has reported nothing of a lease, all its time long.
     ///
-    /// It may hang: it is served after all others. Or, if nobody has reported anything meanwhile, the
-    /// job's tasks last longer than its deadlines: these grow, or the job would never end. They grow
-    /// once, however many leases missed the same deadline: a laptop that slept is no job of long tasks.
+    /// It may hang: it rests, so that sessions which are busy now can take the range, and is then served after all others.
+    /// Or, if nobody has reported anything meanwhile, the job's tasks last longer than its deadlines: these grow, or the
+    /// job would never end. They grow once, however many leases missed the same deadline: a laptop that slept is no job
+    /// of long tasks.
     fn missed(&mut self, session: SessionId, job_id: JobId, leased_at: Millis) {
         const MAX_PATIENCE: u64 = 64;
         let job = self.jobs.get_mut(&job_id).expect("a job with something pending is not removed");
@@ -382,7 +390,10 @@ impl Farm {
             job.patience = (job.patience * 2).min(MAX_PATIENCE);
             job.heard_at = self.now;
         }
+        let rest = self.deadline(job_id);
+        self.rests.insert(rest);
         let session = self.sessions.get_mut(&session).expect("leases end with it");
+        session.rests_until = Some(rest);
         session.missed = session.missed.saturating_add(1);
     }
 }

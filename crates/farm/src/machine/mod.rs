@@ -67,6 +67,8 @@ pub struct Farm {
     idle: BTreeSet<SessionId>,
     /// Sessions that have room and found nothing in any job. They look again once something is new.
     refused: BTreeSet<SessionId>,
+    /// When sessions that missed a deadline may be served again.
+    rests: BTreeSet<Millis>,
     /// When parties that kept a recount too long may be leased it again.
     turns: BTreeSet<Millis>,
     leases: Leases,
@@ -139,7 +141,7 @@ impl Farm {
 
     /// When to send [`Event::Tick`] if nothing else happens before.
     pub fn next_wakeup(&self) -> Option<Millis> {
-        let service = [self.lease_from, self.turns.first().copied()];
+        let service = [self.lease_from, self.rests.first().copied(), self.turns.first().copied()];
         let is_idle = !self.idle.is_empty() || !self.refused.is_empty();
         let jobs = self.leasable().filter(|_| is_idle);
         let late = jobs.filter_map(|job| self.jobs[&job].next_late(self.now));

@@ -102,6 +102,7 @@ impl Farm {
             processes: BTreeMap::new(),
             idle: BTreeSet::new(),
             refused: BTreeSet::new(),
+            rests: BTreeSet::new(),
             turns: BTreeSet::new(),
             leases: Default::default(),
             distrusted: restored.distrusted,

@@ -73,12 +73,13 @@ impl Farm {
 
     /// What a report says besides its count. One that takes something off a lease of its session renews the
     /// lease and shows the worker's speed. One of which nothing is covered says that the worker does not hang, and that
-    /// the job's tasks do not outlast its deadlines. A report of anything else says nothing: a worker that repeats
-    /// itself keeps nothing.
+    /// the job's tasks do not outlast its deadlines. A report of anything else ends only the session's rest:
+    /// a worker that repeats itself keeps nothing.
     fn note_progress(&mut self, session_id: SessionId, report: &Report) {
         let takes_off = self.takes_off(session_id, report);
         let job = self.jobs.get_mut(&report.job).expect("callers name jobs that exist");
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
+        session.rests_until = None;
         if !takes_off && job.claimed().intersects(report.range) {
             return;
         }

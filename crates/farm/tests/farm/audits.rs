@@ -486,6 +486,28 @@ fn a_machine_without_company_is_asked_again_and_has_longer() {
 }
 
 #[test]
+fn news_of_another_lease_does_not_end_a_rest() {
+    // Given: w2 holds a recount, and has missed the deadline of another lease.
+    let (mut stage, _) = counted();
+    let two = stage.join_with("w2", 4, 0);
+    let recount = stage.last_lease(two);
+    let other = stage.submit(100, 1);
+    let lease = stage.last_lease(two);
+    assert_eq!(lease.job, other);
+    stage.now = 50_000;
+    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.id) });
+    stage.tick(60_000);
+    assert!(stage.revoked(lease.id) && !stage.revoked(recount.id));
+    let leases = stage.leases(two).len();
+
+    stage.now = 61_000;
+    stage.act(Event::Said { session: two, message: WorkerMessage::Working(recount.id) });
+    stage.tick(62_000);
+
+    assert_eq!(stage.leases(two).len(), leases);
+}
+
+#[test]
 fn what_one_owner_has_confirmed_is_counted_again_when_other_owners_are_asked_for() {
     // Given: two machines of one owner have counted all of a job, and it is done.
     let (mut stage, job) = counted();

@@ -208,9 +208,10 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
     // another job.
     let (mut stage, job) = disputed(5);
     let late = stage.join("w3", 10);
-    let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
     stage.tick(60_000);
+    let (four, idle) = (stage.join("w4", 10), stage.join("w5", 10));
     assert_eq!((stage.leases(four).len(), stage.leases(idle).len()), (1, 0));
+    stage.tick(180_000 - 1);
     stage.act(Event::Said { session: SessionId(2), message: WorkerMessage::Credit(10) });
     let (credit, others) = (0, [late, idle]);
     for session in others {
@@ -222,7 +223,8 @@ fn what_a_wrong_worker_held_goes_to_those_who_missed_no_deadline_first() {
         stage.act(Event::Said { session, message: WorkerMessage::Credit(credit) });
     }
 
-    // When w3 proves it wrong after all
+    // When w3 proves it wrong after all, in the moment in which it has rested enough
+    stage.now = 180_000;
     stage.report(late, reported(job, 4));
 
     // Then w5 is leased it.

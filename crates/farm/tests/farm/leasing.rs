@@ -292,11 +292,35 @@ fn two_hung_workers_do_not_keep_a_range_from_a_healthy_one() {
     assert_eq!(stage.leases(hung[1]).len(), 1);
     let healthy = stage.join("w3", 10);
 
-    // When w2 misses its deadline
+    // When w2 misses its deadline in the moment in which w1 has rested enough
     stage.tick(1_000_000);
 
     // Then the healthy one is served.
     assert_eq!(stage.leases(healthy).len(), 1);
+}
+
+#[test]
+fn a_busy_worker_is_leased_what_a_hung_one_has_kept() {
+    // Given: w1 hangs with the only task of a job, and w2 gets on with another job.
+    let mut stage = Stage::new();
+    let small = stage.submit(1, 0);
+    stage.join("w1", 1);
+    let large = stage.submit(100, 0);
+    let busy = stage.join("w2", 4);
+    let lease = stage.last_lease(busy);
+    let mut counts = |stage: &mut Stage, ms, at| {
+        stage.now = ms;
+        let part = range(lease.range.start() + at, lease.range.start() + at + 1);
+        stage.report(busy, farm::Report { lease: lease.id, ..report(large, plan(100), part) });
+    };
+    counts(&mut stage, 30_000, 0);
+
+    // When w1 has missed its deadline, and w2 reports a task
+    stage.tick(60_000);
+    counts(&mut stage, 61_000, 1);
+
+    // Then w2 is leased the task of w1.
+    assert!(stage.leases(busy).iter().any(|lease| lease.job == small));
 }
 
 #[test]
@@ -306,31 +330,33 @@ fn missed_deadlines_double_the_patience_with_a_job_once_per_deadline() {
     stage.submit(12, 0);
     let workers = [stage.join("w1", 4), stage.join("w2", 4), stage.join("w3", 4)];
 
-    // When all are missed, and leased again
+    // When all are missed, and leased again after the rest
     stage.tick(60_000);
+    stage.tick(180_000);
 
     // Then the next deadline is twice as far, not eight times.
     let leases = workers.map(|worker| stage.leases(worker).len());
     assert_eq!(leases, [2, 2, 2]);
-    assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(60_000 + 2 * 60_000)));
+    assert_eq!(stage.farm.next_wakeup(), Some(farm::Millis(180_000 + 2 * 60_000)));
 }
 
 #[test]
 fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
-    // Given: w1 hangs, w2 reports, and w3 has nothing to do.
+    // Given: w1 hangs, and w2 reports.
     let mut stage = Stage::new();
-    let job = stage.submit(8, 0);
+    let job = stage.submit(12, 0);
     stage.join("w1", 4);
-    let (busy, other) = (stage.join("w2", 4), stage.join("w3", 4));
+    let busy = stage.join("w2", 4);
     let lease = stage.last_lease(busy).id;
     stage.now = 30_000;
-    let part = farm::Report { lease, ..report(job, plan(8), range(4, 5)) };
+    let part = farm::Report { lease, ..report(job, plan(12), range(4, 5)) };
     stage.report(busy, part);
 
     // When w1 misses its deadline
     stage.tick(60_000);
 
     // Then its range, leased again, has the usual deadline.
+    let other = stage.join("w3", 4);
     let again = stage.last_lease(other);
     assert_eq!(again.range.start(), 0);
     stage.tick(119_999);
@@ -449,15 +475,15 @@ fn repetitions_do_not_hide_that_a_job_of_long_tasks_needs_longer_leases() {
     let honest = stage.join("w2", 1);
 
     // When it repeats the task all the time
-    for second in 2..150 {
+    for second in 2..200 {
         stage.tick(1_000 * second);
         stage.finish(liar, &old, 1_000);
     }
 
-    // Then w2 has the time that it needs, once it has missed a deadline.
+    // Then w2 has the time that it needs, once it has missed a deadline and rested.
     let leases = stage.leases(honest);
     let lease = leases.last().expect("it is leased again").id;
-    let (leased, over) = (61_000, 120_000);
+    let (leased, over) = (61_000 + 120_000, 120_000);
     assert_eq!((leases.len(), stage.revoked(lease)), (2, false));
     stage.tick(leased + over - 1);
     assert!(!stage.revoked(lease), "{:?}", stage.farm.job(job));

@@ -369,13 +369,29 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
     assert_eq!(ledger.restored().hours, hours);
 }
 
+/// Workers may invent times: their sums have a bound, and end in no error.
+#[test]
+fn invented_times_have_a_bound_over_a_restart_and_a_removal() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let ledger = ledger_in(&folder.path().join("ledger.db"));
+    let times = format!("UPDATE ranges SET busy_us = {}", i64::MAX);
+    ledger.db.execute_batch(&times).expect("it is SQL");
+    let taken = Hours { processor_us: 4_000_000_000_000_000_000, gpu_us: 0 };
+    let taken = [(OWNER.to_string(), taken)].into();
+    assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
+
+    ledger.apply(&[state(JobState::Cancelled)]).expect("it is written");
+    ledger.apply(&[LedgerCommand::Remove { job: JOB }]).expect("it is over");
+    assert_eq!(ledger.read_back().expect("it can be read").hours, taken);
+}
+
 /// A number of hours as a floating-point number has no such microsecond.
 #[test]
 fn hours_keep_each_microsecond_over_a_restart_and_a_removal() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("ledger.db");
     let ledger = ledger_in(&path);
-    let taken = Hours { processor_us: (1 << 60) + 1, gpu_us: 0 };
+    let taken = Hours { processor_us: (1 << 53) - 1, gpu_us: 0 };
     let times = format!("UPDATE ranges SET busy_us = {}", taken.processor_us);
     ledger.db.execute_batch(&times).expect("it is SQL");
     let taken = [(OWNER.to_string(), taken)].into();

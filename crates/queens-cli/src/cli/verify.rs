@@ -70,7 +70,15 @@ enum Recounter {
 fn recounter(name: &str) -> anyhow::Result<Recounter> {
     match name {
         "search" => Ok(Recounter::Search),
-        _ => Ok(Recounter::Loop(name.parse::<Backend>()?.require()?)),
+        _ => {
+            let backend = name.parse::<Backend>();
+            let backend = backend.map_err(|error| {
+                anyhow::anyhow!(
+                    "a bundle is counted again by the processor, and {error}, or search"
+                )
+            })?;
+            Ok(Recounter::Loop(backend.require()?))
+        }
     }
 }
 

@@ -68,5 +68,5 @@ fn a_device_and_a_processor_confirm_each_other() {
     let text = std::fs::read_to_string(&bundle).expect("it was written");
     assert!(text.contains("\"gpu\""), "a device has counted some of it");
     let refused = run(&mut queens(&["verify", path, "--backend", "gpu"]));
-    refused.refusal(2, &["by the processor", "not gpu"]);
+    refused.refusal(2, &["by the processor", "no backend is named \"gpu\""]);
 }

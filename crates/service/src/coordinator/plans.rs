@@ -132,10 +132,12 @@ impl Plans {
         turns: &Semaphore,
     ) -> Result<Arc<PlanIndex>, NoPlan> {
         let index = self.place(problem, method);
-        let make = async || {
-            let _turn = turns.acquire().await.map_err(anyhow::Error::from)?;
-            Ok::<_, NoPlan>(Arc::new(elsewhere(problem, method).await??))
-        };
+        if let Some(made) = index.get() {
+            return Ok(made.clone());
+        }
+        // The turn comes first: a call that waits for its turn keeps nobody else from making the same one.
+        let _turn = turns.acquire().await.map_err(anyhow::Error::from)?;
+        let make = async || Ok::<_, NoPlan>(Arc::new(elsewhere(problem, method).await??));
         index.get_or_try_init(make).await.cloned()
     }
 
@@ -145,6 +147,8 @@ impl Plans {
         let known = recent.iter().position(|&(of, by, _)| (of, by) == (problem, method));
         let used =
             known.map_or_else(|| (problem, method, Index::default()), |at| recent.remove(at));
+        // The places of plans that could not be made.
+        recent.retain(|(_, _, index)| index.initialized() || Arc::strong_count(index) > 1);
         recent.truncate(Self::KEPT - 1);
         recent.insert(0, used);
         recent[0].2.clone()

@@ -8,7 +8,6 @@ use count::Backend;
 use farm::{
     Ack, Agent, AgentConfig, CoordinatorMessage, Lease, LeaseId, Millis, Report, TasksBlock,
 };
-use gpu::DeviceError;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -70,7 +69,7 @@ pub async fn work(
         failure: None,
     };
     worker.run(connector).await?;
-    worker.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    worker.failure.map_or(Ok(()), Err)
 }
 
 struct Worker {
@@ -88,7 +87,7 @@ struct Worker {
     /// Why there is no coordinator.
     last_failure: String,
     /// Why a device that was asked for does not count any more.
-    failure: Option<DeviceError>,
+    failure: Option<ServiceError>,
 }
 
 impl Worker {
@@ -258,9 +257,19 @@ impl Worker {
         if end == due {
             self.leases.remove(&id);
         }
-        // The coordinator knows the memory of this worker, and leases nothing that does not fit.
-        let pushed = self.executor.push(lease, start, tasks);
-        pushed.map_err(|error| ServiceError::Incompatible(error.to_string()))
+        // The coordinator knows the memory of this worker, and leases what does not fit only if its build needs less.
+        if let Err(error) = self.executor.push(lease, start, tasks) {
+            self.fail("a lease does not fit", ServiceError::Incompatible(error.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Hands back what is not counted, so that nothing counts as crashed, and ends with `failure`.
+    fn fail(&mut self, reason: &str, failure: ServiceError) {
+        if self.failure.is_none() && self.leave_by.is_none() {
+            self.begin_draining(reason);
+        }
+        self.failure.get_or_insert(failure);
     }
 
     /// Gives up the leases whose tasks have not all arrived, because the rest will not come in another
@@ -278,10 +287,7 @@ impl Worker {
             Err(gpu::Error::Count(error)) => return Err(error.into()),
             Err(gpu::Error::Device(error)) => {
                 // What was being counted goes back with the rest.
-                if self.failure.is_none() && self.leave_by.is_none() {
-                    self.begin_draining("a device failed");
-                }
-                self.failure.get_or_insert(error);
+                self.fail("a device failed", error.into());
                 return Ok(());
             }
         };

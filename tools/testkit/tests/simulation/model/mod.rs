@@ -298,7 +298,8 @@ impl Model {
         let works = |book: &Book| book.state == JobState::Running && book.leasable() > 0;
         for (&job, book) in self.books.iter().filter(|(_, book)| works(book)) {
             let mut seats = self.seats.iter();
-            let waiting = seats.find(|(_, seat)| seat.is_idle() && seat.may_count(book));
+            let is_waiting = |seat: &Seat| !seat.late && seat.is_idle() && seat.may_count(book);
+            let waiting = seats.find(|(_, seat)| is_waiting(seat));
             let idle = waiting.map(|(session, _)| session);
             assert!(idle.is_none(), "session {idle:?} idles, job {job} waits");
         }
