@@ -276,7 +276,8 @@ fn count_until_closed(
         most = next_chunk(chunk.at.len(), elapsed);
         let part = counted.map(|report| {
             // A thread that feeds a device sleeps while the device counts, for it or for the other thread. The time of the
-            // device is that of its host: nobody else could use it, also between kernels and while it is copied to.
+            // device is that of its host: nobody else could use it, also between kernels and while it is copied to. At the end
+            // of what is to be counted, one of the two threads may be alone: that time is counted by half.
             let busy =
                 if report.kernel.is_of_device() { elapsed / feeders } else { watch.elapsed() };
             Report { busy_us: u64::try_from(busy.as_micros()).unwrap_or(u64::MAX), ..report }

@@ -125,6 +125,8 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, JoinError>
         None => parts.swap_remove(0).1.close().map_err(at_into)?,
     };
     fs::rename(&temp.0, into).map_err(|error| at_into(error.into()))?;
+    // Its name is free again before the lock is: another merge may use it then.
+    drop(temp);
     drop(lock);
     Ok(merged)
 }

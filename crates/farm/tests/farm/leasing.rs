@@ -308,7 +308,7 @@ fn a_busy_worker_is_leased_what_a_hung_one_has_kept() {
     let large = stage.submit(100, 0);
     let busy = stage.join("w2", 4);
     let lease = stage.last_lease(busy);
-    let mut counts = |stage: &mut Stage, ms, at| {
+    let counts = |stage: &mut Stage, ms, at| {
         stage.now = ms;
         let part = range(lease.range.start() + at, lease.range.start() + at + 1);
         stage.report(busy, farm::Report { lease: lease.id, ..report(large, plan(100), part) });
