@@ -193,9 +193,9 @@ impl<'a> Counting<'a> {
         Counting { on_progress: Some(Box::new(report)), ..self }
     }
 
-    /// Ends with [`CountingError::Stopped`] soon after `flag` is set: each thread finishes the tasks that
-    /// it has begun. Its first task makes tables too, which can take a few seconds from N = 22 on. The search for placements that rotations fix, of a problem that counts orbits, does
-    /// not look at the flag; it takes less than a second up to N = 22.
+    /// Ends with [`CountingError::Stopped`] soon after `flag` is set: each thread finishes the tasks that it has begun.
+    /// Its first task makes tables too, which can take some seconds from N = 22 on. The search for placements that
+    /// rotations fix, of a problem that counts orbits, does not look at the flag; it takes less than a second up to N = 22.
     #[must_use]
     pub fn stop(self, flag: &'a AtomicBool) -> Counting<'a> {
         Counting { stop: Some(flag), ..self }

@@ -105,7 +105,6 @@ impl Farm {
         job.audits.confirmed(report.range);
         job.timeouts.counted(report.range);
         job.audits_agreed += 1;
-        self.stats.audits_agreed += 1;
         self.spend(&report);
         self.ack(session, &report, Verdict::Agreed);
         self.find_audits(report.job);
