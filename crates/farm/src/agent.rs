@@ -43,7 +43,11 @@ pub struct Agent {
     /// What is to be counted of each lease.
     todo: BTreeMap<Key, IntervalSet>,
     done: BTreeMap<Key, Done>,
-    unacked: BTreeMap<(JobId, Fingerprint, Range), Unacked>,
+    unacked: BTreeMap<ReportKey, Unacked>,
+    /// Reports that this session has not sent.
+    unsent: BTreeSet<ReportKey>,
+    /// No report that was sent is due again before; there may be thousands of them.
+    resend_at: Option<Millis>,
     /// Leases that were void when they were in hand last: threads may still be counting parts of them.
     void: BTreeSet<Key>,
     /// What the coordinator of this session says about reports.
@@ -80,11 +84,14 @@ impl Key {
     }
 }
 
+/// The identity of a report: no two plans are told apart by their job alone, see [`Key`].
+type ReportKey = (JobId, Fingerprint, Range);
+
 /// A report that is not acknowledged.
 #[derive(Debug)]
 struct Unacked {
     joined: Joined,
-    /// When it is sent next.
+    /// When it is sent again.
     due: Millis,
     /// How long it waits for its acknowledgement after that, ms.
     wait_ms: u64,
@@ -117,6 +124,8 @@ impl Agent {
             todo: BTreeMap::new(),
             done: BTreeMap::new(),
             unacked: BTreeMap::new(),
+            unsent: BTreeSet::new(),
+            resend_at: None,
             void: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -128,8 +137,8 @@ impl Agent {
         self.sent_draining = false;
         self.pace = Pace::default();
         self.sent_credit = self.credit();
-        let resend_ms = self.config.resend_ms;
-        self.unacked.values_mut().for_each(|sent| sent.begin(resend_ms));
+        self.unacked.values_mut().for_each(|sent| sent.wait_ms = self.config.resend_ms);
+        self.unsent = self.unacked.keys().copied().collect();
         let (credit, holding) = (self.sent_credit, self.holdings());
         WorkerMessage::Hello(Hello { credit, holding, ..self.config.hello.clone() })
     }
@@ -164,6 +173,7 @@ impl Agent {
         self.void = std::mem::take(&mut self.todo).into_keys().collect();
         self.done.clear();
         self.unacked.clear();
+        self.unsent.clear();
     }
 
     /// A part of a lease is counted.
@@ -185,7 +195,9 @@ impl Agent {
     /// The coordinator needs this report no more.
     pub fn acked(&mut self, ack: &Ack) {
         let Ack { job, fingerprint, range, verdict } = *ack;
-        let acked = self.unacked.remove(&(job, fingerprint, range));
+        let key = (job, fingerprint, range);
+        self.unsent.remove(&key);
+        let acked = self.unacked.remove(&key);
         // A recount is worth something only as a whole.
         let joined = acked.map(|acked| acked.joined).filter(|joined| !joined.report.is_recount());
         if let Some(Joined { parts, .. }) = joined.filter(|_| verdict == Verdict::Superseded) {
@@ -195,7 +207,10 @@ impl Agent {
 
     fn report(&mut self, joined: Joined) {
         let Report { job, fingerprint, range, .. } = joined.report;
-        self.unacked.insert((job, fingerprint, range), Unacked::new(joined, self.config.resend_ms));
+        let key = (job, fingerprint, range);
+        let unacked = Unacked { joined, due: Millis(0), wait_ms: self.config.resend_ms };
+        self.unacked.insert(key, unacked);
+        self.unsent.insert(key);
     }
 
     /// Take no more work, give back what is not begun, report the rest.
@@ -242,7 +257,8 @@ impl Agent {
         let is_due = |&(key, done): &(&Key, &Done)| !key.is_recount() || done.is_news(key);
         let gathered = |(_, done): (&Key, &Done)| done.since.after(self.report_ms());
         let reports = self.done.iter().filter(is_due).map(gathered);
-        reports.chain(self.unacked.values().map(|sent| sent.due)).min()
+        let unsent = (!self.unsent.is_empty()).then_some(Millis(0));
+        reports.chain(unsent).chain(self.resend_at).min()
     }
 
     /// How long finished parts are gathered, ms.
@@ -257,8 +273,21 @@ impl Agent {
 
     /// Reports that are due for the first time, or have waited long enough for their acknowledgements.
     fn take_reports(&mut self, now: Millis) -> Vec<WorkerMessage> {
-        let due = self.unacked.values_mut().filter(|sent| sent.due <= now);
-        due.map(|sent| sent.send(now)).collect()
+        if self.resend_at.is_some_and(|at| at <= now) {
+            let sent = self.unacked.iter().filter(|(key, _)| !self.unsent.contains(key));
+            let due = sent.clone().filter(|(_, sent)| sent.due <= now).map(|(&key, _)| key);
+            let due = due.collect::<Vec<_>>();
+            self.resend_at = sent.map(|(_, sent)| sent.due).filter(|&at| at > now).min();
+            self.unsent.extend(due);
+        }
+        let mut messages = Vec::with_capacity(self.unsent.len());
+        for key in std::mem::take(&mut self.unsent) {
+            let unacked = self.unacked.get_mut(&key).expect("what is unsent is not acknowledged");
+            messages.push(unacked.send(now));
+            let earlier = self.resend_at.filter(|&at| at < unacked.due);
+            self.resend_at = earlier.or(Some(unacked.due));
+        }
+        messages
     }
 
     /// Signs of life of leases that are reported as a whole, as often as others are reported in parts.
@@ -304,16 +333,6 @@ impl Agent {
 }
 
 impl Unacked {
-    /// It is due at once.
-    fn new(joined: Joined, wait_ms: u64) -> Unacked {
-        Unacked { joined, due: Millis(0), wait_ms }
-    }
-
-    /// In a new session it is due at once.
-    fn begin(&mut self, wait_ms: u64) {
-        (self.due, self.wait_ms) = (Millis(0), wait_ms);
-    }
-
     /// The report, which is sent now.
     fn send(&mut self, now: Millis) -> WorkerMessage {
         const LONGEST_MS: u64 = 4 * 60 * 1000;

@@ -504,11 +504,6 @@ impl Job {
         self.speeds.get(&session).map(|&(_, rate)| rate)
     }
 
-    /// The sessions of which the speed is known.
-    pub(crate) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
-        self.speeds.keys()
-    }
-
     /// How fast a session counts it; 0 before that is known.
     pub(crate) fn speed_of(&self, session: SessionId) -> Rate {
         self.speeds.get(&session).map_or(Rate::default(), |(speed, _)| speed.rate())

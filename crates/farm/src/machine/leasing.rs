@@ -110,11 +110,9 @@ impl Farm {
                 self.idle.append(&mut self.refused);
             }
             if job.to_overtake(self.now, soonest).is_some() {
-                let is_faster = |session: &&SessionId| {
-                    self.refused.contains(session) && self.to_overtake(id, **session).is_some()
-                };
+                let is_faster = |session: &&SessionId| self.to_overtake(id, **session).is_some();
                 let faster: Vec<SessionId> =
-                    self.jobs[&id].sessions().filter(is_faster).copied().collect();
+                    self.refused.iter().filter(is_faster).copied().collect();
                 self.idle.extend(faster);
             }
         }
