@@ -27,18 +27,16 @@
 //! by which it was chosen are this project's own. The nearest relative is Kluev's count by
 //! quadrants.
 //!
-//! Measured with AVX-512 on one core of a shared server (`halves-tables` in docs/benchmarks, N = 26
-//! `halves-tables-by-turns`), on evenly spread tasks. The table shows Q/s, how many times the
-//! reference of `rows` at N = 16 that is in the same run, and the percentage of time in each step
-//! (`perf`; the quarters of N = 22 are placed once for all tasks, here for 480):
+//! The table shows the cycles of each step for one solution, with AVX-512 on one core of Granite Rapids
+//! at 4.15 GHz (after the changes of the set `halves-runs` in docs/benchmarks):
 //!
-//! | N | Q/s | times | quarters | lists | buckets | blocks | join |
-//! |---|---|---|---|---|---|---|---|
-//! | 18 | 7.2e8 | 214 | 1 | 33 | 22 | 17 | 24 |
-//! | 20 | 1.19e9 | 355 | 2 | 26 | 17 | 20 | 32 |
-//! | 22 | 2.17e9 | 648 | 18 | 15 | 13 | 22 | 27 |
-//! | 24 | 3.37e9 | 1,005 | 12 | 5 | 12 | 31 | 36 |
-//! | 26 | 3.0e9 | | 9 | 2 | 7 | 27 | 49 |
+//! | N | lists | buckets | blocks | join | ties | all |
+//! |---|---|---|---|---|---|---|
+//! | 18 | 2.06 | 0.81 | 0.54 | 1.09 | 0.32 | 4.83 |
+//! | 20 | 0.76 | 0.35 | 0.31 | 1.04 | 0.07 | 2.53 |
+//! | 22 | 0.34 | 0.18 | 0.27 | 0.75 | 0.01 | 1.54 |
+//! | 24 | 0.11 | 0.15 | 0.29 | 0.58 | 0 | 1.32 |
+//! | 26 | 0.03 | 0.05 | 0.07 | 0.60 | 0 | 0.82 |
 
 mod buckets;
 mod by_size;

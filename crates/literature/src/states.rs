@@ -78,7 +78,7 @@ struct Entry {
 
 /// Counts the placements of `n` queens, N from 0 to 32, in at most `memory` bytes.
 ///
-/// N = 14 takes some seconds and 0.1 GB, N = 16 about 40 times as long and 3 GB.
+/// N = 14 takes some seconds and 0.2 GB, N = 16 about 40 times as long and 3 GB.
 ///
 /// # Errors
 ///
