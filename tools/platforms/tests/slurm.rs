@@ -16,7 +16,7 @@ use cluster::{Cluster, SCRIPTS, Task, wait_for};
 use support::process::{Process, run};
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn shards_add_up_after_requeueing_and_preemption() {
     // Given four shards on two nodes, and a merge that waits for them
     let cluster = Cluster::start();
@@ -41,7 +41,7 @@ fn shards_add_up_after_requeueing_and_preemption() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn a_shard_resumes_after_its_time_limit_but_not_if_cancelled() {
     let cluster = Cluster::start();
     let part =
@@ -63,7 +63,7 @@ fn a_shard_resumes_after_its_time_limit_but_not_if_cancelled() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn a_shard_waits_for_a_ledger_that_another_process_has() {
     // Given a process that has the ledger open, as on a node that was cut off
     let cluster = Cluster::start();
@@ -82,7 +82,7 @@ fn a_shard_waits_for_a_ledger_that_another_process_has() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn a_farm_is_exact_if_its_coordinator_moves() {
     // Given a farm in the middle of a count
     let cluster = Cluster::start();
@@ -112,7 +112,7 @@ fn a_farm_is_exact_if_its_coordinator_moves() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn workers_wait_in_the_queue_while_the_coordinator_does() {
     // Given a coordinator that waits for its turn, again
     let cluster = Cluster::start();
@@ -136,7 +136,7 @@ fn workers_wait_in_the_queue_while_the_coordinator_does() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn a_farm_grows_and_shrinks_by_itself() {
     // Given a farm with work and without workers
     let cluster = Cluster::start();
@@ -186,7 +186,7 @@ fn a_farm_grows_and_shrinks_by_itself() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn a_sweep_counts_each_board_and_a_failure_stops_a_merge() {
     let cluster = Cluster::start();
 
@@ -205,7 +205,7 @@ fn a_sweep_counts_each_board_and_a_failure_stops_a_merge() {
 }
 
 #[test]
-#[ignore = "needs root, slurm-wlm and munge: deploy/slurm/README.md"]
+#[ignore = "needs root, slurm-wlm and munge: .ci/nightly slurm"]
 fn the_page_about_clusters_holds_word_by_word() {
     // Given the commands of the page, one block after the other, for a smaller board
     let page = include_str!("../../../docs/CLUSTER.md");

@@ -23,7 +23,7 @@ use support::{Farm, Scratch};
 const UNITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/systemd");
 
 #[test]
-#[ignore = "needs systemd-analyze: deploy/systemd/README.md"]
+#[ignore = "needs systemd-analyze: .ci/nightly systemd"]
 fn systemd_understands_the_units() {
     // Given a machine on which everything is installed
     let machine = Scratch::new();
@@ -52,7 +52,7 @@ fn systemd_understands_the_units() {
 }
 
 #[test]
-#[ignore = "needs systemd-analyze: deploy/systemd/README.md"]
+#[ignore = "needs systemd-analyze: .ci/nightly systemd"]
 fn the_services_have_little_power() {
     let services: Vec<String> =
         units().into_iter().filter(|file| file.ends_with(".service")).collect();
@@ -68,7 +68,7 @@ fn the_services_have_little_power() {
 }
 
 #[test]
-#[ignore = "needs the built program: deploy/systemd/README.md"]
+#[ignore = "needs the built program: .ci/nightly systemd"]
 fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
     // Given a farm that writes
     let farm = Farm::new("--tls", "--report-ms 10");
@@ -115,7 +115,7 @@ fn a_copy_of_a_ledger_that_is_being_written_can_be_served() {
 }
 
 #[test]
-#[ignore = "needs the built program: deploy/systemd/README.md"]
+#[ignore = "needs the built program: .ci/nightly systemd"]
 fn there_is_no_copy_of_what_is_no_ledger() {
     let scratch = Scratch::new();
     let outcome = copy(&scratch.path("missing.db"), &scratch.path("copies"));

@@ -11,7 +11,7 @@ use crate::farm::Farm;
 use crate::process;
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn the_two_commands_of_the_readme_print_the_total() {
     let farm = Farm::up(4);
 
@@ -21,7 +21,7 @@ fn the_two_commands_of_the_readme_print_the_total() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn the_coordinator_has_limits_of_memory_and_processes() {
     let farm = Farm::up(1);
 
@@ -31,7 +31,7 @@ fn the_coordinator_has_limits_of_memory_and_processes() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn totals_are_exact_if_a_worker_and_the_coordinator_are_killed() {
     let farm = Farm::up(3);
     // Two ways to cut the same board give two jobs that share nothing.
@@ -52,7 +52,7 @@ fn totals_are_exact_if_a_worker_and_the_coordinator_are_killed() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn a_stopped_farm_ends_cleanly_and_resumes_when_started() {
     let farm = Farm::up(3);
     let job = submit(&farm.coordinator(), LONG, 4);
@@ -71,7 +71,7 @@ fn a_stopped_farm_ends_cleanly_and_resumes_when_started() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn a_process_that_dies_is_started_again() {
     let farm = Farm::up(1);
 
@@ -90,7 +90,7 @@ fn a_process_that_dies_is_started_again() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn containers_have_no_privilege_that_they_do_not_need() {
     let farm = Farm::up(1);
 
@@ -110,7 +110,7 @@ fn containers_have_no_privilege_that_they_do_not_need() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn workers_have_a_credential_that_only_allows_counting() {
     let farm = Farm::up(1);
     let worker = farm.containers("worker").remove(0);
@@ -124,7 +124,7 @@ fn workers_have_a_credential_that_only_allows_counting() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn a_command_leaves_a_killed_coordinator_dead() {
     let farm = Farm::up(1);
     let coordinator = farm.coordinator();
@@ -138,7 +138,7 @@ fn a_command_leaves_a_killed_coordinator_dead() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn each_worker_takes_one_processor_and_half_of_a_gibibyte() {
     let farm = Farm::up(2);
     farm.wait_for_workers(2);
@@ -147,7 +147,7 @@ fn each_worker_takes_one_processor_and_half_of_a_gibibyte() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn workers_keep_to_narrow_limits_and_survive() {
     let limits = &[("QUEENS_WORKER_CPUS", "0.5"), ("QUEENS_WORKER_MEMORY", "256m")];
     let farm = Farm::up_with(3, limits);
@@ -163,7 +163,7 @@ fn workers_keep_to_narrow_limits_and_survive() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn the_monitoring_profile_starts_a_prometheus_that_scrapes() {
     // Any port, because this machine may have a Prometheus of its own.
     let settings = &[("COMPOSE_PROFILES", "monitoring"), ("QUEENS_PROMETHEUS_PORT", "0")];
@@ -191,7 +191,7 @@ fn the_monitoring_profile_starts_a_prometheus_that_scrapes() {
 
 /// The machines of the tests have no graphics processor, so nothing is started.
 #[test]
-#[ignore = "needs the compose tool: deploy/README.md"]
+#[ignore = "needs the compose tool: .ci/nightly containers"]
 fn the_file_for_graphics_processors_is_read() {
     let mut command = compose(Path::new("docker-compose.yml"), "queens-gpu");
     let config = run(command.args(["--file", "docker-compose.gpu.yml", "config"]));

@@ -11,7 +11,7 @@ use crate::docker::{docker, wait_for};
 use cluster::{Cluster, Manifests};
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn a_farm_of_containers_counts_if_its_coordinator_is_killed() {
     let manifests = Manifests::of("farm");
     let mut farm = Cluster::new();
@@ -55,7 +55,7 @@ fn a_farm_of_containers_counts_if_its_coordinator_is_killed() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn the_containers_of_the_shards_make_the_total() {
     let manifests = Manifests::of("shards");
     let (job, pod) = (manifests.find("Job", "count"), manifests.pod("Job", "count"));
@@ -77,7 +77,7 @@ fn the_containers_of_the_shards_make_the_total() {
 }
 
 #[test]
-#[ignore = "needs Docker, root and the base image: deploy/README.md"]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
 fn no_container_has_a_privilege_that_it_does_not_need() {
     for folder in ["all", "shards"] {
         for pod in Manifests::of(folder).pods() {

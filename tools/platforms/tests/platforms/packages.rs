@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::docker::{TOP, run};
 
 #[test]
-#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
 fn the_program_needs_no_library_of_the_system() {
     let root = Root::new();
     let archive = package(".tar.gz");
@@ -31,7 +31,7 @@ fn the_program_needs_no_library_of_the_system() {
 }
 
 #[test]
-#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
 fn dpkg_installs_and_removes_the_deb() {
     let root = Root::new();
     let book = root.path().join("var/lib/dpkg");
@@ -57,7 +57,7 @@ fn dpkg_installs_and_removes_the_deb() {
 }
 
 #[test]
-#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
 fn pip_installs_the_wheel_for_a_user() {
     let root = Root::new();
     // A Python that has pip, and leaves the system's alone.
@@ -74,7 +74,7 @@ fn pip_installs_the_wheel_for_a_user() {
 }
 
 #[test]
-#[ignore = "needs root and Debian's packages: deploy/packages/README.md"]
+#[ignore = "needs root and Debian's packages: .ci/nightly packages"]
 fn the_program_for_the_other_processor_counts_under_an_emulator() {
     if ARCH != "x86_64" {
         return;

@@ -83,7 +83,7 @@ impl Watched {
 const ENDLESS: [&str; 4] = ["submit", "24", "--method", "rows"];
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn prometheus_reads_a_farm_and_answers_the_dashboard() {
     let watched = Watched::new("--tls");
     let (coordinator, prometheus) = watched.start();
@@ -111,7 +111,7 @@ fn prometheus_reads_a_farm_and_answers_the_dashboard() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn copies_that_are_made_no_more_grow_old() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
@@ -124,7 +124,7 @@ fn copies_that_are_made_no_more_grow_old() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn a_job_that_nobody_counts_makes_no_progress() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
@@ -137,7 +137,7 @@ fn a_job_that_nobody_counts_makes_no_progress() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn a_dispute_waits_for_a_third_count_that_proves_one_wrong() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
@@ -158,7 +158,7 @@ fn a_dispute_waits_for_a_third_count_that_proves_one_wrong() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn a_total_that_cannot_be_right_is_told() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
@@ -171,7 +171,7 @@ fn a_total_that_cannot_be_right_is_told() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn a_task_that_kills_its_workers_is_reported() {
     let watched = Watched::new("--tls");
     let (_coordinator, prometheus) = watched.start();
@@ -189,7 +189,7 @@ fn a_task_that_kills_its_workers_is_reported() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus and strace: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus and strace: .ci/nightly watching"]
 fn a_disk_that_takes_its_time_is_told() {
     // The disk takes a second and a half for each write. strace is a grandchild, so the process
     // that is killed is the coordinator.
@@ -205,7 +205,7 @@ fn a_disk_that_takes_its_time_is_told() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus, and root to mount a disk: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus, and root to mount a disk: .ci/nightly watching"]
 fn a_small_disk_fills() {
     let disk = SmallDisk::mount();
     let watched = Watched::new("--tls");
@@ -219,7 +219,7 @@ fn a_small_disk_fills() {
 }
 
 #[test]
-#[ignore = "needs Debian's prometheus: deploy/prometheus/README.md"]
+#[ignore = "needs Debian's prometheus: .ci/nightly watching"]
 fn promtool_accepts_the_files() {
     let files = server::files();
     promtool(&["check", "rules", text(&files.join("rules.yml"))]);
