@@ -40,7 +40,7 @@ pub struct Checked {
     pub facts: Vec<Fact>,
     /// The content of the other lines.
     pub content: Content,
-    /// The cut of the plan, which yields its tasks again.
+    /// The index of the plan, which makes its tasks again.
     pub index: PlanIndex,
     /// The ranges to recount.
     pub drawn: Drawn,

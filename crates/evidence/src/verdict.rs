@@ -1,4 +1,5 @@
-//! What recounts say about a bundle: an estimate of its total, and how much of it may be wrong.
+//! Derives the verdict on a bundle from recounts: an estimate of its total, and how much may be
+//! wrong.
 //!
 //! ```text
 //!   draw ──► a whole range,
@@ -172,7 +173,7 @@ impl Verdict {
     }
 }
 
-/// What the probability of a draw is computed from.
+/// The sums from which the probability of a draw is computed.
 struct Shares {
     counted: f64,
     tasks: f64,
