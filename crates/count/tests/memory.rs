@@ -1,5 +1,5 @@
-//! A kernel keeps to the memory that it is given: every byte that it asks for is counted, touched or
-//! not. A test of its own process, because the allocator counts for all threads.
+//! A kernel keeps to the memory that it is given: every byte that it asks for is counted, touched
+//! or not. A test of its own process, because the allocator counts for all threads.
 
 use std::ops::Range;
 

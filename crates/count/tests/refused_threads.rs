@@ -1,5 +1,5 @@
-//! A system that gives no threads. The test is a process of its own without other threads, in which the stack
-//! of each new one is larger than any address space.
+//! A system that gives no threads. The test is a process of its own without other threads, in which
+//! the stack of each new one is larger than any address space.
 
 use queens_count::{Counting, CountingError};
 

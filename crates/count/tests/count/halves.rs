@@ -132,8 +132,8 @@ fn backends_agree_on_boards_whose_quarters_are_not_all_kept() {
     }
 }
 
-/// Every task of a split, whole or of one slice on either side, in an order in which neighbours have the upper
-/// slice in common, and then in another.
+/// Every task of a split, whole or of one slice on either side, in an order in which neighbours
+/// have the upper slice in common, and then in another.
 fn sliced(n: u32, task: Prefix) -> Vec<Split> {
     let split = Split::unpack(n, task).expect("it is a task");
     let slices = || [1, 2, 4].into_iter().flat_map(Slice::modulo);
