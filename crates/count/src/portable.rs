@@ -25,8 +25,8 @@
 //! use stay in the first-level cache.
 //!
 //! On one core of a shared Zen 5 server at N = 16, M = 4, it was measured at 2.1e7 Q/s, which is
-//! 5.3 times the speed of the reference in the same run. On tasks with five rows left (N = 14, M =
-//! 9) it is 5 times as fast as the reference in large blocks and 1.9 times in blocks of ten. No
+//! 5.3 times the speed of the reference in the same run. On tasks with five rows left (N = 14 and
+//! M = 9) it is 5 times as fast as the reference in large blocks and 1.9 times in blocks of ten. No
 //! block size from 32 to 256 in buffers from 128 to 1,024 was clearly better than 64 in 512.
 //! Looking three rows ahead gains 5% over two. States stored as records, which the compiler keeps
 //! scalar, ran at 3 times the speed of the reference.
