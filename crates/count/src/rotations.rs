@@ -16,8 +16,8 @@ pub const QUARTER_TURN_MAX: u32 = 64;
 /// `None` beyond [`QUARTER_TURN_MAX`].
 ///
 /// If rows and columns are counted from the middle, a queen on (r, c) implies queens on (c, -r),
-/// (-r, -c) and (-c, r). This orbit occupies the rows and columns +-r and +-c, and the diagonals c
-/// - r and c + r of both directions and signs. Its mirror image occupies the same lines, so each
+/// (-r, -c) and (-c, r). This orbit occupies the rows and columns +-r and +-c, and the diagonals
+/// c - r and c + r of both directions and signs. Its mirror image occupies the same lines, so each
 /// orbit can be reflected independently of the others. So R is 2 to the power of the number of
 /// orbits, times the number of matchings. A matching joins the rows' distances from the middle in
 /// pairs such that all sums and differences of the pairs differ.

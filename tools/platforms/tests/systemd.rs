@@ -47,7 +47,7 @@ fn systemd_understands_the_units() {
     let Outcome { code, stderr, .. } =
         run(verify.args(["queens-backup.service", "queens-backup.timer"]));
 
-    // For lines that it does not know, it only warns.
+    // systemd-analyze only warns of lines that it does not know.
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
 }
 

@@ -102,7 +102,8 @@ fn prometheus_reads_a_farm_and_answers_the_dashboard() {
     assert!(queries.len() > 20, "{queries:?}");
     queries.iter().for_each(|query| drop(prometheus.ask(query)));
 
-    // A worker that is killed, and a coordinator that stops: the workers are missed, then the coordinator.
+    // A worker is killed, and later the coordinator stops. First the workers are missed, then the
+    // coordinator.
     assert!(!prometheus.is_firing("QueensWorkersLost"));
     worker.kill();
     prometheus.wait_for_alert("QueensWorkersLost");

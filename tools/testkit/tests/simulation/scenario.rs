@@ -24,7 +24,7 @@ pub struct Scenario {
     pub deadly: Option<DeadlyTask>,
     /// Whether ranges may be counted twice, because there are enough workers for it.
     pub audited: bool,
-    /// What second counts must differ in.
+    /// The scope in which second counts must differ.
     pub across: AuditScope,
     /// The principals that count wrong.
     pub league: League,
