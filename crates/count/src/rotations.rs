@@ -164,19 +164,18 @@ impl Pairs {
 pub const FIXED_BY_RULES_MAX: u32 = 22;
 
 /// The numbers of placements of a problem without given queens that the half turn and the quarter
-/// turn fix. `None` beyond
-/// [`FIXED_BY_RULES_MAX`].
+/// turn fix. `None` beyond [`FIXED_BY_RULES_MAX`].
 ///
-/// All queens of an orbit are placed at a time, in the first row without one, and looked at pair by
-/// pair. It takes seconds at N = 20.
+/// All queens of an orbit are placed at a time, in the first row without a queen, and compared pair
+/// by pair. It takes seconds at N = 20.
 #[must_use]
 pub fn fixed_by_rules(problem: &Problem) -> Option<(u128, u128)> {
     let fixed = |turns| fixed_by_turns(problem, turns, &mut Vec::new());
     (problem.n() <= FIXED_BY_RULES_MAX).then(|| (fixed(2), fixed(1)))
 }
 
-/// The number of ways to add queens to `queens` until all rows have one, such that so many quarter
-/// turns fix all.
+/// The number of ways to add queens to `queens` until all rows have one, such that `turns` quarter
+/// turns fix the placement.
 fn fixed_by_turns(problem: &Problem, turns: u32, queens: &mut Vec<Square>) -> u128 {
     let n = problem.n();
     let filled = queens.iter().fold(0_u64, |rows, queen| rows | 1 << queen.row);

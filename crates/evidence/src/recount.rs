@@ -49,13 +49,13 @@ pub struct RecountSums {
 /// The result of a recount that found no difference.
 #[derive(Clone, Debug)]
 pub struct Recounted {
-    /// How much was counted.
+    /// The amount that was counted.
     pub sums: RecountSums,
     /// The kernel that counted.
     pub kernel: KernelName,
     /// Whether the time was over before all drawn ranges were counted.
     pub is_cut_short: bool,
-    /// What follows for the bundle.
+    /// The verdict on the bundle.
     pub verdict: Verdict,
 }
 

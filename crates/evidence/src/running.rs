@@ -40,7 +40,7 @@ pub struct Content {
     pub policies: Vec<StatedPolicy>,
     /// The principals that the farm distrusted, or trusted again, the oldest first.
     pub trust: Vec<TrustChange>,
-    /// What the second counts confirm.
+    /// The sums over the second counts.
     pub confirmations: Confirmations,
     /// Number of tasks whose counts are reported.
     pub tasks_reported: u64,
@@ -48,7 +48,7 @@ pub struct Content {
     pub busy: Busy,
     /// The authors, by their numbers.
     pub authors: Vec<StatedAuthor>,
-    /// What each author has counted, by its number.
+    /// The ranges and counts of each author, by its number.
     pub counted_by: BTreeMap<u32, Amount>,
 }
 

@@ -42,7 +42,7 @@ pub(super) enum Outcome {
     Counted(u128),
 }
 
-/// What the recounts say about a bundle.
+/// The statements about a bundle that follow from recounts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Whether every range was counted again.

@@ -185,7 +185,7 @@ impl Sorted<'_> {
         self.starts.len() as u32 - 1
     }
 
-    /// All items in groups, the last of which may go on beyond the list's end.
+    /// All items in groups. The last group may continue beyond the list's end.
     pub(crate) fn groups(&self) -> &[[u32; STEP]] {
         &self.items.as_chunks().0[..self.len().div_ceil(STEP)]
     }

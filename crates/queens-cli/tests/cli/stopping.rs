@@ -82,7 +82,7 @@ fn a_killed_count_resumes() {
     stopped_count_goes_on("KILL", cfg!(windows).then_some(1));
 }
 
-/// A board of which every single task takes far longer than a test.
+/// A board on which every single task takes far longer than a test.
 const ENDLESS: [&str; 4] = ["count", "32", "--given", "a1,b4"];
 /// The time limit for a process that ends at once, even on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(2);

@@ -111,7 +111,7 @@ pub(crate) fn end_of(command: &Command, child: Child) -> Outcome {
     Outcome { command, code: output.status.code(), stdout, stderr }
 }
 
-/// How a command ended and what it printed.
+/// The exit code and the output of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     command: String,

@@ -119,7 +119,7 @@ impl Truths {
         truth.or_insert_with(|| Rc::new(Truth::new(plan))).clone()
     }
 
-    /// What is known about a plan. Some plans have a total as if it were published.
+    /// The known facts about a plan. The totals of some plans are treated as published.
     pub fn known(&mut self, plan: &Plan, slice: Slice) -> Known {
         let value = self.of(plan).total(&slice.ordinals(plan.tasks));
         let fact = Fact::Published { value, source: "the truth" };

@@ -7,7 +7,7 @@ use crate::halves::units::Unit;
 /// added last.
 #[derive(Default)]
 pub(crate) struct Records {
-    /// The records and keys, of which the first `len` are in use.
+    /// The records and keys. The first `len` are in use.
     records: Vec<u64>,
     len: usize,
     /// The number of half-boards that are records already.

@@ -40,7 +40,7 @@ pub struct Model {
     over: BTreeSet<(JobId, Range)>,
     /// Requests of clients that wait for an answer, with the job that they named.
     requests: BTreeMap<RequestId, (ClientRequest, Option<JobId>)>,
-    /// How often each state of a job was reported to a client.
+    /// The number of times that each state of a job was reported to a client.
     reported_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
