@@ -19,7 +19,7 @@ fn planned(command: &mut Command) -> Value {
 }
 
 #[test]
-fn a_job_of_slurm_takes_half_of_its_memory_and_its_processors_only() {
+fn a_slurm_job_takes_its_processors_and_half_of_its_memory() {
     let plan = |variables: &[(&str, &str)]| {
         let unset = ["SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_PER_TASK"];
         let mut command = queens(&PLAN);
@@ -88,7 +88,7 @@ impl Drop for Group {
 
 #[test]
 #[ignore = "needs root and a machine whose control groups can limit memory"]
-fn a_process_within_a_limited_control_group_stays_within_its_limit() {
+fn a_process_stays_within_the_limit_of_its_control_group() {
     let group = Group::with_limit(300 * MIB);
 
     let planned = planned(&mut group.command(&PLAN));

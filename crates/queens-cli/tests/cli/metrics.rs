@@ -50,7 +50,7 @@ fn the_documentation_lists_exactly_the_metrics() {
 }
 
 #[test]
-fn series_grow_neither_with_workers_nor_with_jobs_that_have_ended() {
+fn the_number_of_series_does_not_grow_with_workers_and_old_jobs() {
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     farm.client(&["submit", "20", "--method", "rows"]).success();

@@ -7,7 +7,7 @@ use crate::support::process::{queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
-fn a_secret_of_the_group_is_read_through_the_links_of_kubernetes() {
+fn a_secret_of_the_group_is_read_through_kubernetes_links() {
     let farm = Farm::new("--tls", "");
     let _coordinator = farm.start_coordinator();
     let volume = Scratch::new();

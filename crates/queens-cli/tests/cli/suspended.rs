@@ -79,7 +79,7 @@ fn a_worker_that_counts_42_does_not_make_42_a_total() {
 }
 
 #[test]
-fn a_count_that_no_task_can_have_ends_the_session_and_changes_nothing() {
+fn an_impossible_count_ends_the_session_and_changes_nothing() {
     let farm = Farm::new("", "");
     let mut coordinator = farm.start_coordinator();
     farm.submit(14, 3, 0);

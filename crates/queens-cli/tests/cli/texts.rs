@@ -54,7 +54,7 @@ fn a_worker_with_an_invalid_name_does_not_start() {
 }
 
 #[test]
-fn a_ledger_with_a_kernel_of_another_program_is_refused_in_one_line() {
+fn a_ledger_with_an_unknown_kernel_is_refused_in_one_line() {
     for name in ["avx9", HARMFUL[0], HARMFUL[1]] {
         let (farm, scratch) = (Farm::new("--log error", ""), Scratch::new());
         let ledger = farm.ledger().to_str().expect("it is text");
