@@ -61,7 +61,7 @@ struct Chaos {
     workers: Vec<Process>,
     kills: Kills,
     evidence: Evidence,
-    /// The farm is dropped last, because the processes find their ends in logs in its folder.
+    /// The farm is dropped last, because its folder has the logs of the processes.
     farm: Farm,
 }
 
